@@ -1,0 +1,43 @@
+# Every target sets itself up from requirements.lock; nothing is installed outside this folder,
+# except (on a machine whose Python has no venv module) the system package that install.sh names.
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+export PYTHONDONTWRITEBYTECODE ?=
+export LANGGRAPH_STRICT_MSGPACK ?= true
+
+help:  ## List what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+.venv/ready: requirements.lock pyproject.toml install.sh
+	@sh install.sh
+
+demo: .venv/ready  ## Analyse the sample data with the built-in playbook: no key, no network
+	@sh examples/demo.sh
+
+test: .venv/ready  ## Run the tests
+	@$(BIN)/pytest -q -n 2 --dist loadgroup
+
+check: lint types test  ## Everything that CI runs: lint, types, tests
+
+lint: .venv/ready  ## Style, and arrows between packages
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-cache
+
+format: .venv/ready  ## Rewrite the code in the house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: .venv/ready  ## mypy --strict
+	@$(BIN)/mypy
+
+dev: .venv/ready  ## LangGraph server for Studio, on port 2024
+	@LANGGRAPH_CLI_NO_ANALYTICS=1 $(BIN)/langgraph dev --no-browser --no-reload --n-jobs-per-worker 4
+
+bench: .venv/ready  ## Print the benchmarks' tables
+	@$(BIN)/python -m bench
+
+lock: .venv/ready  ## Resolve requirements.lock anew
+	@.uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -q -o requirements.lock
+
+.PHONY: help demo test check lint format types dev bench lock

@@ -1,0 +1,73 @@
+"""The knobs of one run, editable in Studio and on the command line."""
+
+from typing import Any, Literal
+
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Context(BaseModel):
+    """What one run may do and how it goes about it. Every field has a working default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(
+        default="",
+        title="Model",
+        description="A model's name at the configured endpoint (`gpt-5.4`), `provider:name`, or `playbook`. "
+        "Empty: STEPWELL_MODEL, else the built-in playbook.",
+        json_schema_extra={"langgraph_nodes": ["plan", "generate", "check_final"]},
+    )
+    tool_calling: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        title="Tool calling",
+        description="Ask for code by tool call (`on`), read it out of the text (`off`), or by call unless the endpoint refuses.",
+        json_schema_extra={"langgraph_nodes": ["generate"]},
+    )
+    sandbox: str = Field(default="local", title="Sandbox", description="The kind of sandbox that code runs in.")
+    approval: Literal["none", "cells"] = Field(
+        default="none",
+        title="Approval",
+        description="`cells`: wait for somebody to approve, edit or reject each cell before it runs.",
+        json_schema_extra={"langgraph_nodes": ["approve"]},
+    )
+    language: str = Field(
+        default="",
+        title="Language of the answer",
+        description="Empty: the language of the question.",
+        json_schema_extra={"langgraph_nodes": ["generate"]},
+    )
+    max_cells: int = Field(default=30, ge=1, le=1000, title="Cells per turn", description="Then the model must answer.")
+    cell_timeout: float = Field(default=120.0, gt=0, title="Cell time limit", description="Seconds one cell may run.")
+    max_reviews: int = Field(
+        default=2, ge=0, le=10, title="Reviews", description="Times an answer may be sent back to be improved."
+    )
+    max_tokens: int = Field(
+        default=0, ge=0, title="Token budget", description="Tokens in and out for one thread; 0: no limit."
+    )
+    max_cost: float = Field(
+        default=0.0,
+        ge=0,
+        title="Money budget",
+        description="For one thread, in the currency of STEPWELL_PRICES; 0: no limit.",
+    )
+    observation_chars: int = Field(
+        default=4_000, ge=200, title="Observation size", description="Characters of a cell's result shown to the model."
+    )
+    abstract_chars: int = Field(
+        default=2_000, ge=200, title="Input abstract size", description="Characters of an input's profile."
+    )
+    prompt_chars: int = Field(
+        default=60_000, ge=8_000, title="Prompt size", description="Characters of history in one prompt."
+    )
+    max_artifact_bytes: int = Field(
+        default=1_000_000_000, ge=1, title="Largest artifact", description="Bytes; larger files are named, not published."
+    )
+
+
+def knobs(runtime: Runtime[Any]) -> Context:
+    """The run's context; the defaults when the caller gave none (LangGraph then hands over `None`, or a plain dict)."""
+    context = runtime.context
+    if isinstance(context, Context):
+        return context
+    return Context.model_validate(context or {})

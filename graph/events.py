@@ -1,0 +1,209 @@
+"""What a run tells while it goes on: typed events, sent through LangGraph's custom stream as JSON."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal
+
+from langgraph.runtime import Runtime
+
+from graph.state import Artifact, Cell, FileChange, Input, PlanStep
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a run. `kind` is its name on the wire."""
+
+    kind: ClassVar[str] = "event"
+
+    def as_json(self) -> dict[str, Any]:
+        """The event as one JSON-shaped dict, with its kind under `event`."""
+        return {"event": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Started(Event):
+    """A run began, or went on, on this thread."""
+
+    kind: ClassVar[str] = "started"
+    thread: str
+    question: str
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """A sentence for the user: a warning, or what is going on."""
+
+    kind: ClassVar[str] = "notice"
+    text: str
+    level: Literal["info", "warning"] = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class InputTaken(Event):
+    """A file is in the workspace and was looked at."""
+
+    kind: ClassVar[str] = "input"
+    input: Input
+
+
+@dataclass(frozen=True, slots=True)
+class Planned(Event):
+    """The plan of this turn."""
+
+    kind: ClassVar[str] = "plan"
+    steps: list[PlanStep] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAsked(Event):
+    """A model is being waited for."""
+
+    kind: ClassVar[str] = "model_asked"
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered(Event):
+    """A model answered."""
+
+    kind: ClassVar[str] = "model_answered"
+    node: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CellStarted(Event):
+    """A cell begins to run."""
+
+    kind: ClassVar[str] = "cell_started"
+    number: int
+    purpose: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output(Event):
+    """Text that the running cell printed just now."""
+
+    kind: ClassVar[str] = "output"
+    number: int
+    stream: Literal["stdout", "stderr"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Displayed(Event):
+    """A rich result or a figure of the running cell."""
+
+    kind: ClassVar[str] = "displayed"
+    number: int
+    text: str
+    html: str = ""
+    path: str = ""
+    """Workspace path of the PNG, when there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellFinished(Event):
+    """A cell ended, and this is what is remembered of it."""
+
+    kind: ClassVar[str] = "cell_finished"
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt(Event):
+    """The session was brought back by running earlier cells again."""
+
+    kind: ClassVar[str] = "rebuilt"
+    cells: int
+    seconds: float
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed(Event):
+    """The model proposes an answer; check_final looks at it next."""
+
+    kind: ClassVar[str] = "proposed"
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentBack(Event):
+    """The proposed answer was not good enough."""
+
+    kind: ClassVar[str] = "sent_back"
+    missing: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Published(Event):
+    """A file is where the user can get it."""
+
+    kind: ClassVar[str] = "published"
+    artifact: Artifact
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked(Event):
+    """The run waits for somebody to approve, edit or reject a cell."""
+
+    kind: ClassVar[str] = "approval_asked"
+    thread: str
+    number: int
+    purpose: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Event):
+    """The turn is over: its answer and its files."""
+
+    kind: ClassVar[str] = "finished"
+    thread: str
+    answer: str
+    artifacts: list[Artifact] = field(default_factory=list)
+    concerns: list[str] = field(default_factory=list)
+    cells: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Event):
+    """The run stopped on an error; the thread can be resumed."""
+
+    kind: ClassVar[str] = "failed"
+    thread: str
+    error: str
+
+
+KINDS: dict[str, type[Event]] = {
+    event.kind: event
+    for event in (
+        Started, Notice, InputTaken, Planned, ModelAsked, ModelAnswered, CellStarted, Output, Displayed, CellFinished,
+        Rebuilt, Proposed, SentBack, Published, ApprovalAsked, Finished, Failed,
+    )
+}  # fmt: skip
+
+
+def read_event(data: dict[str, Any]) -> Event:
+    """The event that `as_json` wrote.
+
+    Raises:
+        KeyError: no event has that name.
+    """
+    fields = dict(data)
+    return KINDS[fields.pop("event")](**fields)
+
+
+def tell(runtime: Runtime[Any], event: Event) -> None:
+    """Send an event to whoever streams this run; without a listener it is dropped."""
+    runtime.stream_writer(event.as_json())
+
+
+__all__ = ["Event", "FileChange", "read_event", "tell", *(event.__name__ for event in KINDS.values())]

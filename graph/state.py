@@ -1,0 +1,203 @@
+"""What a checkpoint holds of an analysis: TypedDicts of JSON-shaped values, and nothing else.
+
+A class in a checkpoint ties old data to today's module names, so what lives for one call only is a frozen
+dataclass elsewhere (`sandboxes.base`, `graph.events`), and a node turns the second into the first.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypedDict
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels import DeltaChannel
+from langgraph.graph.message import _messages_delta_reducer
+
+SNAPSHOT_EVERY = 100
+"""Steps between full copies of a growing channel: a 200-cell analysis stays at a few MB of checkpoints."""
+
+CellStatus = Literal["ok", "error", "timeout", "killed", "rejected"]
+"""How a cell ended; `rejected` cells were refused by the user and never ran."""
+
+
+class Usage(TypedDict):
+    """Model calls and tokens of one node."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    estimated: bool
+    """True when the endpoint reported nothing and some tokens were counted as characters / 4."""
+
+
+class SandboxRef(TypedDict):
+    """Which sandbox holds this analysis, and in which state it must be before the next cell."""
+
+    kind: str
+    id: str
+    snapshot: str
+    """Names the state after the last cell: a hash over all cells that were run, in order."""
+
+
+class Environment(TypedDict):
+    """What the sandbox's Python has to offer, as told to the model."""
+
+    python: str
+    packages: dict[str, str]
+    fonts: list[str]
+    """Font families with Chinese, Japanese or Korean glyphs."""
+
+
+class Input(TypedDict):
+    """A file that the user brought."""
+
+    path: str
+    """Where it lies in the workspace: `inputs/…`."""
+    source: str
+    """What the user named: a local path or a URL."""
+    size: int
+    sha256: str
+    abstract: str
+    """What the profile says of it, bounded."""
+    problem: str
+    """Why it cannot be read, in one sentence; empty when it can."""
+
+
+class PlanStep(TypedDict):
+    """One thing to do."""
+
+    text: str
+    done: bool
+    """True once a cell that works on it ended well."""
+
+
+class Pending(TypedDict):
+    """A cell that is written and has not run yet."""
+
+    purpose: str
+    code: str
+    step: int
+    """The plan step that it works on, from 1; 0 when it names none."""
+    thought: str
+    """What the model said beside the code."""
+    call_id: str
+    """The tool call that a tool message must answer; empty when the code was read from text."""
+
+
+class Variable(TypedDict):
+    """One row of the namespace table."""
+
+    name: str
+    type: str
+    summary: str
+
+
+class FileChange(TypedDict):
+    """A workspace file that a cell made, changed or removed."""
+
+    path: str
+    change: Literal["created", "changed", "deleted"]
+    size: int
+
+
+class Cell(TypedDict):
+    """One piece of code run once, and its result, cut to the size of an observation."""
+
+    number: int
+    """From 1, within the thread."""
+    turn: int
+    step: int
+    purpose: str
+    thought: str
+    code: str
+    status: CellStatus
+    observation: str
+    """What the model is shown of the result."""
+    error: str
+    """`NameError: name 'x' is not defined`, or empty."""
+    seconds: float
+    files: list[FileChange]
+    figures: list[str]
+    """Workspace paths of the figures that it drew."""
+
+
+class Review(TypedDict):
+    """An answer that was not good enough, and what it lacks."""
+
+    after_cell: int
+    answer: str
+    missing: list[str]
+    round: int
+
+
+class Turn(TypedDict):
+    """One user message, and its answer once there is one."""
+
+    number: int
+    question: str
+    plan: list[str]
+    answer: str
+
+
+class Artifact(TypedDict):
+    """A published file."""
+
+    name: str
+    """Path within the artifacts' folder, `/` between parts."""
+    url: str
+    size: int
+    sha256: str
+    mime: str
+    cell: int
+    """The cell that last wrote it; 0 for what Stepwell wrote itself."""
+
+
+def append(items: list[Any] | None, batches: Sequence[list[Any]]) -> list[Any]:
+    """Reduce a growing channel: every batch is added at the end."""
+    return [*(items or []), *(item for batch in batches for item in batch)]
+
+
+class State(TypedDict, total=False):
+    """The durable state of one thread. A node returns the keys that it changes."""
+
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
+    """The conversation as people and chat interfaces see it; prompts are built from `cells` and `turns`."""
+    files: list[str]
+    """Paths and URLs of new inputs; emptied when `plan` has taken them in."""
+    turn: int
+    question: str
+    turns: Annotated[list[Turn], DeltaChannel(append, snapshot_frequency=SNAPSHOT_EVERY)]
+    """The turns that are over."""
+    inputs: list[Input]
+    environment: Environment
+    plan: list[PlanStep]
+    pending: list[Pending]
+    cells: Annotated[list[Cell], DeltaChannel(append, snapshot_frequency=SNAPSHOT_EVERY)]
+    namespace: list[Variable]
+    sandbox: SandboxRef
+    notices: list[str]
+    """What the model must be told once, e.g. that the session was rebuilt."""
+    proposal: str
+    """The answer that is being checked."""
+    skipped: list[str]
+    """Plan steps that the proposal says it left out, each with its reason."""
+    review: Review | None
+    concerns: list[str]
+    """What check_final still holds against the answer that it let pass."""
+    answer: str
+    artifacts: list[Artifact]
+    usage: dict[str, Usage]
+    """By node."""
+
+
+class StartInput(TypedDict, total=False):
+    """What starts a turn: the small form that Studio shows."""
+
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
+    files: list[str]
+
+
+class FinalOutput(TypedDict, total=False):
+    """What a caller of the graph gets back."""
+
+    answer: str
+    artifacts: list[Artifact]
+    concerns: list[str]

@@ -1,0 +1,1 @@
+"""Which chat model answers, and how its replies are read."""

@@ -1,0 +1,1 @@
+"""One step, one file, one function."""

@@ -1,0 +1,245 @@
+"""What every sandbox promises: the port, its results and its errors.
+
+```
+SandboxError                   the sandbox failed, not the code in it
+├─ SandboxUnavailableError     cannot be reached or started now; trying again may help
+└─ SandboxLostError            it was there and is gone, with its variables
+```
+
+What the user's code did is data (`CellResult.status`); what the sandbox did is an exception.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+Status = Literal["ok", "error", "timeout", "killed"]
+"""How a cell ended. `timeout`: interrupted at its time limit. `killed`: the Python process died or had to be ended."""
+
+
+class SandboxError(Exception):
+    """The sandbox failed, not the code in it."""
+
+
+class SandboxUnavailableError(SandboxError):
+    """It cannot be reached or started now; trying again may help."""
+
+
+class SandboxLostError(SandboxError):
+    """It is gone, with its variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedText:
+    """What a stream printed: its head and its tail, the middle only counted."""
+
+    head: str = ""
+    tail: str = ""
+    dropped: int = 0
+    """Bytes left out between head and tail."""
+
+    @property
+    def text(self) -> str:
+        """Head and tail, with a line between them that counts what is left out."""
+        if not self.dropped:
+            return self.head + self.tail
+        return f"{self.head}\n… {self.dropped:,} bytes left out …\n{self.tail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """One rich result, in the forms that it has."""
+
+    kind: Literal["result", "display", "figure"]
+    """`result`: the value of the cell's last expression; `display`: a call of `display()`; `figure`: an open figure."""
+    text: str = ""
+    html: str = ""
+    path: str = ""
+    """Workspace path of its PNG form, written by the kernel; empty when it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellError:
+    """The exception that ended a cell."""
+
+    name: str
+    message: str
+    traceback: str
+    """The user's lines only; what happened inside libraries is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceRow:
+    """One user variable: its name, its type, and what it holds in a few words (`5,000 x 12: date datetime64, …`)."""
+
+    name: str
+    type: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A workspace file (outside `inputs/`) that a cell made, changed or removed."""
+
+    path: str
+    change: Literal["created", "changed", "deleted"]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """What one cell did, complete. Nodes cut it before remembering it."""
+
+    status: Status
+    stdout: CapturedText = field(default_factory=CapturedText)
+    stderr: CapturedText = field(default_factory=CapturedText)
+    displays: tuple[Display, ...] = ()
+    error: CellError | None = None
+    namespace: tuple[NamespaceRow, ...] = ()
+    """All user variables after the cell."""
+    files: tuple[ChangedFile, ...] = ()
+    seconds: float = 0.0
+    note: str = ""
+    """What the model should know of how it ended: which limit, which signal, whether variables were kept."""
+    variables_kept: bool = True
+    """False when the Python process is gone; the next cell would start with an empty namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Something that a running cell just did: printed text, or showed a display."""
+
+    stream: Literal["stdout", "stderr", "display"]
+    text: str = ""
+    display: Display | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramResult:
+    """What a program of ours printed inside the sandbox."""
+
+    status: Status
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceFile:
+    """A regular file in the workspace."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedFile:
+    """A workspace file that was copied out."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class Sandbox(Protocol):
+    """A live Python session with a workspace. Variables persist between cells.
+
+    The workspace has `inputs/` (the user's files), `outputs/` (what the user will get) and `figures/` (what cells
+    drew); it is the working directory of every cell. Paths are relative to it, with `/`.
+    """
+
+    @property
+    def kind(self) -> str:
+        """Which kind of sandbox this is: `local`, `daytona`, `fake`."""
+
+    @property
+    def id(self) -> str:
+        """Its name; opening the same name again gives the same sandbox as long as it lives."""
+
+    @property
+    def head(self) -> str:
+        """The snapshot that its variables and files are at; empty for a new one and after a cell that broke off."""
+
+    @property
+    def isolation(self) -> str:
+        """What keeps code in it away from the rest of the machine, in one sentence."""
+
+    async def run(
+        self,
+        code: str,
+        *,
+        number: int,
+        timeout: float,
+        head: str = "",
+        on_output: Callable[[Streamed], None] | None = None,
+    ) -> CellResult:
+        """Run one cell.
+
+        Args:
+            code: Python; top-level `await` is allowed, the value of a last expression is shown.
+            number: The cell's number: names its source in tracebacks and its figures.
+            timeout: Seconds until it is interrupted; if that does not end it, it is killed soon after.
+            head: The snapshot that the sandbox is at once the cell has ended by itself (`ok` or `error`). After
+                `timeout` and `killed` the head is empty: what such a cell did cannot be repeated.
+            on_output: Called in the event loop with what the cell prints and shows, while it runs; must not block.
+
+        Errors and limits of the code are data in the result. Cancelling the task interrupts the cell.
+
+        Raises:
+            SandboxLostError: the sandbox is gone.
+            SandboxUnavailableError: it cannot be reached; the cell was not started.
+        """
+
+    async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
+        """Run a Python program of ours (a folder with `__main__.py` on the host) beside the session, in the workspace.
+
+        Its output is capped at 4 MB; a failing exit is `error`, with what it wrote to stderr.
+
+        Raises:
+            SandboxUnavailableError: it cannot be started.
+        """
+
+    async def put(self, source: Path, path: str) -> None:
+        """Copy a host file into the workspace, whole or not at all.
+
+        Raises:
+            SandboxUnavailableError: there is no room for it, or the workspace cannot be written.
+            ValueError: the path leaves the workspace.
+        """
+
+    async def files(self, folder: str) -> list[WorkspaceFile]:
+        """The regular files below a folder, sorted by path; links and special files are left out, a missing one is empty."""
+
+    async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
+        """Copy a workspace file out without following links.
+
+        Raises:
+            FileNotFoundError: there is no regular file at that path (a link, a folder or a device does not count).
+            ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
+        """
+
+
+    async def reset(self) -> None:
+        """Start again: an empty namespace, and a workspace that holds only `inputs/`. The head is empty after it."""
+
+    async def close(self) -> None:
+        """End the session. The workspace's files stay where they are. Closing twice is allowed."""
+
+
+OpenSandbox = Callable[[str, str], Awaitable[Sandbox]]
+"""`await open_sandbox(kind, id)`: attach to the sandbox of that name, or create it."""
+
+
+def workspace_path(path: str) -> str:
+    """Check a path that came from a model, a user or a sandbox.
+
+    Returns:
+        The path, relative, normalised, with `/` between its parts.
+
+    Raises:
+        ValueError: it is empty, absolute, leaves the workspace, or holds a NUL.
+    """
+    parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
+    if path.startswith("/") or "\0" in path or ".." in parts or not parts or ":" in parts[0]:
+        raise ValueError(f"not a path inside the workspace: {path!r}")
+    return "/".join(parts)

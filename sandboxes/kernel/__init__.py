@@ -1,0 +1,1 @@
+"""The program that runs inside every sandbox; standard library only."""

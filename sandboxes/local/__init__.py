@@ -1,0 +1,1 @@
+"""A child process on this machine, with a clean environment and a folder of its own."""

@@ -1,0 +1,1 @@
+"""The program that looks at input files, inside the sandbox, and describes them."""

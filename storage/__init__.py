@@ -1,0 +1,1 @@
+"""Where files come from, and where finished files go."""
