@@ -24,7 +24,9 @@ class Context(BaseModel):
         description="Ask for code by tool call (`on`), read it out of the text (`off`), or by call unless the endpoint refuses.",
         json_schema_extra={"langgraph_nodes": ["generate"]},
     )
-    sandbox: str = Field(default="local", title="Sandbox", description="The kind of sandbox that code runs in.")
+    sandbox: str = Field(
+        default="local", title="Sandbox", description="The kind of sandbox that code runs in."
+    )
     approval: Literal["none", "cells"] = Field(
         default="none",
         title="Approval",
@@ -37,10 +39,18 @@ class Context(BaseModel):
         description="Empty: the language of the question.",
         json_schema_extra={"langgraph_nodes": ["generate"]},
     )
-    max_cells: int = Field(default=30, ge=1, le=1000, title="Cells per turn", description="Then the model must answer.")
-    cell_timeout: float = Field(default=120.0, gt=0, title="Cell time limit", description="Seconds one cell may run.")
+    max_cells: int = Field(
+        default=30, ge=1, le=1000, title="Cells per turn", description="Then the model must answer."
+    )
+    cell_timeout: float = Field(
+        default=120.0, gt=0, title="Cell time limit", description="Seconds one cell may run."
+    )
     max_reviews: int = Field(
-        default=2, ge=0, le=10, title="Reviews", description="Times an answer may be sent back to be improved."
+        default=2,
+        ge=0,
+        le=10,
+        title="Reviews",
+        description="Times an answer may be sent back to be improved.",
     )
     max_tokens: int = Field(
         default=0, ge=0, title="Token budget", description="Tokens in and out for one thread; 0: no limit."
@@ -52,7 +62,10 @@ class Context(BaseModel):
         description="For one thread, in the currency of STEPWELL_PRICES; 0: no limit.",
     )
     observation_chars: int = Field(
-        default=4_000, ge=200, title="Observation size", description="Characters of a cell's result shown to the model."
+        default=4_000,
+        ge=200,
+        title="Observation size",
+        description="Characters of a cell's result shown to the model.",
     )
     abstract_chars: int = Field(
         default=2_000, ge=200, title="Input abstract size", description="Characters of an input's profile."
@@ -61,7 +74,10 @@ class Context(BaseModel):
         default=60_000, ge=8_000, title="Prompt size", description="Characters of history in one prompt."
     )
     max_artifact_bytes: int = Field(
-        default=1_000_000_000, ge=1, title="Largest artifact", description="Bytes; larger files are named, not published."
+        default=1_000_000_000,
+        ge=1,
+        title="Largest artifact",
+        description="Bytes; larger files are named, not published.",
     )
 
 

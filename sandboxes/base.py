@@ -218,7 +218,6 @@ class Sandbox(Protocol):
             ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
         """
 
-
     async def reset(self) -> None:
         """Start again: an empty namespace, and a workspace that holds only `inputs/`. The head is empty after it."""
 
