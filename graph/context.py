@@ -21,12 +21,11 @@ class Context(BaseModel):
     tool_calling: Literal["auto", "on", "off"] = Field(
         default="auto",
         title="Tool calling",
-        description="Ask for code by tool call (`on`), read it out of the text (`off`), or by call unless the endpoint refuses.",
+        description="Ask for code by tool call (`on`), read it out of the text (`off`), "
+        "or by tool call unless the endpoint refuses (`auto`).",
         json_schema_extra={"langgraph_nodes": ["generate"]},
     )
-    sandbox: str = Field(
-        default="local", title="Sandbox", description="The kind of sandbox that code runs in."
-    )
+    sandbox: str = Field(default="local", title="Sandbox", description="The kind of sandbox that code runs in.")
     approval: Literal["none", "cells"] = Field(
         default="none",
         title="Approval",
@@ -39,12 +38,8 @@ class Context(BaseModel):
         description="Empty: the language of the question.",
         json_schema_extra={"langgraph_nodes": ["generate"]},
     )
-    max_cells: int = Field(
-        default=30, ge=1, le=1000, title="Cells per turn", description="Then the model must answer."
-    )
-    cell_timeout: float = Field(
-        default=120.0, gt=0, title="Cell time limit", description="Seconds one cell may run."
-    )
+    max_cells: int = Field(default=30, ge=1, le=1000, title="Cells per turn", description="Then the model must answer.")
+    cell_timeout: float = Field(default=120.0, gt=0, title="Cell time limit", description="Seconds one cell may run.")
     max_reviews: int = Field(
         default=2,
         ge=0,
@@ -77,7 +72,7 @@ class Context(BaseModel):
         default=1_000_000_000,
         ge=1,
         title="Largest artifact",
-        description="Bytes; larger files are named, not published.",
+        description="Bytes; larger ones are named, not published.",
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from langgraph.runtime import Runtime
 
-from graph.state import Artifact, Cell, FileChange, Input, PlanStep
+from graph.state import Artifact, Cell, Input, PlanStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +204,3 @@ def read_event(data: dict[str, Any]) -> Event:
 def tell(runtime: Runtime[Any], event: Event) -> None:
     """Send an event to whoever streams this run; without a listener it is dropped."""
     runtime.stream_writer(event.as_json())
-
-
-__all__ = ["Event", "FileChange", "read_event", "tell", *(event.__name__ for event in KINDS.values())]

@@ -158,9 +158,7 @@ def append(items: list[Any] | None, batches: Sequence[list[Any]]) -> list[Any]:
 class State(TypedDict, total=False):
     """The durable state of one thread. A node returns the keys that it changes."""
 
-    messages: Annotated[
-        list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)
-    ]
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
     """The conversation as people and chat interfaces see it; prompts are built from `cells` and `turns`."""
     files: list[str]
     """Paths and URLs of new inputs; emptied when `plan` has taken them in."""
@@ -193,9 +191,7 @@ class State(TypedDict, total=False):
 class StartInput(TypedDict, total=False):
     """What starts a turn: the small form that Studio shows."""
 
-    messages: Annotated[
-        list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)
-    ]
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
     files: list[str]
 
 

@@ -179,8 +179,8 @@ class Sandbox(Protocol):
             code: Python; top-level `await` is allowed, the value of a last expression is shown.
             number: The cell's number: names its source in tracebacks and its figures.
             timeout: Seconds until it is interrupted; if that does not end it, it is killed soon after.
-            head: The snapshot that the sandbox is at once the cell has ended by itself (`ok` or `error`). After
-                `timeout` and `killed` the head is empty: what such a cell did cannot be repeated.
+            head: The snapshot that the sandbox is at once the cell has ended with its variables kept. After
+                `killed`, and when the task was cancelled, the head is empty.
             on_output: Called in the event loop with what the cell prints and shows, while it runs; must not block.
 
         Errors and limits of the code are data in the result. Cancelling the task interrupts the cell.
@@ -208,7 +208,10 @@ class Sandbox(Protocol):
         """
 
     async def files(self, folder: str) -> list[WorkspaceFile]:
-        """The regular files below a folder, sorted by path; links and special files are left out, a missing one is empty."""
+        """The regular files below a folder, sorted by path, links and special files left out.
+
+        A folder that does not exist has none.
+        """
 
     async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
         """Copy a workspace file out without following links.
