@@ -82,3 +82,16 @@ def knobs(runtime: Runtime[Any]) -> Context:
     if isinstance(context, Context):
         return context
     return Context.model_validate(context or {})
+
+
+def thread_of(runtime: Runtime[Any]) -> str:
+    """The thread's id; a run without a thread (a stateless one) has its run's id instead.
+
+    Raises:
+        ValueError: the graph was called without either.
+    """
+    info = runtime.execution_info
+    name = (info.thread_id or info.run_id) if info is not None else None
+    if not name:
+        raise ValueError('A run needs a thread: pass config={"configurable": {"thread_id": …}}.')
+    return name

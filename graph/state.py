@@ -182,6 +182,8 @@ class State(TypedDict, total=False):
     review: Review | None
     concerns: list[str]
     """What check_final still holds against the answer that it let pass."""
+    stopped: str
+    """Why the turn ended before its answer, e.g. a budget; empty in the usual case."""
     answer: str
     artifacts: list[Artifact]
     usage: dict[str, Usage]

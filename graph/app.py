@@ -1,0 +1,17 @@
+"""The graph that a LangGraph server serves: wired from the settings, without a checkpointer of its own."""
+
+from pathlib import Path
+
+from graph.settings import read_settings
+from graph.wiring import make_sandboxes, wire
+from storage.artifacts import Artifacts
+
+settings = read_settings()
+roots = tuple(Path(root).expanduser() for root in settings.input_roots.split(":") if root) or (Path(),)
+
+agent = wire(
+    settings,
+    make_sandboxes(settings),
+    artifacts=Artifacts(settings.artifacts or str(settings.home / "artifacts")),
+    input_roots=roots,
+).compile(name="stepwell")

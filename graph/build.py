@@ -1,0 +1,73 @@
+"""The map: which node follows which."""
+
+from functools import partial
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import RetryPolicy
+
+from graph.context import Context, knobs
+from graph.settings import Prices
+from graph.state import FinalOutput, StartInput, State
+from models.base import ChooseModel
+from nodes.approve import approve
+from nodes.check_final import check_final
+from nodes.execute import execute
+from nodes.generate import generate
+from nodes.plan import plan
+from nodes.upload import upload
+from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
+from storage.artifacts import Artifacts
+from storage.inputs import InputSource
+
+TRY_AGAIN = RetryPolicy(max_attempts=3, initial_interval=0.5, retry_on=(SandboxUnavailableError, SandboxLostError))
+
+
+def build_graph(
+    *,
+    choose_model: ChooseModel,
+    open_sandbox: OpenSandbox,
+    inputs: InputSource,
+    artifacts: Artifacts,
+    prices: Prices | None = None,
+) -> StateGraph[State, Context, StartInput, FinalOutput]:
+    """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
+    builder = StateGraph(State, context_schema=Context, input_schema=StartInput, output_schema=FinalOutput)
+    builder.add_node(
+        "plan", partial(plan, **thinking, open_sandbox=open_sandbox, inputs=inputs), retry_policy=TRY_AGAIN
+    )
+    builder.add_node("generate", partial(generate, **thinking))
+    builder.add_node("approve", approve)
+    builder.add_node("execute", partial(execute, open_sandbox=open_sandbox), retry_policy=TRY_AGAIN)
+    builder.add_node("check_final", partial(check_final, **thinking, open_sandbox=open_sandbox), retry_policy=TRY_AGAIN)
+    builder.add_node("upload", partial(upload, open_sandbox=open_sandbox, artifacts=artifacts), retry_policy=TRY_AGAIN)
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "generate")
+    builder.add_conditional_edges("generate", after_generate, ["approve", "execute", "check_final", "upload"])
+    builder.add_conditional_edges("approve", after_approve, ["execute", "generate"])
+    builder.add_conditional_edges("execute", after_execute, ["approve", "execute", "generate"])
+    builder.add_conditional_edges("check_final", after_check_final, ["generate", "upload"])
+    builder.add_edge("upload", END)
+    return builder
+
+
+def after_generate(state: State, runtime: Runtime[Context]) -> str:
+    """A cell is run (once approved, where that is asked for); an answer is checked; a used-up budget ends the turn."""
+    if state.get("pending"):
+        return "approve" if knobs(runtime).approval == "cells" else "execute"
+    return "upload" if state.get("stopped") else "check_final"
+
+
+def after_approve(state: State) -> str:
+    """What was approved runs; after a rejection the model writes something else."""
+    return "execute" if state.get("pending") else "generate"
+
+
+def after_execute(state: State, runtime: Runtime[Context]) -> str:
+    """Further cells of the same reply run next; then the model goes on."""
+    return after_generate(state, runtime) if state.get("pending") else "generate"
+
+
+def after_check_final(state: State) -> str:
+    """What lacks something goes back; what is accepted is published."""
+    return "generate" if state.get("review") else "upload"

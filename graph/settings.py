@@ -1,0 +1,105 @@
+"""What the operator configures: `STEPWELL_…` variables and `.env`, read here and nowhere else."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from dotenv import dotenv_values, load_dotenv
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
+"""Variables of our prefix that the command and the installer read by themselves."""
+
+
+class SettingsError(Exception):
+    """The operator must mend something; the message is one line and needs no traceback."""
+
+
+class Prices(tuple[float, float]):
+    """Price of a million input tokens and of a million output tokens."""
+
+    __slots__ = ()
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """What these tokens cost, in the currency of the prices."""
+        return (self[0] * input_tokens + self[1] * output_tokens) / 1_000_000
+
+
+class Settings(BaseSettings):
+    """The operator's settings. Use `read_settings`, which turns mistakes into one sentence."""
+
+    model_config = SettingsConfigDict(env_prefix="STEPWELL_", extra="ignore", frozen=True)
+
+    home: Path = Field(default_factory=lambda: platformdirs.user_data_path("stepwell"))
+    """Threads, their workspaces and caches."""
+    artifacts: str = ""
+    """Folder or fsspec URL that finished files go to, a folder per thread; empty: one in the working directory."""
+    model: str = ""
+    """The default model; empty: the built-in playbook."""
+    openai_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("OPENAI_API_KEY", "openai_api_key")
+    )
+    openai_base_url: str = Field(
+        default="", validation_alias=AliasChoices("OPENAI_BASE_URL", "OPENAI_API_BASE", "openai_base_url")
+    )
+    model_timeout: float = Field(default=180.0, gt=0)
+    """Seconds one model call may take."""
+    model_retries: int = Field(default=4, ge=0, le=20)
+    """Times a call is repeated after a rate limit or a network failure, with growing pauses."""
+    temperature: float | None = None
+    prices: str = ""
+    """`input,output`: the price of a million tokens of each; needed for a money budget."""
+    python: str = ""
+    """The Python that cells run in; empty: the one that runs Stepwell."""
+    max_input_bytes: int = Field(default=20_000_000_000, gt=0)
+    """The largest input that is taken in."""
+    input_roots: str = ""
+    """Folders that a server may take local inputs from, separated by `:`; empty: its working directory. The command
+    and the Python API take any path that their user can read."""
+
+    @field_validator("home", mode="after")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return Path(os.path.abspath(home.expanduser()))  # noqa: PTH100 - resolve() would follow links and read the disk
+
+    @field_validator("prices")
+    @classmethod
+    def _two_numbers(cls, prices: str) -> str:
+        if prices:
+            parts = [float(part) for part in prices.split(",")]
+            if len(parts) != 2 or min(parts) < 0:
+                raise ValueError("two prices separated by a comma are needed, such as 2.5,10")
+        return prices
+
+    @property
+    def price_list(self) -> Prices | None:
+        """The prices, or None when there are none."""
+        return Prices(float(part) for part in self.prices.split(",")) if self.prices else None
+
+
+def read_settings(**given: Any) -> Settings:
+    """Read the settings from the environment and from `.env` in the working directory.
+
+    Vendors' keys in `.env` (such as `OPENAI_API_KEY`) are put into the environment of this process, where the
+    vendors' libraries look for them; they never reach a sandbox.
+
+    Args:
+        given: Values that go before the environment.
+
+    Raises:
+        SettingsError: a variable is unknown or its value cannot be used.
+    """
+    load_dotenv(".env", override=False)
+    known = {f"STEPWELL_{name.upper()}" for name in Settings.model_fields} | ELSEWHERE
+    for name in sorted({*os.environ, *dotenv_values(".env")}):
+        if name.startswith("STEPWELL_") and name not in known:
+            raise SettingsError(f"{name} is not a setting of Stepwell; known are: {', '.join(sorted(known))}.")
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "a setting"
+        variable = name if name.isupper() else f"STEPWELL_{name.upper()}"
+        raise SettingsError(f"{variable} cannot be used: {first['msg'].removeprefix('Value error, ')}.") from None

@@ -1,0 +1,46 @@
+"""From settings to a graph: which services its nodes are bound to."""
+
+from pathlib import Path
+
+from langgraph.graph import StateGraph
+from sandboxes.opening import Sandboxes
+
+from graph.build import build_graph
+from graph.context import Context
+from graph.settings import Settings
+from graph.state import FinalOutput, StartInput, State
+from models.choosing import make_chooser
+from storage.artifacts import Artifacts
+from storage.inputs import InputSource
+
+
+def make_sandboxes(settings: Settings) -> Sandboxes:
+    """The sandboxes of a data folder: one folder a thread below `threads/`."""
+    return Sandboxes(settings.home / "threads", python=settings.python, cache=settings.home / "cache")
+
+
+def wire(
+    settings: Settings, sandboxes: Sandboxes, *, artifacts: Artifacts, input_roots: tuple[Path, ...] | None
+) -> StateGraph[State, Context, StartInput, FinalOutput]:
+    """The graph, bound to the model endpoint, the sandboxes and the storage of these settings.
+
+    Args:
+        settings: What the operator configured.
+        sandboxes: Opened and closed by the caller.
+        artifacts: Where finished files go.
+        input_roots: Local inputs must lie below one of these; None when the caller's user may read what he can.
+    """
+    return build_graph(
+        choose_model=make_chooser(
+            model=settings.model,
+            api_key=settings.openai_api_key.get_secret_value(),
+            base_url=settings.openai_base_url,
+            timeout=settings.model_timeout,
+            max_retries=settings.model_retries,
+            temperature=settings.temperature,
+        ),
+        open_sandbox=sandboxes.open,
+        inputs=InputSource(settings.max_input_bytes, roots=input_roots),
+        artifacts=artifacts,
+        prices=settings.price_list,
+    )

@@ -1,0 +1,67 @@
+"""The cheap checks of a proposed answer, which need no model.
+
+Each reads State and returns what is missing: one sentence a lack, addressed to the model.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sandboxes
+from graph.state import Cell, PlanStep, State
+from nodes.answer_files import files_asked_for, files_made, files_named
+from nodes.answer_numbers import numbers_printed
+from nodes.observation import shorten
+from sandboxes.base import Sandbox
+
+OPENABLE = (".xlsx", ".xls", ".xlsm", ".csv", ".tsv", ".parquet", ".json", ".jsonl", ".png", ".jpg", ".pdf", ".html")
+MAX_OPENED = 20
+PROFILER = Path(sandboxes.__file__).parent / "profiler"
+
+
+def plan_done(state: State) -> list[str]:
+    """Plan steps on which no cell ended well and that the answer does not say were left out."""
+    plan: Sequence[PlanStep] = state.get("plan") or []
+    own = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
+    if not any(cell["step"] for cell in own):
+        return []  # this model does not say which steps it works on; the review looks at the plan
+    skipped = " ".join(state.get("skipped") or [])
+    numbers = {int(number) for number in re.findall(r"\d+", skipped)}
+    left = [
+        number
+        for number, step in enumerate(plan, 1)
+        if not step["done"] and number not in numbers and step["text"][:30] not in skipped
+    ]
+    if not left or _only_summing_up(left, plan, own):
+        return []
+    listed = "; ".join(f"{number}. {plan[number - 1]['text']}" for number in left)
+    return [
+        f"No cell that ended well worked on these plan steps: {listed}. Do them, or name them in `skipped` with why."
+    ]
+
+
+def _only_summing_up(left: Sequence[int], plan: Sequence[PlanStep], own: Sequence[Cell]) -> bool:
+    """The last step of a plan is often the answer itself, which no cell works on."""
+    return list(left) == [len(plan)] and len(plan) > 1 and any(cell["status"] == "ok" for cell in own)
+
+
+CHECKS = (files_asked_for, files_named, numbers_printed, plan_done)
+
+
+async def files_open(state: State, sandbox: Sandbox) -> list[str]:
+    """Files made in this turn that do not open, as the profiler sees them inside the sandbox."""
+    written = {
+        file["path"] for cell in state.get("cells") or [] if cell["turn"] == state["turn"] for file in cell["files"]
+    }
+    paths = [path for path in files_made(state) if path in written and path.lower().endswith(OPENABLE)][:MAX_OPENED]
+    if not paths:
+        return []
+    result = await sandbox.run_program(PROFILER, ["--chars", "200", *paths], timeout=60.0 + 5 * len(paths))
+    try:
+        rows: Any = json.loads(result.stdout)
+        problems = {str(row["path"]): shorten(str(row["problem"]), 300) for row in rows if row["problem"]}
+    except (ValueError, TypeError, KeyError):
+        return []  # a profiler that cannot speak says nothing about the files
+    return [f"{path} does not open: {problem}. Write it again." for path, problem in problems.items() if path in paths]

@@ -1,0 +1,124 @@
+"""Look at the proposed answer: the cheap checks first, then one structured question to the model."""
+
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+
+from graph.context import Context, knobs, thread_of
+from graph.events import ModelAnswered, ModelAsked, SentBack, tell
+from graph.settings import Prices
+from graph.state import Review, State
+from models.asking import ReplyProblem, ask
+from models.base import ChooseModel, Form, ModelReplyError, Reply, Tokens
+from models.replies import json_in
+from nodes.answer_checks import CHECKS, files_open
+from nodes.answer_files import files_made
+from nodes.catching_up import catch_up
+from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES
+from nodes.observation import shorten
+from nodes.spending import add_usage, budget_reached
+from sandboxes.base import OpenSandbox
+
+EVIDENCE_CHARS = 16_000
+MAX_LACKS = 6
+
+
+async def check_final(
+    state: State,
+    runtime: Runtime[Context],
+    *,
+    choose_model: ChooseModel,
+    open_sandbox: OpenSandbox,
+    prices: Prices | None = None,
+) -> State:
+    """Accept the proposed answer, or send it back with what it lacks.
+
+    After `max_reviews` rounds the answer passes with what is still held against it as `concerns`. A reviewer whose
+    reply cannot be read does not hold the answer up.
+
+    Raises:
+        ModelError: the reviewer cannot be reached; the thread can be resumed.
+        SandboxError: the sandbox cannot be reached.
+    """
+    context = knobs(runtime)
+    before = state.get("review")
+    round_number = (before["round"] if before else 0) + 1
+    lacks = [lack for check in CHECKS for lack in check(state)]
+    if files_made(state):
+        sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
+        await catch_up(sandbox, state)
+        lacks += await files_open(state, sandbox)
+    usage = state.get("usage") or {}
+    if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
+        tell(runtime, ModelAsked(node="check_final"))
+        lacks, tokens, seconds = await _reviewed(state, context, choose_model)
+        tell(runtime, ModelAnswered("check_final", tokens.input, tokens.output, seconds))
+        usage = add_usage(state, "check_final", tokens)
+    if lacks and round_number <= context.max_reviews:
+        lacks = lacks[:MAX_LACKS]
+        tell(runtime, SentBack(lacks))
+        cells = state.get("cells") or []
+        review = Review(
+            after_cell=cells[-1]["number"] if cells else 0,
+            answer=state["proposal"],
+            missing=lacks,
+            round=round_number,
+        )
+        return {"review": review, "proposal": "", "usage": usage}
+    return {"answer": state["proposal"], "concerns": lacks, "review": None, "usage": usage}
+
+
+async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -> tuple[list[str], Tokens, float]:
+    def write(form: Form) -> list[BaseMessage]:
+        return [
+            SystemMessage(RULES + (BY_TOOL if form.tools else BY_JSON)),
+            HumanMessage(_evidence(state, int(EVIDENCE_CHARS * form.size))),
+        ]
+
+    try:
+        asked = await ask(
+            await choose_model(context.model),
+            write,
+            read=_read,
+            tools=[REVIEW_TOOL],
+            tool_calling=context.tool_calling,
+            choose="submit_review",
+        )
+    except ModelReplyError as error:
+        return [], error.tokens, 0.0
+    return asked.value, asked.tokens, asked.seconds
+
+
+def _evidence(state: State, room: int) -> str:
+    own = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
+    each = max(room // max(len(own), 1), 200)
+    cells = "\n\n".join(
+        f"{shorten(cell['purpose'], 160)}\n{shorten(cell['observation'], each)}" for cell in own[-(room // 200) :]
+    )
+    plan = "\n".join(f"{number}. {step['text']}" for number, step in enumerate(state.get("plan") or [], 1))
+    skipped = "\n".join(state.get("skipped") or []) or "none"
+    return "\n\n".join(
+        [
+            f"Question:\n{shorten(state['question'], 4_000)}",
+            f"Plan:\n{plan}",
+            f"Plan steps that were left out, and why:\n{skipped}",
+            f"What the cells printed:\n{cells or '(no cell ran)'}",
+            f"Files and figures made:\n{', '.join(files_made(state)) or 'none'}",
+            f"Proposed answer:\n{shorten(state['proposal'], 8_000)}",
+        ]
+    )
+
+
+def _read(reply: Reply) -> list[str]:
+    said: Any = reply.calls[0].arguments if reply.calls else json_in(reply.text)
+    if not isinstance(said, dict) or not isinstance(said.get("good_enough"), bool):
+        raise ReplyProblem("`good_enough` (true or false) is missing.")
+    if said["good_enough"]:
+        return []
+    missing = said.get("missing")
+    lacks = [shorten(" ".join(str(lack).split()), 400) for lack in missing] if isinstance(missing, list) else []
+    lacks = [lack for lack in lacks if lack]
+    if not lacks:
+        raise ReplyProblem("`missing` is empty although the answer is not good enough. Say what it lacks.")
+    return lacks

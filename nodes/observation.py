@@ -1,0 +1,77 @@
+"""What the model is shown of a cell's result, and what is remembered of it."""
+
+from graph.state import Cell, FileChange, Pending, Variable
+from sandboxes.base import CellResult, NamespaceRow
+
+TRACEBACK_CHARS = 1_500
+FILES_SHOWN = 20
+
+
+def observe(result: CellResult, *, number: int, limit: int) -> str:
+    """The observation of one result: at most `limit` characters, the beginning and the end of long output kept."""
+    parts = [f"cell {number} · {result.status} · {result.seconds:.2f} s"]
+    if result.note:
+        parts.append(result.note)
+    tail: list[str] = []
+    if result.error is not None:
+        tail.append(
+            shorten(result.error.traceback.strip() or f"{result.error.name}: {result.error.message}", TRACEBACK_CHARS)
+        )
+    figures = [display.path for display in result.displays if display.path]
+    if figures:
+        tail.append(f"figures saved: {', '.join(figures[:FILES_SHOWN])}" + _more(len(figures)))
+    files = [file for file in result.files if file.path not in figures]
+    if files:
+        listed = ", ".join(
+            f"{file.path} ({file.change}{f', {file.size:,} bytes' if file.change != 'deleted' else ''})"
+            for file in files[:FILES_SHOWN]
+        )
+        tail.append(f"files: {listed}" + _more(len(files)))
+    output: list[str] = []
+    if stdout := result.stdout.text.strip("\n"):
+        output.append(stdout)
+    output.extend(display.text for display in result.displays if display.text and display.kind != "figure")
+    if stderr := result.stderr.text.strip("\n"):
+        output.append(f"stderr:\n{shorten(stderr, limit // 4)}")
+    if not output and result.status == "ok" and not tail:
+        output.append("(nothing was printed)")
+    room = max(limit - sum(len(part) + 1 for part in parts + tail), limit // 4)
+    parts.append(shorten("\n".join(output), room))
+    return shorten("\n".join(part for part in parts + tail if part), limit)
+
+
+def remember(pending: Pending, result: CellResult, *, number: int, turn: int, limit: int) -> Cell:
+    """The cell as State keeps it; nothing in it is larger than `limit` characters but the code itself."""
+    return Cell(
+        number=number,
+        turn=turn,
+        step=pending["step"],
+        purpose=pending["purpose"],
+        thought=pending["thought"],
+        code=pending["code"],
+        status=result.status,
+        observation=observe(result, number=number, limit=limit),
+        error=shorten(f"{result.error.name}: {result.error.message}", 300) if result.error else "",
+        seconds=round(result.seconds, 3),
+        files=[FileChange(path=file.path, change=file.change, size=file.size) for file in result.files[:200]],
+        figures=[display.path for display in result.displays if display.path],
+    )
+
+
+def remember_namespace(rows: tuple[NamespaceRow, ...]) -> list[Variable]:
+    """The namespace table as State keeps it."""
+    return [Variable(name=row.name[:100], type=row.type[:100], summary=row.summary[:200]) for row in rows[:200]]
+
+
+def shorten(text: str, limit: int) -> str:
+    """Cut the middle out of a text that is longer than `limit` characters, and say how much is gone."""
+    if len(text) <= limit:
+        return text
+    mark = f"\n… {len(text) - limit:,} characters left out …\n"
+    room = max(limit - len(mark), 2)
+    head = room * 2 // 3
+    return text[:head] + mark + text[len(text) - (room - head) :]
+
+
+def _more(count: int) -> str:
+    return f" and {count - FILES_SHOWN} more" if count > FILES_SHOWN else ""

@@ -1,0 +1,216 @@
+"""Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model for a plan."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from models.asking import ReplyProblem, ask
+
+import sandboxes
+from graph.context import Context, knobs, thread_of
+from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
+from graph.settings import Prices
+from graph.state import Environment, Input, PlanStep, SandboxRef, State, Turn
+from models.base import ChooseModel, Form, Reply
+from models.replies import steps_in
+from nodes.catching_up import BEGINNING
+from nodes.conversation import namespace_table
+from nodes.generate_prompt import environment_text, inputs_text
+from nodes.observation import shorten
+from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
+from nodes.spending import add_usage, budget_reached
+from sandboxes.base import OpenSandbox, Sandbox
+from storage.inputs import InputError, InputSource, unused_name
+
+MAX_STEPS = 12
+PROGRAMS = Path(sandboxes.__file__).parent
+PROFILE_SECONDS = 120.0
+
+
+class NoQuestionError(Exception):
+    """A turn was started without a question; the message says how to ask one."""
+
+
+async def plan(
+    state: State,
+    runtime: Runtime[Context],
+    *,
+    choose_model: ChooseModel,
+    open_sandbox: OpenSandbox,
+    inputs: InputSource,
+    prices: Prices | None = None,
+) -> State:
+    """Begin a turn.
+
+    Raises:
+        NoQuestionError: the last message is no question of the user's.
+        InputError: files were named and none of them can be had.
+        ModelError: no usable plan could be had; the thread can be resumed.
+        SandboxError: the sandbox cannot be reached.
+    """
+    context = knobs(runtime)
+    question = _question(state)
+    thread = thread_of(runtime)
+    sandbox = await open_sandbox(context.sandbox, thread)
+    snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
+    brought = await _take_in(state, runtime, sandbox, inputs, context)
+    turn: State = {
+        "turn": len(state.get("turns") or []) + 1,
+        "question": question,
+        "files": [],
+        "inputs": brought,
+        "environment": state.get("environment") or await _describe(sandbox),
+        "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=snapshot),
+        "pending": [],
+        "notices": [],
+        "proposal": "",
+        "skipped": [],
+        "review": None,
+        "concerns": [],
+        "stopped": "",
+        "answer": "",
+    }
+    if budget_reached(state, context, prices):
+        return {**turn, "plan": []}
+    tell(runtime, ModelAsked(node="plan"))
+    asked = await ask(
+        await choose_model(context.model),
+        partial(_write, State(**{**state, **turn})),
+        read=_read,
+        tools=[PLAN_TOOL],
+        tool_calling=context.tool_calling,
+        choose="submit_plan",
+    )
+    tell(runtime, ModelAnswered("plan", asked.tokens.input, asked.tokens.output, asked.seconds))
+    steps = [PlanStep(text=text, done=False) for text in asked.value]
+    tell(runtime, Planned(steps))
+    return {**turn, "plan": steps, "usage": add_usage(state, "plan", asked.tokens)}
+
+
+def _question(state: State) -> str:
+    messages = state.get("messages") or []
+    if not messages or not isinstance(messages[-1], HumanMessage) or not messages[-1].text.strip():
+        raise NoQuestionError("There is no question: the last message must be the user's, with text in it.")
+    return messages[-1].text.strip()
+
+
+async def _take_in(
+    state: State, runtime: Runtime[Context], sandbox: Sandbox, source: InputSource, context: Context
+) -> list[Input]:
+    """Copy the new files into the workspace and profile them there."""
+    known = list(state.get("inputs") or [])
+    asked_for = state.get("files") or []
+    taken: list[Input] = []
+    failed: list[str] = []
+    for spec in asked_for:
+        try:
+            for file in await source.expand(spec):
+                try:
+                    taken.append(await _put(file, sandbox, source, known + taken))
+                except InputError as error:
+                    failed.append(str(error))
+        except InputError as error:
+            failed.append(str(error))
+    for problem in failed:
+        tell(runtime, Notice(problem, level="warning"))
+    if asked_for and not taken:
+        raise InputError(" ".join(failed))
+    if taken:
+        taken = await _profile(taken, sandbox, context)
+        for one in taken:
+            tell(runtime, InputTaken(one))
+    replaced = {one["path"] for one in taken}
+    return [one for one in known if one["path"] not in replaced] + taken
+
+
+async def _put(spec: str, sandbox: Sandbox, source: InputSource, known: Sequence[Input]) -> Input:
+    async with source.bring(spec) as brought:
+        same = next((one for one in known if one["source"] == brought.source), None)
+        taken = {one["path"].removeprefix("inputs/") for one in known}
+        path = same["path"] if same else f"inputs/{unused_name(brought.name, taken)}"
+        await sandbox.put(brought.file, path)
+        return Input(
+            path=path, source=brought.source, size=brought.size, sha256=brought.sha256, abstract="", problem=""
+        )
+
+
+async def _profile(taken: list[Input], sandbox: Sandbox, context: Context) -> list[Input]:
+    """Have the profiler look at the files; what it says is data from the sandbox and is checked and cut."""
+    paths = [one["path"] for one in taken]
+    arguments = ["--chars", str(context.abstract_chars), *paths]
+    result = await sandbox.run_program(PROGRAMS / "profiler", arguments, timeout=PROFILE_SECONDS + 5 * len(paths))
+    said: dict[str, dict[str, Any]] = {}
+    try:
+        rows = json.loads(result.stdout)
+        said = {str(row["path"]): row for row in rows}
+    except (ValueError, TypeError, KeyError):
+        pass  # without a profile the model is told so, and looks for itself
+    unread = "It was not profiled" + (" in time" if result.status == "timeout" else "") + "; look at it yourself."
+    profiled = []
+    for one in taken:
+        row = said.get(one["path"], {})
+        abstract = shorten(str(row.get("abstract") or f"### {one['path']}\n{unread}"), context.abstract_chars)
+        profiled.append(
+            Input(
+                path=one["path"],
+                source=one["source"],
+                size=one["size"],
+                sha256=one["sha256"],
+                abstract=abstract,
+                problem=shorten(str(row.get("problem") or ""), 500),
+            )
+        )
+    return profiled
+
+
+async def _describe(sandbox: Sandbox) -> Environment:
+    """Ask the sandbox which Python, packages and fonts it has; what cannot be read counts as not there."""
+    result = await sandbox.run_program(PROGRAMS / "environment", [], timeout=60.0)
+    try:
+        said = json.loads(result.stdout)
+        return Environment(
+            python=shorten(str(said["python"]), 40),
+            packages={str(name)[:60]: str(version)[:40] for name, version in list(said["packages"].items())[:60]},
+            fonts=[str(font)[:60] for font in list(said["fonts"])[:20]],
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Environment(python="3", packages={}, fonts=[])
+
+
+def _write(state: State, form: Form) -> list[BaseMessage]:
+    system = "\n".join(
+        [
+            RULES,
+            BY_TOOL if form.tools else BY_LIST,
+            environment_text(state),
+            shorten(inputs_text(state), int(40_000 * form.size)),
+        ]
+    )
+    return [SystemMessage(system), HumanMessage(_asked(state))]
+
+
+def _asked(state: State) -> str:
+    parts = [_earlier(turn) for turn in (state.get("turns") or [])[-3:]]
+    parts.append(namespace_table(state.get("namespace") or []))
+    parts.append(f"The question now:\n{state['question']}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _earlier(turn: Turn) -> str:
+    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered: {shorten(turn['answer'], 800)}"
+
+
+def _read(reply: Reply) -> list[str]:
+    if reply.calls:
+        given = reply.calls[0].arguments.get("steps")
+        steps = [str(step) for step in given] if isinstance(given, list) else steps_in(str(given or ""))
+    else:
+        steps = steps_in(reply.text)
+    steps = [shorten(" ".join(step.split()), 400) for step in steps if step.strip()][:MAX_STEPS]
+    if not steps:
+        raise ReplyProblem("There is no step in this plan. Give one to seven short steps.")
+    return steps

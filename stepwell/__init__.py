@@ -1,0 +1,124 @@
+"""What people hold: the command `stepwell`, and the Python API.
+
+```python
+import asyncio, stepwell
+
+finished = asyncio.run(stepwell.run("Which month sold most?", files=["sales.csv"]))
+print(finished.answer, finished.artifacts)
+```
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graph.context import Context as Context
+    from graph.events import Event as Event
+    from graph.events import Finished as Finished
+    from graph.settings import Settings as Settings
+    from stepwell.runs import ApprovalNeededError as ApprovalNeededError
+    from stepwell.runs import Decision as Decision
+    from stepwell.runs import Run as Run
+    from stepwell.runs import RunFailedError as RunFailedError
+    from stepwell.thread_error import ThreadError as ThreadError
+
+_WHERE = {
+    "ApprovalNeededError": "stepwell.runs",
+    "Context": "graph.context",
+    "Decision": "stepwell.runs",
+    "Event": "graph.events",
+    "Finished": "graph.events",
+    "Run": "stepwell.runs",
+    "RunFailedError": "stepwell.runs",
+    "Settings": "graph.settings",
+    "ThreadError": "stepwell.thread_error",
+}
+
+__all__ = [
+    "ApprovalNeededError",
+    "Context",
+    "Decision",
+    "Event",
+    "Finished",
+    "Run",
+    "RunFailedError",
+    "Settings",
+    "ThreadError",
+    "resume",
+    "run",
+    "stream",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public class when it is first used: `stepwell --help` needs none of them."""
+    if name in _WHERE:
+        import importlib
+
+        return getattr(importlib.import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'stepwell' has no attribute {name!r}")
+
+
+async def run(
+    question: str,
+    *,
+    files: "Sequence[str]" = (),
+    thread: str | None = None,
+    context: "Context | None" = None,
+    settings: "Settings | None" = None,
+) -> "Finished":
+    """Analyse: ask a question about files and wait for the answer.
+
+    Args:
+        question: What you want to know.
+        files: Local paths, folders, globs, and URLs.
+        thread: An earlier answer's thread, to ask on with its variables and files.
+        context: The knobs of this run.
+        settings: Where things are kept and which model is asked; None reads `STEPWELL_…` and `.env`.
+
+    Returns:
+        The answer, its files, and what it took.
+
+    Raises:
+        RunFailedError: it stopped on an error; `resume` goes on once the cause is mended.
+        ApprovalNeededError: a cell waits for a decision (only with `approval="cells"`).
+        ThreadError: the thread cannot take a question.
+        SettingsError: a setting cannot be used.
+    """
+    from stepwell.runs import finish
+
+    return await finish(stream(question, files=files, thread=thread, context=context, settings=settings))
+
+
+def stream(
+    question: str,
+    *,
+    files: "Sequence[str]" = (),
+    thread: str | None = None,
+    context: "Context | None" = None,
+    settings: "Settings | None" = None,
+) -> "Run":
+    """The same as `run`, event by event: `async for event in stepwell.stream(…)`."""
+    from stepwell.runs import start
+
+    return start(question, files=files, thread=thread, context=context, settings=settings)
+
+
+async def resume(
+    thread: str,
+    *,
+    decision: "Decision | None" = None,
+    context: "Context | None" = None,
+    settings: "Settings | None" = None,
+) -> "Finished":
+    """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
+
+    Raises:
+        RunFailedError: it stopped on an error again.
+        ApprovalNeededError: a further cell waits for a decision.
+        ThreadError: there is no such thread, or it is finished.
+    """
+    from stepwell import runs
+
+    return await runs.finish(runs.resume(thread, decision=decision, context=context, settings=settings))

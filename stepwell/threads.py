@@ -1,0 +1,138 @@
+"""Threads as people look them up: listed, found by a few characters, read."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, cast
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
+
+from graph.checkpoints import newest_threads, open_checkpoints, threads_beginning_with
+from graph.context import Context
+from graph.settings import Settings, read_settings
+from graph.state import FinalOutput, StartInput, State
+from graph.wiring import make_sandboxes, wire
+from stepwell.thread_error import ThreadError
+from storage.artifacts import Artifacts
+
+ThreadStatus = Literal["finished", "waiting", "failed", "paused"]
+MIN_PREFIX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSummary:
+    """One line of the list of threads."""
+
+    id: str
+    question: str
+    """The last one."""
+    status: ThreadStatus
+    turns: int
+    cells: int
+    updated: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadDetail:
+    """A thread at its newest checkpoint."""
+
+    id: str
+    state: State
+    status: ThreadStatus
+    updated: datetime
+    next: tuple[str, ...]
+    """The nodes that run next; empty when it is finished."""
+
+
+async def list_threads(*, limit: int = 20, settings: Settings | None = None) -> list[ThreadSummary]:
+    """The newest threads, newest first."""
+    settings = settings or read_settings()
+    summaries = []
+    async with _reading(settings) as graph:
+        for head in await newest_threads(graph.checkpointer, limit=limit):  # type: ignore[arg-type]  # ours, not any saver
+            detail = _detail(head.thread, await graph.aget_state({"configurable": {"thread_id": head.thread}}))
+            state = detail.state
+            summaries.append(
+                ThreadSummary(
+                    id=head.thread,
+                    question=_question(state),
+                    status=detail.status,
+                    turns=max(state.get("turn", 0), len(state.get("turns") or [])),
+                    cells=len(state.get("cells") or []),
+                    updated=detail.updated,
+                )
+            )
+    return summaries
+
+
+async def read_thread(thread: str, settings: Settings | None = None) -> ThreadDetail:
+    """A thread's state.
+
+    Raises:
+        ThreadError: there is no such thread.
+    """
+    async with _reading(settings or read_settings()) as graph:
+        snapshot = await graph.aget_state({"configurable": {"thread_id": thread}})
+    if snapshot.created_at is None:
+        raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
+    return _detail(thread, snapshot)
+
+
+async def find_thread(prefix: str, settings: Settings | None = None) -> str:
+    """The full id of the thread that begins with these characters, or of the newest one for `last`.
+
+    Raises:
+        ThreadError: there is none, or more than one.
+    """
+    async with open_checkpoints((settings or read_settings()).home) as saver:
+        if prefix == "last":
+            newest = await newest_threads(saver, limit=1)
+            if not newest:
+                raise ThreadError("There are no threads yet; start one with: stepwell run QUESTION FILE")
+            return newest[0].thread
+        if len(prefix) < MIN_PREFIX:
+            raise ThreadError(f"{prefix!r} is too short: give at least {MIN_PREFIX} characters of the thread's id.")
+        found = await threads_beginning_with(saver, prefix)
+    if not found:
+        raise ThreadError(f"No thread begins with {prefix}; `stepwell threads` lists them.")
+    if len(found) > 1 and prefix not in found:
+        raise ThreadError(f"{prefix} is ambiguous: {', '.join(found)}.")
+    return prefix if prefix in found else found[0]
+
+
+Graph = CompiledStateGraph[State, Context, StartInput, FinalOutput]
+
+
+@asynccontextmanager
+async def _reading(settings: Settings) -> AsyncIterator[Graph]:
+    async with open_checkpoints(settings.home) as saver, make_sandboxes(settings) as sandboxes:
+        builder = wire(settings, sandboxes, artifacts=Artifacts(settings.artifacts), input_roots=None)
+        yield builder.compile(checkpointer=saver, name="stepwell")
+
+
+def _detail(thread: str, snapshot: StateSnapshot) -> ThreadDetail:
+    created = datetime.fromisoformat(snapshot.created_at) if snapshot.created_at else datetime.now(UTC)
+    return ThreadDetail(
+        id=thread,
+        state=cast("State", snapshot.values),
+        status=_status(snapshot),
+        updated=created.astimezone(UTC),
+        next=snapshot.next,
+    )
+
+
+def _status(snapshot: StateSnapshot) -> ThreadStatus:
+    if not snapshot.next:
+        return "finished"
+    if snapshot.interrupts:
+        return "waiting"
+    return "failed" if any(task.error for task in snapshot.tasks) else "paused"
+
+
+def _question(state: State) -> str:
+    if state.get("question"):
+        return state["question"]
+    messages = state.get("messages") or []
+    return messages[-1].text if messages else ""

@@ -1,0 +1,101 @@
+"""Where finished files go: a folder by default, any fsspec URL by configuration."""
+
+import asyncio
+import mimetypes
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import fsspec
+
+from storage.inputs import without_password
+
+MIME_TYPES = {
+    ".md": "text/markdown",
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
+    ".parquet": "application/vnd.apache.parquet",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".ipynb": "application/x-ipynb+json",
+    ".jsonl": "application/jsonl",
+    ".py": "text/x-python",
+}
+"""What the analysis world uses, said here since `mimetypes` depends on the machine."""
+
+
+class StorageError(Exception):
+    """The destination failed; the message is one sentence that says where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """Publishes files, one folder per thread."""
+
+    destination: str = ""
+    """A folder or an fsspec URL; empty: `stepwell-…` in the working directory, named for the thread."""
+
+    def folder(self, thread: str) -> str:
+        """Where a thread's files go: an absolute path, or a URL."""
+        if not self.destination:
+            return os.path.abspath(f"stepwell-{thread[:8]}")  # noqa: PTH100 - no disk access
+        if "://" in self.destination:
+            return f"{self.destination.rstrip('/')}/{thread}"
+        return os.path.abspath(os.path.join(os.path.expanduser(self.destination), thread))  # noqa: PTH100, PTH111, PTH118
+
+    async def publish(self, thread: str, name: str, file: Path) -> str:
+        """Copy a file there, whole or not at all.
+
+        Args:
+            thread: Whose file it is.
+            name: Relative path, `/` between parts, checked by the caller (`workspace_path`).
+            file: A host file.
+
+        Returns:
+            Its absolute path, or its URL.
+
+        Raises:
+            StorageError: it cannot be written there.
+        """
+        return await asyncio.to_thread(self._publish, thread, name, file)
+
+    def _publish(self, thread: str, name: str, file: Path) -> str:
+        folder = self.folder(thread)
+        url = f"{folder}/{name}"
+        try:
+            if "://" in folder:
+                filesystem, path = fsspec.url_to_fs(url)
+                filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
+                filesystem.put_file(str(file), path)
+            else:
+                _copy_whole(file, Path(url))
+        except OSError as error:
+            raise StorageError(
+                f"{name} cannot be written to {without_password(folder)} ({error.strerror or error}); "
+                "make room there or set STEPWELL_ARTIFACTS to another place."
+            ) from None
+        except ImportError as error:
+            raise StorageError(f"{without_password(folder)} needs a package that is not installed: {error}") from None
+        except Exception as error:  # every fsspec backend raises exceptions of its own
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise StorageError(f"{name} cannot be written to {without_password(folder)} ({reason}).") from None
+        return url
+
+
+def _copy_whole(file: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with file.open("rb") as source, partial.open("wb") as out:
+            shutil.copyfileobj(source, out, 1 << 20)
+            out.flush()
+            os.fsync(out.fileno())
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def mime_of(name: str) -> str:
+    """The MIME type that a file's name stands for."""
+    suffix = Path(name).suffix.lower()
+    return MIME_TYPES.get(suffix) or mimetypes.guess_type(name, strict=False)[0] or "application/octet-stream"

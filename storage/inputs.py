@@ -1,0 +1,202 @@
+"""Where inputs come from: local paths, folders and globs, and URLs through fsspec."""
+
+import asyncio
+import glob
+import hashlib
+import re
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import fsspec
+
+PROTOCOLS = ("http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "ftp", "sftp", "hf")
+"""URL schemes that are fetched. `file:`, chained (`::`) and archive schemes are not: they would reach local files."""
+MAX_FILES = 1_000
+"""Files that one folder or glob may stand for."""
+PIECE = 1 << 20
+
+
+class InputError(Exception):
+    """An input cannot be had; the message is one sentence that says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """An input file that lies on this machine now."""
+
+    file: Path
+    name: str
+    """A name that is safe in any file system."""
+    source: str
+    """What the user named, without passwords."""
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputSource:
+    """Fetches inputs, within the operator's limits."""
+
+    max_bytes: int = 20_000_000_000
+    roots: tuple[Path, ...] | None = None
+    """Local inputs must lie below one of these; None: any path that this user can read."""
+
+    async def expand(self, spec: str) -> list[str]:
+        """The files that a path, a folder, a glob or a URL stands for, sorted.
+
+        Raises:
+            InputError: there is none, or there are too many.
+        """
+        if is_url(spec):
+            return [spec]
+        found = await asyncio.to_thread(_local_files, spec)
+        if len(found) > MAX_FILES:
+            raise InputError(f"{spec} stands for more than {MAX_FILES:,} files; name fewer.")
+        return found
+
+    @asynccontextmanager
+    async def bring(self, spec: str) -> AsyncIterator[Brought]:
+        """Have one file on this machine: a local one as it is, a URL's in a temporary file for the time of the block.
+
+        Raises:
+            InputError: it is missing, too large, not allowed, or cannot be fetched.
+        """
+        if is_url(spec):
+            folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-input-")
+            try:
+                target = Path(folder) / "download"
+                size, sha256 = await asyncio.to_thread(self._download, spec, target)
+                yield Brought(target, _url_name(spec), without_password(spec), size, sha256)
+            finally:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        else:
+            path, size, sha256 = await asyncio.to_thread(self._look_at, spec)
+            yield Brought(path, safe_name(Path(spec).name), spec, size, sha256)
+
+    def _look_at(self, spec: str) -> tuple[Path, int, str]:
+        try:
+            path = Path(spec).expanduser().resolve(strict=True)
+            if self.roots is not None and not any(path.is_relative_to(root.resolve()) for root in self.roots):
+                raise InputError(f"{spec} lies outside the folders that this server takes inputs from.")
+            if not path.is_file():
+                raise InputError(f"{spec} is not a regular file.")
+            size = path.stat().st_size
+            if size > self.max_bytes:
+                raise InputError(
+                    f"{spec} has {size:,} bytes; the limit is {self.max_bytes:,} (STEPWELL_MAX_INPUT_BYTES)."
+                )
+            with path.open("rb") as stream:
+                return path, size, hashlib.file_digest(stream, "sha256").hexdigest()
+        except FileNotFoundError:
+            raise InputError(f"{spec} does not exist.") from None
+        except (OSError, RuntimeError) as error:
+            raise InputError(f"{spec} cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+
+    def _download(self, url: str, target: Path) -> tuple[int, str]:
+        shown = without_password(url)
+        try:
+            with fsspec.open(url, "rb") as stream, target.open("wb") as out:
+                return self._copy(stream, out, shown)
+        except InputError:
+            raise
+        except FileNotFoundError:
+            raise InputError(f"{shown} does not exist there.") from None
+        except ImportError as error:
+            raise InputError(f"{shown} needs a package that is not installed: {_one_line(error, url)}") from None
+        except Exception as error:  # every fsspec backend raises exceptions of its own
+            raise InputError(f"{shown} cannot be fetched ({_one_line(error, url)}).") from None
+
+    def _copy(self, stream: IO[bytes], out: IO[bytes], shown: str) -> tuple[int, str]:
+        digest, size = hashlib.sha256(), 0
+        while piece := stream.read(PIECE):
+            size += len(piece)
+            if size > self.max_bytes:
+                raise InputError(f"{shown} is larger than {self.max_bytes:,} bytes (STEPWELL_MAX_INPUT_BYTES).")
+            digest.update(piece)
+            out.write(piece)
+        return size, digest.hexdigest()
+
+
+def is_url(spec: str) -> bool:
+    """Whether a spec names a URL that is fetched.
+
+    Raises:
+        InputError: it is a URL of a kind that is not fetched.
+    """
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", spec)
+    if match is None and "::" not in spec:
+        return False
+    if match is None or "::" in spec or match[1].lower() not in PROTOCOLS:
+        raise InputError(
+            f"{without_password(spec)} cannot be fetched; known are {', '.join(PROTOCOLS)}, and local paths."
+        )
+    return True
+
+
+def without_password(url: str) -> str:
+    """The URL without user, password and query: what may be shown and remembered."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.split("?")[0]
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")) if parts.scheme else url
+
+
+def safe_name(name: str) -> str:
+    """A file name that every system accepts, as close to the given one as can be."""
+    name = "".join("_" if unicodedata.category(char)[0] == "C" or char in '<>:"/\\|?*' else char for char in name)
+    name = unicodedata.normalize("NFC", name).strip(" .") or "input"
+    stem, dot, suffix = name.rpartition(".")
+    if not dot or len(suffix) > 12:
+        stem, suffix = name, ""
+    while len(stem.encode()) > 150:
+        stem = stem[:-1]
+    return f"{stem}.{suffix}" if suffix else stem
+
+
+def unused_name(name: str, taken: set[str]) -> str:
+    """The name itself, or with a number before its suffixes when it is taken."""
+    stem, *suffixes = name.split(".")
+    number, candidate = 1, name
+    while candidate.lower() in {other.lower() for other in taken}:
+        number += 1
+        candidate = ".".join([f"{stem}-{number}", *suffixes])
+    return candidate
+
+
+def _local_files(spec: str) -> list[str]:
+    path = Path(spec).expanduser()
+    if path.is_dir():
+        found = sorted(
+            str(file)
+            for file in path.rglob("*")
+            if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        )
+        if not found:
+            raise InputError(f"The folder {spec} holds no files.")
+        return found
+    if path.exists() or not glob.has_magic(spec):
+        if not path.exists():
+            raise InputError(f"{spec} does not exist.")
+        return [spec]
+    found = sorted(file for file in glob.glob(str(path), recursive=True) if Path(file).is_file())  # noqa: PTH207 - absolute globs
+    if not found:
+        raise InputError(f"{spec} matches no files.")
+    return found
+
+
+def _url_name(url: str) -> str:
+    path = PurePosixPath(unquote(urlsplit(url).path))
+    return safe_name(path.name or urlsplit(url).netloc or "input")
+
+
+def _one_line(error: BaseException, url: str) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text.replace(url, without_password(url))[:200]
