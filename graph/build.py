@@ -34,12 +34,18 @@ def build_graph(
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
     builder = StateGraph(State, context_schema=Context, input_schema=StartInput, output_schema=FinalOutput)
     builder.add_node(
-        "plan", partial(plan, **thinking, open_sandbox=open_sandbox, inputs=inputs), retry_policy=TRY_AGAIN
+        "plan",
+        partial(plan, choose_model=choose_model, open_sandbox=open_sandbox, inputs=inputs, prices=prices),
+        retry_policy=TRY_AGAIN,
     )
-    builder.add_node("generate", partial(generate, **thinking))
+    builder.add_node("generate", partial(generate, choose_model=choose_model, prices=prices))
     builder.add_node("approve", approve)
     builder.add_node("execute", partial(execute, open_sandbox=open_sandbox), retry_policy=TRY_AGAIN)
-    builder.add_node("check_final", partial(check_final, **thinking, open_sandbox=open_sandbox), retry_policy=TRY_AGAIN)
+    builder.add_node(
+        "check_final",
+        partial(check_final, choose_model=choose_model, open_sandbox=open_sandbox, prices=prices),
+        retry_policy=TRY_AGAIN,
+    )
     builder.add_node("upload", partial(upload, open_sandbox=open_sandbox, artifacts=artifacts), retry_policy=TRY_AGAIN)
     builder.add_edge(START, "plan")
     builder.add_edge("plan", "generate")

@@ -26,7 +26,7 @@ KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
         (r"\bpdf\b", rf"{CJK_MAKE}[^。？！\n]{{0,20}}pdf", (".pdf",), "a PDF file"),
         (
             r"\b(?:plot|chart|figure|histogram|heatmap|diagram)s?\b",
-            r"\b(?:plot|chart|draw|visuali[sz]e)\b(?! of land)|画[^。？！\n]{0,12}图|绘制|グラフを|そのグラフ|그래프를|차트를",
+            r"\b(?:plot|draw|visuali[sz]e)\b(?! of)|画[^。？！\n]{0,12}图|绘制|グラフを|그래프를|차트를",
             (".png", ".svg", ".pdf", ".jpg", ".html"),
             "a figure",
         ),

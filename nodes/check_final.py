@@ -9,9 +9,9 @@ from graph.context import Context, knobs, thread_of
 from graph.events import ModelAnswered, ModelAsked, SentBack, tell
 from graph.settings import Prices
 from graph.state import Review, State
-from models.asking import ReplyProblem, ask
-from models.base import ChooseModel, Form, ModelReplyError, Reply, Tokens
-from models.replies import json_in
+from models.asking import ask
+from models.base import ChooseModel, Form, ModelReplyError, Reply, ReplyProblem, Tokens
+from models.json_replies import json_in
 from nodes.answer_checks import CHECKS, files_open
 from nodes.answer_files import files_made
 from nodes.catching_up import catch_up

@@ -8,13 +8,13 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall
 from langgraph.runtime import Runtime
-from models.asking import ReplyProblem, ask
 
 from graph.context import Context, knobs
 from graph.events import ModelAnswered, ModelAsked, Proposed, tell
 from graph.settings import Prices
 from graph.state import Pending, State
-from models.base import ChooseModel, Form, Reply
+from models.asking import ask
+from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.replies import answer_in, code_in, prose_around
 from nodes.conversation import write_conversation
 from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, last_call, system_prompt

@@ -8,14 +8,14 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
-from models.asking import ReplyProblem, ask
 
 import sandboxes
 from graph.context import Context, knobs, thread_of
 from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
 from graph.settings import Prices
 from graph.state import Environment, Input, PlanStep, SandboxRef, State, Turn
-from models.base import ChooseModel, Form, Reply
+from models.asking import ask
+from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.replies import steps_in
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
