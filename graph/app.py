@@ -12,6 +12,6 @@ roots = tuple(Path(root).expanduser() for root in settings.input_roots.split(":"
 agent = wire(
     settings,
     make_sandboxes(settings),
-    artifacts=Artifacts(settings.artifacts or str(settings.home / "artifacts")),
+    artifacts=Artifacts.at(settings.artifacts or str(settings.home / "artifacts")),
     input_roots=roots,
 ).compile(name="stepwell")

@@ -1,5 +1,6 @@
 """What the operator configures: `STEPWELL_…` variables and `.env`, read here and nowhere else."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,8 @@ def read_settings(**given: Any) -> Settings:
         name = str(first["loc"][0]) if first["loc"] else "a setting"
         variable = name if name.isupper() else f"STEPWELL_{name.upper()}"
         raise SettingsError(f"{variable} cannot be used: {first['msg'].removeprefix('Value error, ')}.") from None
+
+
+async def given_or_read(settings: Settings | None) -> Settings:
+    """The settings that were given, or else what the environment says; for use in an event loop."""
+    return await asyncio.to_thread(read_settings) if settings is None else settings

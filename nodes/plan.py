@@ -24,6 +24,7 @@ from nodes.observation import shorten
 from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
+from sandboxes.environment import describe_environment
 from storage.inputs import InputError, InputSource, unused_name
 
 MAX_STEPS = 12
@@ -63,7 +64,7 @@ async def plan(
         "question": question,
         "files": [],
         "inputs": brought,
-        "environment": state.get("environment") or await _describe(sandbox),
+        "environment": state.get("environment") or Environment(**await describe_environment(sandbox)),
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=snapshot),
         "pending": [],
         "notices": [],
@@ -165,20 +166,6 @@ async def _profile(taken: list[Input], sandbox: Sandbox, context: Context) -> li
             )
         )
     return profiled
-
-
-async def _describe(sandbox: Sandbox) -> Environment:
-    """Ask the sandbox which Python, packages and fonts it has; what cannot be read counts as not there."""
-    result = await sandbox.run_program(PROGRAMS / "environment", [], timeout=60.0)
-    try:
-        said = json.loads(result.stdout)
-        return Environment(
-            python=shorten(str(said["python"]), 40),
-            packages={str(name)[:60]: str(version)[:40] for name, version in list(said["packages"].items())[:60]},
-            fonts=[str(font)[:60] for font in list(said["fonts"])[:20]],
-        )
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return Environment(python="3", packages={}, fonts=[])
 
 
 def _write(state: State, form: Form) -> list[BaseMessage]:

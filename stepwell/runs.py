@@ -1,5 +1,6 @@
 """Runs: start a turn, ask on, or resume, and follow what happens as typed events."""
 
+import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +15,7 @@ from langgraph.types import Command, StateSnapshot
 from graph.checkpoints import open_checkpoints
 from graph.context import Context
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
-from graph.settings import Settings, SettingsError, read_settings
+from graph.settings import Settings, SettingsError, given_or_read
 from graph.wiring import make_sandboxes, wire
 from models.base import ModelError
 from nodes.plan import NoQuestionError
@@ -81,10 +82,11 @@ class Run:
         object.__setattr__(self, "config", config)
 
     async def __aiter__(self) -> AsyncIterator[Event]:
-        settings = self.settings or read_settings()
+        settings = await given_or_read(self.settings)
         sandboxes = make_sandboxes(settings)
         async with alone_on(self.thread, settings.home), open_checkpoints(settings.home) as saver, sandboxes:
-            builder = wire(settings, sandboxes, artifacts=Artifacts(settings.artifacts), input_roots=None)
+            artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
+            builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
             graph = builder.compile(checkpointer=saver, name="stepwell")
             before = await graph.aget_state(self.config)
             given = self._given(before)

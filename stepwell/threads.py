@@ -1,5 +1,6 @@
 """Threads as people look them up: listed, found by a few characters, read."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from langgraph.types import StateSnapshot
 
 from graph.checkpoints import newest_threads, open_checkpoints, threads_beginning_with
 from graph.context import Context
-from graph.settings import Settings, read_settings
+from graph.settings import Settings, given_or_read
 from graph.state import FinalOutput, StartInput, State
 from graph.wiring import make_sandboxes, wire
 from stepwell.thread_error import ThreadError
@@ -48,7 +49,7 @@ class ThreadDetail:
 
 async def list_threads(*, limit: int = 20, settings: Settings | None = None) -> list[ThreadSummary]:
     """The newest threads, newest first."""
-    settings = settings or read_settings()
+    settings = await given_or_read(settings)
     summaries = []
     async with _reading(settings) as graph:
         for head in await newest_threads(graph.checkpointer, limit=limit):  # type: ignore[arg-type]  # ours, not any saver
@@ -73,7 +74,7 @@ async def read_thread(thread: str, settings: Settings | None = None) -> ThreadDe
     Raises:
         ThreadError: there is no such thread.
     """
-    async with _reading(settings or read_settings()) as graph:
+    async with _reading(await given_or_read(settings)) as graph:
         snapshot = await graph.aget_state({"configurable": {"thread_id": thread}})
     if snapshot.created_at is None:
         raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
@@ -86,7 +87,7 @@ async def find_thread(prefix: str, settings: Settings | None = None) -> str:
     Raises:
         ThreadError: there is none, or more than one.
     """
-    async with open_checkpoints((settings or read_settings()).home) as saver:
+    async with open_checkpoints((await given_or_read(settings)).home) as saver:
         if prefix == "last":
             newest = await newest_threads(saver, limit=1)
             if not newest:
@@ -108,7 +109,8 @@ Graph = CompiledStateGraph[State, Context, StartInput, FinalOutput]
 @asynccontextmanager
 async def _reading(settings: Settings) -> AsyncIterator[Graph]:
     async with open_checkpoints(settings.home) as saver, make_sandboxes(settings) as sandboxes:
-        builder = wire(settings, sandboxes, artifacts=Artifacts(settings.artifacts), input_roots=None)
+        artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
+        builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
         yield builder.compile(checkpointer=saver, name="stepwell")
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import fsspec
 
@@ -22,6 +23,8 @@ MIME_TYPES = {
     ".py": "text/x-python",
 }
 """What the analysis world uses, said here since `mimetypes` depends on the machine."""
+OTHER_TYPES = mimetypes.MimeTypes()
+"""Made once, here: the first look-up reads the machine's lists."""
 
 
 class StorageError(Exception):
@@ -30,18 +33,24 @@ class StorageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """Publishes files, one folder per thread."""
+    """Publishes files, one folder per thread. Make one with `Artifacts.at`."""
 
-    destination: str = ""
-    """A folder or an fsspec URL; empty: `stepwell-…` in the working directory, named for the thread."""
+    destination: str
+    """An absolute folder, or an fsspec URL."""
+    in_working_directory: bool = False
+    """Whether the threads' folders lie among a person's own files and must be told from them by their names."""
+
+    @classmethod
+    def at(cls, destination: str) -> Self:
+        """Artifacts at a folder or an fsspec URL; empty: folders named `stepwell-…` in the working directory."""
+        if not destination:
+            return cls(str(Path.cwd()), in_working_directory=True)
+        return cls(destination if "://" in destination else str(Path(destination).expanduser().absolute()))
 
     def folder(self, thread: str) -> str:
         """Where a thread's files go: an absolute path, or a URL."""
-        if not self.destination:
-            return os.path.abspath(f"stepwell-{thread[:8]}")  # noqa: PTH100 - no disk access
-        if "://" in self.destination:
-            return f"{self.destination.rstrip('/')}/{thread}"
-        return os.path.abspath(os.path.join(os.path.expanduser(self.destination), thread))  # noqa: PTH100, PTH111, PTH118
+        name = f"stepwell-{thread[:8]}" if self.in_working_directory else thread
+        return f"{self.destination.rstrip('/')}/{name}"
 
     async def publish(self, thread: str, name: str, file: Path) -> str:
         """Copy a file there, whole or not at all.
@@ -98,4 +107,4 @@ def _copy_whole(file: Path, target: Path) -> None:
 def mime_of(name: str) -> str:
     """The MIME type that a file's name stands for."""
     suffix = Path(name).suffix.lower()
-    return MIME_TYPES.get(suffix) or mimetypes.guess_type(name, strict=False)[0] or "application/octet-stream"
+    return MIME_TYPES.get(suffix) or OTHER_TYPES.guess_type(name, strict=False)[0] or "application/octet-stream"

@@ -1,1 +1,1 @@
-"""The program that looks at input files, inside the sandbox, and describes them."""
+"""What a file holds, in a few hundred words for a language model; runs inside the sandbox, standard library first."""

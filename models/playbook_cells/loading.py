@@ -1,0 +1,225 @@
+"""Cells that bring a table in: loading, cleaning, and saying which columns hold what."""
+
+HELPERS = r'''
+def note(topic, text):
+    """Print a finding and remember it."""
+    findings.append(f"{topic}: {' '.join(str(text).split())}")
+    print("-", findings[-1])
+
+
+def show(x):
+    """A number as people write it."""
+    if x != x or abs(x) == float("inf"):
+        return "n/a"
+    return f"{x:,.0f}" if abs(x) >= 1000 or x == int(x) else f"{x:.3g}"
+
+
+def label(name, width=28):
+    """A name as a plot can show it."""
+    name = str(name)
+    return (name if len(name) <= width else name[: width - 1] + "…").replace("$", r"\$")
+'''
+"""Put in front of whatever loads first."""
+
+TOLERANT_READ = '''
+def attempt(read, path):
+    """The table, read as told or else in the ways that usually help; None when nothing helps."""
+    ways = [read]
+    for encoding in ["utf-8", "gb18030", "cp1252"]:
+        ways.append(lambda e=encoding: pd.read_csv(path, sep=None, engine="python", encoding=e, on_bad_lines="skip"))
+    for number, way in enumerate([*ways, lambda: pd.read_excel(path)]):
+        try:
+            table = way()
+        except Exception as problem:
+            print(f"{path}: {type(problem).__name__}: {str(problem)[:120]}")
+            continue
+        if number:
+            note("Assumption", f"{path} was read with other settings than its profile says; broken lines are left out.")
+        return table
+    note("Skipped", f"{path} could not be read as a table.")
+    return None
+'''
+
+LOAD = """
+for name, table in list(tables.items()):
+    if isinstance(table, dict):
+        del tables[name]
+        tables.update({f"{name} [{part}]": pd.DataFrame(sheet) for part, sheet in table.items()})
+tables = {name: pd.DataFrame(table).reset_index(drop=True) for name, table in tables.items() if table is not None}
+for table in tables.values():
+    names, seen = [], {}
+    for c in (" ".join(str(c).split()) or "unnamed" for c in table.columns):
+        seen[c] = seen.get(c, 0) + 1
+        names.append(c if seen[c] == 1 else f"{c} ({seen[c]})")
+    table.columns = names
+main = max(tables, key=lambda name: tables[name].size, default="")
+df = tables[main] if main else pd.DataFrame()
+if main:
+    note("Data", f"{main} has {len(df):,} rows and {df.shape[1]:,} columns.")
+kinds = df.dtypes.astype(str)
+print(", ".join(f"{n:,} x {kind}" for kind, n in kinds.value_counts().items()))
+print(kinds.head(40).to_string())
+print(df.iloc[:3, :12].to_string(max_colwidth=40))
+for name, table in [(name, table) for name, table in tables.items() if name != main]:
+    best, share = "", 0.0
+    for c in [c for c in table.columns if c in df.columns]:
+        theirs, ours = set(table[c].dropna().astype(str)), set(df[c].dropna().astype(str))
+        key = len(theirs) == len(table) or len(ours) == len(df)
+        if key and theirs and ours and len(theirs & ours) / min(len(theirs), len(ours)) > max(share, 0.5):
+            best, share = c, len(theirs & ours) / min(len(theirs), len(ours))
+    joins = f"it could be joined on '{best}' ({share:.0%} of the keys match)" if best else "no shared key"
+    note("Data", f"{name}, described only, has {len(table):,} rows and {table.shape[1]:,} columns; {joins}.")
+if df.empty:
+    note("Data", "the table has no rows." if main else "no table could be read.")
+    print("Nothing more to analyse.")
+"""
+
+CLEAN = r"""
+import re
+
+import pandas as pd
+
+df.replace([float("inf"), float("-inf")], float("nan"), inplace=True)
+raw = raw.set_axis(df.columns, axis=1) if raw is not None and raw.shape == df.shape else None
+text_columns = [c for c in df.columns if df[c].dtype == object or pd.api.types.is_string_dtype(df[c].dtype)]
+maybe_dates = []
+for c in text_columns:
+    df[c] = df[c].map(lambda value: str(value).strip() or None, na_action="ignore")
+    if raw is not None and df[c].isna().any():
+        wordless = raw[c].where(df[c].isna()).str.strip()
+        if (wordless == "None").any():
+            df[c] = df[c].astype(object).mask(wordless == "None", "None")
+            n = int((wordless == "None").sum())
+            note("Assumption", f"'None' in '{c}' is kept as a value of its own, not as missing ({n:,} rows).")
+    values = df[c].dropna().astype(str)
+    if values.empty:
+        continue
+    bare = values.str.replace(r"[\s,$€£¥%]", "", regex=True)
+    if values.str.fullmatch(r"-?\d+,\d{1,2}").mean() > 0.9:
+        bare = values.str.replace(",", ".")
+    parsed = pd.to_numeric(bare, errors="coerce")
+    if parsed.notna().mean() >= 0.95 and not values.str.fullmatch(r"0\d+").any():
+        df[c] = parsed.reindex(df.index)
+        lost = values[parsed.isna()]
+        note("Quality", f"'{c}' was text and became numbers; {len(lost):,} values could not be read as such.")
+        continue
+    head = values.sample(min(len(values), 100), random_state=0).str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
+    dated = head.str.contains(r"\d") & head.str.contains(r"[-/.]|[A-Za-z]{3}") & head.str.len().between(6, 40)
+    if dated.mean() > 0.8:
+        guess = pd.to_datetime(head.str[:40], errors="coerce", format="mixed", utc=True)
+        if guess.dt.year.between(1600, 2200).mean() >= 0.8:
+            maybe_dates.append(c)
+raw = None
+"""
+"""Text is trimmed; text that is numbers becomes numbers; what may be dates is listed."""
+
+STRICT_DATES = r"""
+for c in maybe_dates:
+    if df[c].str.fullmatch(r"\d{1,2}[/.]\d{1,2}[/.]\d{4}.*", na=False).any():
+        first = df[c].dropna().iloc[0][:20]
+        note("Assumption", f"in '{c}' day and month are read as the first value suggests ({first}).")
+    df[c] = pd.to_datetime(df[c].str.replace(r"[年月]", "-", regex=True).str.replace("日", ""))
+    note("Quality", f"'{c}' was text and became dates, {df[c].min():%Y-%m-%d} to {df[c].max():%Y-%m-%d}.")
+print("Text columns that stay text:", sum(c not in maybe_dates and df[c].dtype.kind not in "fiu" for c in text_columns))
+"""
+
+TOLERANT_DATES = r"""
+for c in maybe_dates:
+    written = df[c].astype(str).where(df[c].notna()).str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
+    slashed = written.str.extract(r"^\s*(\d{1,2})[/.-](\d{1,2})[/.-]\d{2,4}").astype(float)
+    day_first = bool((slashed[0] > 12).sum() > (slashed[1] > 12).sum())
+    parsed = pd.to_datetime(written, errors="coerce", format="mixed", dayfirst=day_first, utc=True)
+    if not written.str.contains(r"\d[+-]\d\d:?\d\d$|Z$", na=False).any():
+        parsed = parsed.dt.tz_localize(None)
+    lost = written[parsed.isna() & written.notna()]
+    df[c] = parsed
+    note(
+        "Quality",
+        f"'{c}' became dates, {parsed.min():%Y-%m-%d} to {parsed.max():%Y-%m-%d}; {len(lost):,} values could not be "
+        f"read and count as missing{' (such as ' + repr(lost.iloc[0][:30]) + ')' if len(lost) else ''}.",
+    )
+    if slashed[0].notna().any():
+        note("Assumption", f"in '{c}' the {'day' if day_first else 'month'} is taken to come first.")
+"""
+
+QUALITY = r"""
+import numpy as np
+import pandas as pd
+
+cells = df.size
+missing = df.isna().sum().sort_values(ascending=False)
+missing = missing[missing > 0]
+print((missing / len(df)).map("{:.1%}".format).head(20).to_string() if len(missing) else "No value is missing.")
+worst = ", ".join(f"'{c}' {n:,} ({n / len(df):.1%})" for c, n in missing.head(3).items())
+worst = f", most of all {worst}" if worst else ""
+note("Quality", f"{len(missing):,} of {df.shape[1]:,} columns have missing values{worst}.")
+duplicates = int(df.duplicated().sum())
+note("Quality", f"{duplicates:,} rows repeat an earlier row exactly; they are counted, not removed.")
+numbers, groups, dates, aside = [], [], [], {}
+for c in df.columns:
+    kind = df[c].dtype
+    if isinstance(kind, pd.DatetimeTZDtype):
+        df[c] = df[c].dt.tz_convert("UTC").dt.tz_localize(None)
+        note("Assumption", f"times in '{c}' are taken as UTC.")
+    elif pd.api.types.is_timedelta64_dtype(kind):
+        df[c] = df[c].dt.total_seconds()
+    elif pd.api.types.is_extension_array_dtype(kind) and pd.api.types.is_numeric_dtype(kind) and kind != "boolean":
+        df[c] = df[c].astype("float64")
+    values = df[c].dropna()
+    distinct = values.nunique()
+    if distinct < 2:
+        aside[c] = "empty" if values.empty else "a single value"
+    elif pd.api.types.is_datetime64_any_dtype(df[c]):
+        dates.append(c)
+    elif not pd.api.types.is_numeric_dtype(df[c]) or pd.api.types.is_bool_dtype(df[c]):
+        if distinct > 20 and distinct > len(values) / 2:
+            aside[c] = "an identifier or free text"
+        else:
+            groups.append(c)
+    elif np.iscomplexobj(values):
+        aside[c] = "complex numbers"
+    else:
+        whole = bool((values % 1 == 0).all())
+        steady = values.is_monotonic_increasing or c.casefold().endswith(("id", "number", "key", "号"))
+        if whole and distinct == len(values) > 20 and steady:
+            aside[c] = "an identifier"
+        elif whole and distinct <= 10 and len(values) >= 5 * distinct:
+            groups.append(c)
+        else:
+            numbers.append(c)
+groups.sort(key=lambda c: (df[c].nunique() > 12, df[c].nunique() if df[c].nunique() > 12 else 0))
+numbers.sort(key=lambda c: (df[c].eq(0).mean() > 0.5, round(df[c].isna().mean(), 1)))
+print(f"{len(numbers):,} numeric, {len(groups):,} grouping, {len(dates):,} date columns.")
+if aside:
+    print("Left aside:", ", ".join(f"'{c}' ({why})" for c, why in list(aside.items())[:8]))
+if not (numbers or groups or dates):
+    note("Data", "no column holds values that could be compared.")
+    print("Nothing more to analyse.")
+"""
+"""Which columns hold what; grouping columns with few values come first, numbers that are mostly zero last."""
+
+PLAIN_QUALITY = r"""
+import pandas as pd
+
+numbers, groups, dates, aside = [], [], [], {}
+for c in df.columns:
+    try:
+        distinct = df[c].nunique()
+        if distinct < 2:
+            aside[c] = "a single value"
+        elif pd.api.types.is_datetime64_any_dtype(df[c]):
+            df[c] = pd.to_datetime(df[c], utc=True).dt.tz_localize(None)
+            dates.append(c)
+        elif pd.api.types.is_numeric_dtype(df[c]) and not pd.api.types.is_bool_dtype(df[c]):
+            df[c] = df[c].astype("float64")
+            numbers.append(c)
+        elif distinct <= max(20, df[c].notna().sum() / 2):
+            groups.append(c)
+    except Exception as problem:
+        aside[c] = type(problem).__name__
+        note("Skipped", f"'{c}' cannot be handled ({aside[c]}).")
+missing = df.isna().sum()
+missing = missing[missing > 0]
+note("Quality", f"{len(missing):,} of {df.shape[1]:,} columns have missing values.")
+print(f"{len(numbers):,} numeric, {len(groups):,} grouping, {len(dates):,} date columns.")
+"""

@@ -1,0 +1,172 @@
+"""The fake sandbox: replays results in order, keeps files in a folder, and fails on anything that was not scripted."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandboxes.base import (
+    CellResult,
+    FetchedFile,
+    ProgramResult,
+    SandboxError,
+    SandboxLostError,
+    Streamed,
+    WorkspaceFile,
+    workspace_path,
+)
+from sandboxes.local import workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCell:
+    """One run that is expected, and what comes of it."""
+
+    result: CellResult | SandboxError
+    """Returned, or raised."""
+    code: str = ""
+    """A piece that the cell must contain; empty: any cell will do."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """What the cell writes into the workspace, by path."""
+
+
+class FakeSandbox:
+    """A sandbox in which nothing runs.
+
+    Args:
+        folder: Where its workspace is.
+        id: Its name.
+        cells: What the cells give, in order.
+        programs: What programs print, by the name of their folder: text, or a shape that is printed as JSON.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        id: str = "fake",
+        *,
+        cells: Sequence[CellResult | ScriptedCell | SandboxError] = (),
+        programs: Mapping[str, object] | None = None,
+    ) -> None:
+        self._id = id
+        self._workspace = folder.absolute() / "workspace"
+        self._left = [cell if isinstance(cell, ScriptedCell) else ScriptedCell(cell) for cell in cells]
+        self._programs = dict(programs or {})
+        self._head = ""
+        self._closed = False
+        self.codes: list[str] = []
+        """The cells that were run."""
+
+    @property
+    def kind(self) -> str:
+        """`fake`."""
+        return "fake"
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return self._id
+
+    @property
+    def head(self) -> str:
+        """The snapshot named by the last cell that ended with its variables kept."""
+        return self._head
+
+    @property
+    def isolation(self) -> str:
+        """Nothing runs in it."""
+        return "complete: nothing runs in it"
+
+    async def run(
+        self,
+        code: str,
+        *,
+        number: int,
+        timeout: float,
+        head: str = "",
+        on_output: Callable[[Streamed], None] | None = None,
+    ) -> CellResult:
+        """Replay the next scripted result.
+
+        Raises:
+            AssertionError: no cell, or another cell, was expected.
+            SandboxError: the script says so, or it is closed.
+        """
+        if self._closed:
+            raise SandboxLostError(f"The sandbox {self._id} is closed.")
+        if not self._left:
+            raise AssertionError(f"no cell was expected any more, but cell {number} came:\n{code}")
+        scripted = self._left.pop(0)
+        if scripted.code not in code:
+            raise AssertionError(f"cell {number} was expected to contain {scripted.code!r}:\n{code}")
+        self.codes.append(code)
+        self._head = ""
+        if isinstance(scripted.result, SandboxError):
+            raise scripted.result
+        await asyncio.to_thread(self._write, scripted.files)
+        if on_output is not None:
+            _stream(scripted.result, on_output)
+        if scripted.result.variables_kept:
+            self._head = head
+        return scripted.result
+
+    def _write(self, files: Mapping[str, bytes]) -> None:
+        workspace.prepare(self._workspace)
+        for path, data in files.items():
+            target = self._workspace / workspace_path(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+
+    async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
+        """Print what is scripted for the program of that name.
+
+        Raises:
+            AssertionError: nothing is.
+        """
+        if program.name not in self._programs:
+            raise AssertionError(f"the program {program.name!r} was not expected (arguments: {list(arguments)})")
+        said = self._programs[program.name]
+        return ProgramResult(status="ok", stdout=said if isinstance(said, str) else json.dumps(said), stderr="")
+
+    async def put(self, source: Path, path: str) -> None:
+        """Copy a host file into the workspace; see `Sandbox.put`."""
+        await asyncio.to_thread(workspace.prepare, self._workspace)
+        await asyncio.to_thread(workspace.put, self._workspace, source, path)
+
+    async def files(self, folder: str) -> list[WorkspaceFile]:
+        """The regular files below a folder; `.` stands for the whole workspace."""
+        return await asyncio.to_thread(workspace.files, self._workspace, folder)
+
+    async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
+        """Copy a workspace file out; see `Sandbox.fetch`."""
+        return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
+
+    async def reset(self) -> None:
+        """Empty the workspace except for the inputs. The script goes on where it is."""
+        self._head = ""
+        await asyncio.to_thread(workspace.empty, self._workspace, keep=frozenset({"inputs"}))
+        await asyncio.to_thread(workspace.prepare, self._workspace)
+
+    async def close(self) -> None:
+        """Close it. Closing twice is allowed."""
+        self._closed = True
+        self._head = ""
+
+    def finish(self) -> None:
+        """Say at the end of a test that the whole script was played.
+
+        Raises:
+            AssertionError: cells are left over.
+        """
+        if self._left:
+            raise AssertionError(f"{len(self._left)} scripted cells were never run; the next: {self._left[0]}")
+
+
+def _stream(result: CellResult, on_output: Callable[[Streamed], None]) -> None:
+    if result.stdout.text:
+        on_output(Streamed("stdout", text=result.stdout.text))
+    if result.stderr.text:
+        on_output(Streamed("stderr", text=result.stderr.text))
+    for shown in result.displays:
+        on_output(Streamed("display", display=shown))

@@ -1,0 +1,91 @@
+"""Compiles a cell and runs it in `__main__`: the value of a last expression, and top-level `await`."""
+
+import __future__
+
+import ast
+import inspect
+import linecache
+from types import CodeType, ModuleType
+from typing import Any
+
+AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+FUTURES = 0
+for _name in __future__.all_feature_names:
+    FUTURES |= getattr(__future__, _name).compiler_flag
+
+MAGIC = (
+    "\nThis is plain Python, not IPython: lines that begin with % or ! do not work here. "
+    "Use subprocess for commands; figures are shown without any magic."
+)
+
+
+class Cells:
+    """Runs cells, one after the other, in one module."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._futures = 0
+        self._loop: Any = None
+
+    def run(self, code: str, number: int) -> Any:
+        """Run one cell.
+
+        Returns:
+            The value of its last expression; None when there is none or when it ends with a semicolon.
+        """
+        filename = cell_name(number)
+        code = code.replace("\r\n", "\n").replace("\r", "\n")
+        linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
+        namespace = self._module.__dict__
+        namespace.pop("__warningregistry__", None)  # a warning is shown again in each cell
+        try:
+            tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT | self._futures, dont_inherit=True)
+        except SyntaxError as error:
+            if (error.text or "").lstrip().startswith(("%", "!")):
+                error.add_note(MAGIC.strip())
+            raise
+        last: ast.Expression | None = None
+        if tree.body and isinstance(tree.body[-1], ast.Expr):
+            expression = tree.body[-1]
+            if not ends_with_semicolon(code, expression):
+                last = ast.Expression(expression.value)
+                tree.body.pop()
+        if tree.body:
+            self._run(self._compile(tree, filename, "exec"), namespace)
+        return None if last is None else self._run(self._compile(last, filename, "eval"), namespace)
+
+    def _compile(self, tree: ast.Module | ast.Expression, filename: str, mode: str) -> CodeType:
+        code: CodeType = compile(tree, filename, mode, AWAIT | self._futures, dont_inherit=True)
+        self._futures |= code.co_flags & FUTURES
+        return code
+
+    def _run(self, code: CodeType, namespace: dict[str, Any]) -> Any:
+        if not code.co_flags & inspect.CO_COROUTINE:
+            return eval(code, namespace)
+        return self._wait_for(eval(code, namespace))
+
+    def _wait_for(self, coroutine: Any) -> Any:
+        import asyncio
+
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
+        task = self._loop.create_task(coroutine)
+        try:
+            return self._loop.run_until_complete(task)
+        except BaseException:
+            if not task.done():  # interrupted while it waited: let it clean up
+                task.cancel()
+                self._loop.run_until_complete(asyncio.wait([task]))
+            raise
+
+
+def cell_name(number: int) -> str:
+    """What a cell is called in tracebacks and warnings."""
+    return f"<cell {number}>"
+
+
+def ends_with_semicolon(code: str, last: ast.Expr) -> bool:
+    """Whether nothing but a semicolon (brackets, spaces and comments aside) follows the last expression."""
+    lines = code.split("\n")[(last.end_lineno or 1) - 1 :]
+    lines[0] = lines[0].encode()[last.end_col_offset or 0 :].decode()
+    return any(";" in line.partition("#")[0] for line in lines)

@@ -1,0 +1,135 @@
+"""Shows objects: their text, HTML and PNG forms, bounded, as display frames."""
+
+import base64
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .brief import clean, cut, long_repr, type_name
+
+MAX_TEXT = 20_000
+"""Characters of one text form."""
+MAX_HTML = 200_000
+"""Characters; a longer HTML form is left out."""
+MAX_PNG = 20_000_000
+"""Bytes; a larger PNG form is left out."""
+MAX_DISPLAYS = 50
+"""Displays of one cell; the rest is counted."""
+PNG = b"\x89PNG\r\n\x1a\n"
+
+Send = Callable[[dict[str, str]], None]
+
+
+class Displays:
+    """What the running cell shows."""
+
+    def __init__(self, root: str, send: Send) -> None:
+        self._root = root
+        self._send = send
+        self._shown = 0
+        self._left_out = 0
+        self._number = 0
+        self._pictures = 0
+        self.drawn: Callable[[object, str], bool] = lambda value, kind: False
+        """Shows a value if it is a figure, and says whether it was."""
+
+    def begin(self, number: int) -> None:
+        """Start counting for a new cell."""
+        self._number, self._shown, self._left_out, self._pictures = number, 0, 0, 0
+
+    def end(self) -> None:
+        """Say how many displays were left out."""
+        if self._left_out:
+            self._send({"kind": "display", "text": f"… {self._left_out:,} more displays left out …"})
+
+    def display(self, *objects: Any) -> None:
+        """Show objects, each in the richest form that it has."""
+        for value in objects:
+            self.show(value, "display")
+
+    def show(self, value: object, kind: str) -> None:
+        """Show one object."""
+        if not self.room():
+            return
+        if self.drawn(value, kind):
+            return
+        bundle = _bundle(value)
+        html = bundle.get("text/html")
+        if not isinstance(html, str):
+            html = _form(value, "_repr_html_")
+        png = _png(bundle.get("image/png")) or _png(_form(value, "_repr_png_"))
+        self.send(
+            kind,
+            text=_text(value),
+            html=html if isinstance(html, str) and len(html) <= MAX_HTML else "",
+            path=self.keep(png) if png else "",
+        )
+
+    def room(self) -> bool:
+        """Whether the cell may show one more thing; if not, it is counted."""
+        if self._shown >= MAX_DISPLAYS:
+            self._left_out += 1
+            return False
+        self._shown += 1
+        return True
+
+    def send(self, kind: str, *, text: str, html: str = "", path: str = "") -> None:
+        """Send a display frame, after what was printed before it."""
+        sys.stdout.flush()
+        self._send({"kind": kind, "text": clean(text), "html": clean(html), "path": path})
+
+    def picture(self) -> tuple[str, str]:
+        """A name for the cell's next picture: its path in the workspace, and its full path; the folder is made."""
+        self._pictures += 1
+        path = f"figures/cell-{self._number:03}-{self._pictures}.png"
+        os.makedirs(os.path.join(self._root, "figures"), exist_ok=True)
+        return path, os.path.join(self._root, path)
+
+    def keep(self, png: bytes) -> str:
+        """Write a PNG into the workspace; its path there, or nothing when it cannot be written."""
+        try:
+            path, full = self.picture()
+            with open(full, "wb") as file:
+                file.write(png)
+        except OSError:
+            return ""
+        return path
+
+
+def _text(value: object) -> str:
+    try:
+        return cut(long_repr(value, MAX_TEXT), MAX_TEXT)
+    except Exception as error:  # a __repr__ may raise anything, and must not end the cell
+        return f"<{type_name(value)}; its repr raised {type_name(error)}>"
+
+
+def _form(value: object, method: str) -> Any:
+    """What a `_repr_…_` method gives. Looked up on the type: an object that has every attribute has no forms."""
+    if getattr(type(value), method, None) is None:
+        return None
+    try:
+        form = getattr(value, method, None)
+        return form() if callable(form) else None
+    except Exception:  # a rich form that fails leaves the text form
+        return None
+
+
+def _bundle(value: object) -> dict[Any, Any]:
+    bundle = _form(value, "_repr_mimebundle_")
+    if isinstance(bundle, tuple) and bundle:
+        bundle = bundle[0]
+    return bundle if isinstance(bundle, dict) else {}
+
+
+def _png(data: object) -> bytes:
+    if isinstance(data, tuple) and data:
+        data = data[0]
+    if isinstance(data, str):
+        try:
+            data = base64.b64decode(data)
+        except ValueError:
+            return b""
+    if not isinstance(data, bytes) or not data.startswith(PNG) or len(data) > MAX_PNG:
+        return b""
+    return data

@@ -1,0 +1,230 @@
+"""The table of the user's variables after a cell: name, type, and what each holds in a few words.
+
+Nothing here may be slow, run the user's code or raise: types are compared by identity with what `sys.modules` holds,
+`__repr__` is called only on types whose `__repr__` is known to be short, and a value that fails gets an empty summary.
+"""
+
+import sys
+from collections.abc import Callable
+from itertools import islice
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from .brief import clean, cut, listing, short, type_name
+
+MAX_ROWS = 200
+MAX_SUMMARY = 200
+"""Characters."""
+MAX_NAME = 100
+COLUMNS = 12
+"""Columns and items that are looked at for one summary."""
+
+Row = dict[str, str]
+Describe = Callable[[Any], str]
+
+
+def rows(namespace: dict[str, Any], own: dict[str, Any]) -> list[Row]:
+    """The table, in the order in which the names were first bound.
+
+    Args:
+        namespace: The globals of `__main__`.
+        own: Names that the kernel put there; left out while they hold what the kernel put.
+    """
+    names = [
+        name
+        for name, value in list(namespace.items())
+        if type(name) is str and not _hidden(name) and not (name in own and own[name] is value)
+    ]
+    return [_row(name, namespace.get(name)) for name in names[-MAX_ROWS:]]
+
+
+def _hidden(name: str) -> bool:
+    return name == "_" or name.startswith("__")
+
+
+def _row(name: str, value: object) -> Row:
+    try:
+        summary = clean(summarise(value)).replace("\n", " ")
+    except Exception:  # values can raise anything, and a table must come out
+        summary = ""
+    return {
+        "name": cut(clean(name), MAX_NAME),
+        "type": cut(clean(type_name(value)), MAX_NAME),
+        "summary": cut(summary, MAX_SUMMARY),
+    }
+
+
+def summarise(value: object) -> str:
+    """What a value holds, in a few words; empty when there is nothing to say."""
+    kind = type(value)
+    describe = BUILT_IN.get(kind)
+    if describe is not None:
+        return describe(value)
+    for module, name, describe in LIBRARIES:
+        known = getattr(sys.modules.get(module), name, None)
+        if isinstance(known, type) and issubclass(kind, known):
+            return describe(value)
+    for base, describe in ((dict, _mapping), (list, _items), (tuple, _items), (set, _items), (str, _text)):
+        if issubclass(kind, base):
+            return describe(value)
+    if issubclass(kind, type):
+        return _class(value)
+    if issubclass(kind, BaseException):
+        return cut(listing((short(item) for item in BaseException.__dict__["args"].__get__(value)), MAX_SUMMARY), 200)
+    return _instance(value)
+
+
+def _text(value: Any) -> str:
+    size = str.__len__(value)
+    text = str.__getitem__(value, slice(0, 120))
+    return repr(text) if size <= 120 else f"{size:,} characters: {text!r}…"
+
+
+def _bytes(value: Any) -> str:
+    return repr(bytes(value)) if len(value) <= 40 else f"{len(value):,} bytes: {bytes(value[:30])!r}…"
+
+
+def _items(value: Any) -> str:
+    base: Any = next(base for base in (list, tuple, set, frozenset) if issubclass(type(value), base))
+    size = base.__len__(value)
+    first = listing((short(item) for item in islice(base.__iter__(value), COLUMNS)), 150)
+    return f"{_count(size, 'item')}{': ' + first if first else ''}{', …' if size > COLUMNS else ''}"
+
+
+def _mapping(value: Any) -> str:
+    size = dict.__len__(value)
+    pairs = list(islice(dict.items(value), COLUMNS))
+    first = listing((f"{short(key)}: {short(item)}" for key, item in pairs), 150)
+    return f"{_count(size, 'key')}{': ' + first if first else ''}{', …' if size > COLUMNS else ''}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _function(value: Any) -> str:
+    code = value.__code__
+    names = code.co_varnames
+    positional, keyword = code.co_argcount, code.co_kwonlyargcount
+    defaults = len(value.__defaults__ or ())
+    parts = [name + ("=…" if index >= positional - defaults else "") for index, name in enumerate(names[:positional])]
+    rest = list(names[positional + keyword :])
+    if code.co_flags & 0x04:
+        parts.append("*" + rest.pop(0))
+    elif keyword:
+        parts.append("*")
+    required = value.__kwdefaults__ or {}
+    parts += [name + ("=…" if name in required else "") for name in names[positional : positional + keyword]]
+    if code.co_flags & 0x08:
+        parts.append("**" + rest.pop(0))
+    return f"({', '.join(parts)})"
+
+
+def _class(value: Any) -> str:
+    bases = [str(type.__dict__["__name__"].__get__(base)) for base in type.__dict__["__bases__"].__get__(value)]
+    methods = [name for name, item in type.__dict__["__dict__"].__get__(value).items() if type(item) is FunctionType]
+    shown = listing((name for name in methods if not name.startswith("_")), 100)
+    base = listing((name for name in bases if name != "object"), 60)
+    return " ".join(part for part in (f"({base})" if base else "", f"methods: {shown}" if shown else "") if part)
+
+
+def _module(value: Any) -> str:
+    names = ModuleType.__getattribute__(value, "__dict__")
+    version = names.get("__version__")
+    return f"{names.get('__name__', '')} {version if type(version) is str else ''}".strip()
+
+
+def _instance(value: object) -> str:
+    """An object of an unknown type: the names and plain values in it, if its class was written in a cell."""
+    kind = type(value)
+    if type.__dict__["__module__"].__get__(kind) != "__main__":
+        return ""
+    attributes = object.__getattribute__(value, "__dict__")
+    return listing((f"{name}={short(item)}" for name, item in islice(dict.items(attributes), COLUMNS)), MAX_SUMMARY)
+
+
+def _label(name: object) -> str:
+    return cut(name, 40) if type(name) is str else short(name, 40)
+
+
+def _frame(value: Any) -> str:
+    columns = list(value.columns[:COLUMNS])
+    types = list(value.dtypes.iloc[:COLUMNS])
+    return _table(len(value.index), len(value.columns), zip(columns, types, strict=True))
+
+
+def _table(height: int, width: int, columns: Any) -> str:
+    named = listing((f"{_label(name)} {kind}" for name, kind in columns), 165)
+    more = ", …" if width > COLUMNS and not named.endswith("…") else ""
+    return f"{height:,} x {width:,}{': ' + named if named else ''}{more}"
+
+
+def _series(value: Any) -> str:
+    name = f" {_label(value.name)!s}" if value.name is not None else ""
+    return f"{len(value):,} x {value.dtype}{name}"
+
+
+def _array(value: Any) -> str:
+    if value.ndim == 0:
+        return f"{value.dtype}"
+    return f"{' x '.join(f'{size:,}' for size in value.shape)} {value.dtype}"
+
+
+def _polars(value: Any) -> str:
+    return _table(value.height, value.width, islice(zip(value.columns, value.dtypes, strict=True), COLUMNS))
+
+
+def _arrow(value: Any) -> str:
+    fields = ((field.name, field.type) for field in islice(value.schema, COLUMNS))
+    return _table(value.num_rows, value.num_columns, fields)
+
+
+def _printed(value: Any) -> str:
+    return str(value)
+
+
+def _estimator(value: Any) -> str:
+    fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(value))
+    return f"{'fitted' if fitted else 'not fitted'}: {value!r}"
+
+
+def _lazy(value: Any) -> str:
+    return "lazy, not collected"
+
+
+BUILT_IN: dict[type, Describe] = {
+    str: _text,
+    bytes: _bytes,
+    bytearray: _bytes,
+    list: _items,
+    tuple: _items,
+    set: _items,
+    frozenset: _items,
+    dict: _mapping,
+    FunctionType: _function,
+    ModuleType: _module,
+    BuiltinFunctionType: lambda value: "built-in",
+    **dict.fromkeys((bool, int, float, complex, type(None), range, slice), lambda value: short(value, 150)),
+}
+
+LIBRARIES: tuple[tuple[str, str, Describe], ...] = (
+    ("pandas", "DataFrame", _frame),
+    ("pandas", "Series", _series),
+    ("pandas", "Index", _series),
+    ("pandas", "Timestamp", _printed),
+    ("pandas", "Timedelta", _printed),
+    ("numpy", "ndarray", _array),
+    ("numpy", "generic", _printed),
+    ("polars", "DataFrame", _polars),
+    ("polars", "LazyFrame", _lazy),
+    ("polars", "Series", _series),
+    ("pyarrow", "Table", _arrow),
+    ("duckdb", "DuckDBPyRelation", _lazy),
+    ("sklearn.base", "BaseEstimator", _estimator),
+    ("datetime", "datetime", _printed),
+    ("datetime", "date", _printed),
+    ("datetime", "timedelta", _printed),
+    ("decimal", "Decimal", _printed),
+    ("fractions", "Fraction", _printed),
+    ("pathlib", "PurePath", _printed),
+)

@@ -1,0 +1,186 @@
+"""The serving loop: takes cells from the host one at a time, runs them, and tells what came of them."""
+
+import builtins
+import json
+import os
+import platform
+import sys
+import threading
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NoReturn
+
+from . import figures, frames, namespace, workspace
+from .brief import clean, cut
+from .cells import Cells
+from .displays import Displays
+from .interrupts import Interrupts
+from .streams import Streams
+from .tracebacks import Tracebacks
+
+MAX_CHANGES = 10_000_000
+"""Bytes of JSON for the list of changed files; a longer list is cut."""
+
+
+class Session:
+    """One Python session: a `__main__` of its own, a workspace (the current directory), and the host at the other end.
+
+    Args:
+        control: The socket to the host.
+    """
+
+    def __init__(self, control: int) -> None:
+        os.set_inheritable(control, False)
+        self._control = control
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._root = os.getcwd()
+        self._head = ""
+        self._run_id = ""
+        self._main = ModuleType("__main__")
+        self._main.__dict__.update(__builtins__=builtins, __doc__=None)
+        sys.modules["__main__"] = self._main
+        sys.argv = [""]
+        sys.path.insert(0, self._root)
+        self._streams = Streams()
+        self._interrupts = Interrupts()
+        self._displays = Displays(self._root, self._send_display)
+        self._figures = figures.install(self._root, self._displays)
+        self._tracebacks = Tracebacks(self._root)
+        self._cells = Cells(self._main)
+        self._own = {"display": self._displays.display}
+        self._main.__dict__.update(self._own)
+        builtins.input = _no_input
+        for name in ("exit", "quit"):
+            setattr(builtins, name, _exit)
+        _fork_by_default()
+        os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
+
+    def serve(self) -> NoReturn:
+        """Answer the host until it closes the connection."""
+        self._interrupts.install()
+        self._hello()
+        while True:
+            try:
+                header, body = frames.receive(self._control)
+            except (EOFError, OSError, frames.ProtocolError):
+                os._exit(0)
+            kind = header.get("type")
+            if kind == "run":
+                self._run(header, body.decode("utf-8", "replace"))
+            elif kind == "head":
+                self._head = str(header.get("head", ""))
+            elif kind == "hello":
+                self._hello()
+
+    def _run(self, header: dict[str, Any], code: str) -> None:
+        self._run_id, self._head = str(header.get("id", "")), ""
+        number = int(header.get("number", 0))
+        self._prepare(number)
+        before = workspace.Scan(self._root)
+        error = self._interrupts.guard(lambda: self._run_code(code, number))
+        if os.getpid() != self._pid:  # the cell forked and this is the child, which has nothing to say here
+            self._streams.flush()
+            os._exit(0 if error is None else 1)
+        error = self._interrupts.guard(self._finish_displays) or error
+        described: dict[str, str] | None = None
+        if error is not None:
+            described = self._describe(error)
+        error = None  # its frames would keep the cell's variables alive
+        self._interrupts.guard(self._streams.flush)
+        rows: list[namespace.Row] = []
+        self._interrupts.guard(lambda: rows.extend(namespace.rows(self._main.__dict__, self._own)))
+        self._head = str(header.get("head", ""))
+        ended = {
+            "status": "ok" if described is None else "error",
+            "error": described,
+            "namespace": rows,
+            "files": _bounded(workspace.changes(before, workspace.Scan(self._root))),
+            "head": self._head,
+        }
+        self._send("done", ended)
+
+    def _prepare(self, number: int) -> None:
+        """Give the cell what every cell has, whatever the last one did to it."""
+        self._streams.renew()
+        self._interrupts.install()
+        self._interrupts.forget()
+        self._displays.begin(number)
+        self._figures.begin()
+        try:
+            os.chdir(self._root)
+        except OSError:
+            os.makedirs(self._root, exist_ok=True)
+            os.chdir(self._root)
+
+    def _run_code(self, code: str, number: int) -> None:
+        value = self._cells.run(code, number)
+        if value is not None:
+            self._main.__dict__["_"] = value
+            self._displays.show(value, "result")
+
+    def _finish_displays(self) -> None:
+        self._figures.sweep()
+        self._displays.end()
+
+    def _describe(self, error: BaseException) -> dict[str, str]:
+        if isinstance(error, SystemExit):
+            shown = "" if error.code is None else cut(clean(repr(error.code)), 200)
+            message = f"the cell called exit({shown}) and ended there; the session and its variables go on"
+            return {"name": "SystemExit", "message": message, "traceback": ""}
+        described: list[dict[str, str]] = []
+        self._interrupts.guard(lambda: described.append(self._tracebacks.describe(error)))
+        return described[0] if described else {"name": type(error).__name__, "message": "", "traceback": ""}
+
+    def _send_display(self, display: dict[str, str]) -> None:
+        self._send("display", display)
+
+    def _hello(self) -> None:
+        self._send("hello", {"python": platform.python_version(), "pid": self._pid, "head": self._head})
+
+    def _send(self, kind: str, content: Mapping[str, Any]) -> None:
+        if os.getpid() != self._pid:
+            return
+        with self._interrupts.held(), self._lock:
+            try:
+                frames.send(self._control, {"type": kind, "id": self._run_id}, json.dumps(content).encode())
+            except OSError:
+                os._exit(1)  # without a host there is nothing left to do
+
+    def _forked(self) -> None:
+        """In a forked child: the connection belongs to the parent."""
+        try:
+            os.close(self._control)
+        except OSError:
+            return
+
+
+def _bounded(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    room = MAX_CHANGES
+    for index, change in enumerate(changes):
+        room -= 6 * len(change["path"]) + 60
+        if room < 0:
+            return changes[:index]
+    return changes
+
+
+def _no_input(prompt: object = "", /) -> str:
+    """Stand in for `input`: there is nobody to ask."""
+    raise EOFError("input() cannot be answered here: nobody is at the keyboard; put the value into the code")
+
+
+def _exit(code: object = None) -> NoReturn:
+    """Stand in for `exit` and `quit`, which would close stdin."""
+    raise SystemExit(code)
+
+
+def _fork_by_default() -> None:
+    """Let multiprocessing see functions of cells: only a fork has them, and from Python 3.14 it is not the default."""
+    version: tuple[int, ...] = sys.version_info[:2]
+    if version < (3, 14) or platform.system() != "Linux":
+        return
+    import multiprocessing.context
+
+    contexts: Any = multiprocessing.context
+    default = contexts._default_context
+    default._default_context = contexts._concrete_contexts["fork"]

@@ -1,0 +1,49 @@
+"""Starts the kernel, or a program of ours, by file path: `python -P -s start.py --control FD --lifeline FD`.
+
+The folder of this file is loaded as the package `stepwell_kernel` without touching `sys.path`, so a `session.py` or a
+`graph.py` in the workspace belongs to the user. With `--program FOLDER …` the folder's `__main__.py` is run instead,
+as part of a package of its own, with the arguments that follow.
+"""
+
+import argparse
+import importlib.util
+import os
+import runpy
+import sys
+
+
+def load_package(folder: str, name: str) -> None:
+    """Load a folder as a package of that name."""
+    init = os.path.join(folder, "__init__.py")
+    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot load {folder}")
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[name] = package
+    if os.path.exists(init):
+        spec.loader.exec_module(package)
+
+
+def main() -> None:
+    """Read the command line and become the kernel or the program."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--control", type=int)
+    parser.add_argument("--lifeline", type=int)
+    parser.add_argument("--program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    load_package(os.path.dirname(os.path.abspath(__file__)), "stepwell_kernel")
+    if options.lifeline is not None:
+        importlib.import_module("stepwell_kernel.lifeline").hold(options.lifeline)
+    if options.program is not None:
+        name = "stepwell_" + os.path.basename(os.path.normpath(options.program))
+        if name not in sys.modules:
+            load_package(os.path.abspath(options.program), name)
+        sys.argv = [options.program, *options.arguments]
+        runpy.run_module(name + ".__main__", run_name="__main__", alter_sys=True)
+        return
+    importlib.import_module("stepwell_kernel.session").Session(options.control).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""The text layers of descriptors 1 and 2, which the host reads as raw pipes."""
+
+import io
+import os
+import sys
+import time
+
+LINES_AT_ONCE = 5_000
+"""Lines of one cell that are passed on one by one; a cell that prints more is flushed by the clock."""
+FLUSH_SECONDS = 0.02
+
+
+class Stream(io.TextIOWrapper):
+    """UTF-8 text that reaches the host at each line end, and that cannot fail on a character."""
+
+    def __init__(self, fd: int) -> None:
+        raw = io.FileIO(fd, "w", closefd=False)
+        super().__init__(io.BufferedWriter(raw, 65_536), encoding="utf-8", errors="backslashreplace", newline="\n")
+        self.lines = 0
+        self.flushed = 0.0
+
+    def write(self, text: str, /) -> int:
+        """Write, and flush when a line is complete or the last flush is some time ago."""
+        written = super().write(text)
+        if self.lines < LINES_AT_ONCE and ("\n" in text or "\r" in text):
+            self.lines += 1
+            self.flush()
+        elif (now := time.monotonic()) - self.flushed > FLUSH_SECONDS:
+            self.flushed = now
+            self.flush()
+        return written
+
+
+class Streams:
+    """Standard output and error of the session. A cell may close or redirect them; the next one has them again."""
+
+    def __init__(self) -> None:
+        self._kept = {fd: os.dup(fd) for fd in (1, 2)}
+        self._streams = {fd: Stream(fd) for fd in (1, 2)}
+        self.renew()
+
+    def renew(self) -> None:
+        """Put everything back as it was at the start of the session."""
+        for fd, kept in self._kept.items():
+            if not _same(fd, kept):
+                os.dup2(kept, fd, inheritable=True)
+            os.set_blocking(fd, True)  # a child process may have changed the pipe that it shares with us
+            stream = self._streams[fd]
+            if stream.closed or _detached(stream):
+                stream = self._streams[fd] = Stream(fd)
+            stream.lines = 0
+        sys.stdout, sys.stderr = self._streams[1], self._streams[2]
+
+    def flush(self) -> None:
+        """Pass on what is printed so far, also through streams that the user put in place of ours."""
+        for stream in (sys.stdout, sys.stderr, *self._streams.values()):
+            try:
+                stream.flush()
+            except Exception:  # a stream of the user's may raise anything
+                continue
+
+
+def _same(fd: int, kept: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.fstat(kept))
+    except OSError:
+        return False
+
+
+def _detached(stream: Stream) -> bool:
+    try:
+        return stream.buffer is None
+    except ValueError:
+        return True

@@ -1,0 +1,69 @@
+"""The pipes that a sandboxed process prints into, read without blocking."""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+CHUNK = 65_536
+DRAIN = 1 << 20
+"""Bytes: what a pipe can hold at most, so what was printed before a cell ended is within it."""
+
+
+class Pipe:
+    """One stream of a process: our end is read when the event loop says so, theirs is given away."""
+
+    def __init__(self) -> None:
+        self._end, self.theirs = os.pipe()
+        os.set_blocking(self._end, False)
+        self._take: Callable[[bytes], None] | None = None
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when nobody can write into it any more."""
+
+    def close_theirs(self) -> None:
+        """Close the writing end here, once the process has it."""
+        if self.theirs >= 0:
+            os.close(self.theirs)
+            self.theirs = -1
+
+    def listen(self, take: Callable[[bytes], None]) -> None:
+        """Pass on what comes from now on."""
+        self._take = take
+        if not self.ended.done():
+            asyncio.get_running_loop().add_reader(self._end, self._read)
+
+    def pause(self) -> None:
+        """Leave what comes from now on in the pipe."""
+        self._take = None
+        if self._end >= 0:
+            asyncio.get_running_loop().remove_reader(self._end)
+
+    def drain(self) -> None:
+        """Pass on what is in the pipe now, without waiting for more."""
+        taken = 0
+        while taken < DRAIN and not self.ended.done():
+            size = self._read()
+            if not size:
+                break
+            taken += size
+
+    def close(self) -> None:
+        """Close our end."""
+        self.pause()
+        self.close_theirs()
+        if self._end >= 0:
+            os.close(self._end)
+            self._end = -1
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def _read(self) -> int:
+        try:
+            data = os.read(self._end, CHUNK)
+        except BlockingIOError:
+            return 0
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._end)
+            self.ended.set_result(None)
+        elif self._take is not None:
+            self._take(data)
+        return len(data)

@@ -1,0 +1,222 @@
+"""The local sandbox: a Python session in a child process, and its folder on this machine."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sandboxes.base import (
+    CellResult,
+    FetchedFile,
+    ProgramResult,
+    SandboxLostError,
+    SandboxUnavailableError,
+    Streamed,
+    WorkspaceFile,
+)
+from sandboxes.local import workspace
+from sandboxes.local.processes import ISOLATION
+from sandboxes.local.programs import run_program
+from sandboxes.local.session import Session
+
+KERNEL = Path(__file__).resolve().parent.parent / "kernel"
+
+
+class LocalSandbox:
+    """A plain child process of this user. **Not a security boundary**: code in it can do what you can do.
+
+    What it does keep apart: the environment (no keys of yours), the working directory, HOME and TMPDIR, and its life
+    (it is gone when this process is gone). The kernel starts with the first cell. Its files stay on disk:
+    `<root>/<id>/workspace/{inputs,outputs,figures}`, `<root>/<id>/home`, `<root>/<id>/tmp`.
+
+    Args:
+        root: The folder that holds all local sandboxes.
+        id: The name of this one.
+        python: The interpreter; empty: the one that runs this.
+        cache: Where matplotlib keeps its font list, shared by all sandboxes; default: beside `root`.
+        grace: Seconds that an interrupted cell has to end before it is killed.
+    """
+
+    def __init__(self, root: Path, id: str, *, python: str = "", cache: Path | None = None, grace: float = 3.0) -> None:
+        self._id = id
+        self._folder = root.absolute() / id
+        self._workspace = self._folder / "workspace"
+        self._python = python or sys.executable
+        self._cache = (cache or root.parent / "cache").absolute()
+        self._grace = grace
+        self._session: Session | None = None
+        self._head = ""
+        self._closed = False
+        self._turn = asyncio.Lock()
+
+    @property
+    def kind(self) -> str:
+        """`local`."""
+        return "local"
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return self._id
+
+    @property
+    def head(self) -> str:
+        """The snapshot that it is at; empty without a living session."""
+        return self._head if self._session is not None and self._session.alive else ""
+
+    @property
+    def isolation(self) -> str:
+        """Nothing keeps code in it away from the rest of the machine."""
+        return ISOLATION
+
+    async def open(self) -> None:
+        """Make its folders.
+
+        Raises:
+            SandboxUnavailableError: they cannot be made.
+        """
+        await asyncio.to_thread(self._make_folders)
+
+    def _make_folders(self) -> None:
+        workspace.prepare(self._workspace)
+        try:
+            for folder in (self._folder / "home", self._folder / "tmp", self._cache / "matplotlib"):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SandboxUnavailableError(
+                f"The sandbox folder {self._folder} cannot be made ({error.strerror}). "
+                "Choose another place with STEPWELL_HOME."
+            ) from error
+
+    async def run(
+        self,
+        code: str,
+        *,
+        number: int,
+        timeout: float,
+        head: str = "",
+        on_output: Callable[[Streamed], None] | None = None,
+    ) -> CellResult:
+        """Run one cell; see `Sandbox.run`.
+
+        Raises:
+            SandboxLostError: it is closed, or its process died between two cells.
+            SandboxUnavailableError: the interpreter cannot be started.
+        """
+        async with self._turn:
+            session = await self._ready()
+            self._head = ""
+            result = await session.run(
+                code, number=number, timeout=timeout, grace=self._grace, head=head, on_output=on_output
+            )
+            if result.variables_kept:
+                self._head = head
+            else:
+                await self._drop()
+            return result
+
+    async def _ready(self) -> Session:
+        """The living session, started if there is none yet."""
+        if self._closed:
+            raise SandboxLostError(f"The sandbox {self._id} is closed.")
+        if self._session is not None and not self._session.alive:
+            await self._drop()
+            raise SandboxLostError(
+                f"The Python process of sandbox {self._id} ended between two cells; its variables are lost."
+            )
+        if self._session is None:
+            await self.open()
+            self._session = await Session.start(
+                self._command(), folder=self._workspace, environment=self._environment()
+            )
+        return self._session
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [self._python, "-P", "-s", str(KERNEL / "start.py"), *arguments]
+
+    def _environment(self) -> dict[str, str]:
+        """All that code in the sandbox sees of the environment."""
+        interpreter = str(Path(self._python).parent) if os.sep in self._python else ""
+        path = os.environ.get("PATH", os.defpath)
+        environment = {
+            "PATH": f"{interpreter}{os.pathsep}{path}" if interpreter else path,
+            "HOME": str(self._folder / "home"),
+            "TMPDIR": str(self._folder / "tmp"),
+            "LANG": "C.UTF-8",
+            "PYTHONUTF8": "1",
+            "MPLBACKEND": "agg",
+            "MPLCONFIGDIR": str(self._cache / "matplotlib"),
+        }
+        if "TZ" in os.environ:
+            environment["TZ"] = os.environ["TZ"]
+        return environment
+
+    async def _drop(self) -> None:
+        session, self._session, self._head = self._session, None, ""
+        if session is not None:
+            await session.close()
+
+    async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
+        """Run a program of ours beside the session; see `Sandbox.run_program`.
+
+        Raises:
+            SandboxUnavailableError: it cannot be started.
+        """
+        await self.open()
+        command = self._command("--program", str(program), *arguments)
+        return await run_program(command, folder=self._workspace, environment=self._environment(), timeout=timeout)
+
+    async def put(self, source: Path, path: str) -> None:
+        """Copy a host file into the workspace; see `Sandbox.put`. What lies in `inputs/` is read-only.
+
+        Raises:
+            FileNotFoundError: there is no such host file.
+            SandboxUnavailableError: there is no room for it, or the workspace cannot be written.
+            ValueError: the path leaves the workspace.
+        """
+        await self.open()
+        await asyncio.to_thread(workspace.put, self._workspace, source, path)
+
+    async def files(self, folder: str) -> list[WorkspaceFile]:
+        """The regular files below a folder; `.` stands for the whole workspace.
+
+        Raises:
+            ValueError: the folder leaves the workspace.
+        """
+        return await asyncio.to_thread(workspace.files, self._workspace, folder)
+
+    async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
+        """Copy a workspace file out; see `Sandbox.fetch`.
+
+        Raises:
+            FileNotFoundError: there is no regular file at that path.
+            ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
+        """
+        return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
+
+    async def reset(self) -> None:
+        """Start again with only the inputs; a cell that is running is killed.
+
+        Raises:
+            SandboxUnavailableError: the workspace cannot be emptied.
+        """
+        if self._session is not None:
+            self._session.discard()
+        async with self._turn:
+            await self._drop()
+            await asyncio.to_thread(self._empty)
+
+    def _empty(self) -> None:
+        workspace.empty(self._workspace, keep=frozenset({"inputs"}))
+        workspace.empty(self._folder / "tmp")
+        self._make_folders()
+
+    async def close(self) -> None:
+        """End the session, a running cell too. The workspace's files stay where they are."""
+        self._closed = True
+        if self._session is not None:
+            self._session.discard()
+        async with self._turn:
+            await self._drop()
+            await asyncio.to_thread(workspace.remove, self._folder / "tmp")

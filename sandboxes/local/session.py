@@ -1,0 +1,302 @@
+"""The host's end of one kernel process: starts it, sends it cells, and takes in what they do."""
+
+import asyncio
+import contextvars
+import secrets
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from sandboxes import replies
+from sandboxes.base import CellResult, Display, SandboxLostError, SandboxUnavailableError, Streamed
+from sandboxes.kernel import frames
+from sandboxes.local.pipes import Pipe
+from sandboxes.local.processes import ChildProcess, ending, start_process
+from sandboxes.output import Capture, Live
+
+START_SECONDS = 60.0
+"""How long a kernel may take until it says hello; a cold disk is slow."""
+END_SECONDS = 2.0
+"""How long a process may take to end once its connection is closed."""
+
+OnOutput = Callable[[Streamed], None]
+
+
+@dataclass(slots=True)
+class _Stream:
+    name: Literal["stdout", "stderr"]
+    capture: Capture = field(default_factory=Capture)
+    live: Live = field(default_factory=Live)
+
+
+class _Cell:
+    """What is known of the cell that is running."""
+
+    def __init__(self, on_output: OnOutput | None) -> None:
+        self.id = secrets.token_hex(16)
+        self.stdout = _Stream("stdout")
+        self.stderr = _Stream("stderr")
+        self.displays: list[Display] = []
+        self.ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        """What the kernel said in the end."""
+        self._on_output = on_output
+        self._context = contextvars.copy_context()
+
+    def take(self, stream: _Stream, data: bytes) -> None:
+        """Keep what it printed, and pass it on."""
+        stream.capture.add(data)
+        if self._on_output is not None:
+            text = stream.live.pieces(data, full=stream.capture.full)
+            if text:
+                self._tell(Streamed(stream.name, text=text))
+
+    def show(self, said: dict[str, Any]) -> None:
+        """Keep what it showed, and pass it on."""
+        shown = replies.display(said)
+        if shown is not None and len(self.displays) < replies.MAX_DISPLAYS:
+            self.displays.append(shown)
+            self._tell(Streamed("display", display=shown))
+
+    def _tell(self, streamed: Streamed) -> None:
+        if self._on_output is not None:
+            self._context.run(self._on_output, streamed)
+
+
+class Session:
+    """A living kernel. Made by `start`; of no use any more once `alive` is false."""
+
+    def __init__(self, control: socket.socket, pipes: tuple[Pipe, Pipe]) -> None:
+        self._control = control
+        self._stdout, self._stderr = pipes
+        self._unpacker = frames.Unpacker()
+        self._process: ChildProcess | None = None
+        self._cell: _Cell | None = None
+        self._hello: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Why the connection cannot be used any more."""
+
+    @classmethod
+    async def start(cls, command: list[str], *, folder: Path, environment: Mapping[str, str]) -> "Session":
+        """Start a kernel and wait for its hello.
+
+        Raises:
+            SandboxUnavailableError: it does not start.
+        """
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        session = cls(ours, (Pipe(), Pipe()))
+        try:
+            await session._start(command, theirs, folder, environment)
+        except BaseException:
+            await session.close()
+            raise
+        finally:
+            theirs.close()
+        return session
+
+    async def _start(
+        self, command: list[str], theirs: socket.socket, folder: Path, environment: Mapping[str, str]
+    ) -> None:
+        output = (self._stdout.theirs, self._stderr.theirs)
+        process = await start_process(command, folder=folder, environment=environment, output=output, control=theirs)
+        self._process = process
+        theirs.close()
+        self._stdout.close_theirs()
+        self._stderr.close_theirs()
+        said = _Stream("stderr")
+        self._stderr.listen(said.capture.add)
+        asyncio.get_running_loop().add_reader(self._control, self._read)
+        await asyncio.wait((self._hello, process.exited), timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        self._stop_listening()
+        if not self._hello.done():
+            self._stderr.drain()
+            text = said.capture.text().text.strip()
+            how = ending(process.exited.result()) if process.exited.done() else "it did not answer"
+            last = text.splitlines()[-1] if text else "it printed nothing"
+            raise SandboxUnavailableError(
+                f"A session cannot be started with the Python interpreter {command[0]}: {how} ({last}). "
+                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
+            )
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can run cells."""
+        return self._process is not None and self._process.alive and not self._broken.done()
+
+    async def run(
+        self, code: str, *, number: int, timeout: float, grace: float, head: str, on_output: OnOutput | None
+    ) -> CellResult:
+        """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
+
+        Raises:
+            SandboxLostError: the process had ended before; the cell was not run.
+        """
+        cell = self._cell = _Cell(on_output)
+        began = time.monotonic()
+        self._listen(cell)
+        sending = asyncio.ensure_future(self._send({"type": "run", "number": number, "head": head}, code, cell.id))
+        try:
+            result = await self._follow(cell, timeout=timeout, grace=grace)
+        except asyncio.CancelledError:
+            await self._stop(cell, grace)
+            raise
+        finally:
+            self._stop_listening()
+            self._cell = None
+            if not sending.done():
+                sending.cancel()
+            await asyncio.wait((sending,))
+        return replace(
+            result,
+            stdout=cell.stdout.capture.text(),
+            stderr=cell.stderr.capture.text(),
+            displays=tuple(cell.displays),
+            seconds=time.monotonic() - began,
+        )
+
+    async def _follow(self, cell: _Cell, *, timeout: float, grace: float) -> CellResult:
+        """Wait for the end of the cell, whichever it is, and say what it was; output aside."""
+        await self._wait(cell, timeout)
+        late = not self._over(cell)
+        if late:
+            self._child.interrupt()
+            await self._wait(cell, grace)
+        self._drain()
+        if cell.ended.done():
+            said = cell.ended.result()
+            failed = said.get("status") != "ok"
+            return CellResult(
+                status="timeout" if late else "error" if failed else "ok",
+                error=replies.error(said) if failed else None,
+                namespace=replies.namespace(said),
+                files=replies.files(said),
+                note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
+            )
+        note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
+        return CellResult(status="killed", note=f"{note}; variables are lost", variables_kept=False)
+
+    async def _end(self, hanging: str) -> str:
+        """Kill what is left of a kernel that cannot go on.
+
+        Returns:
+            Why it cannot: `hanging` if it is merely too late.
+        """
+        if not self._broken.done() and not self._child.exited.done():
+            self._child.kill()
+            await self.close()
+            return f"{hanging} and was ended"
+        await asyncio.wait((self._child.exited,), timeout=END_SECONDS)
+        if self._child.exited.done():
+            note = ending(self._child.exited.result())
+        else:
+            note = f"the session was ended because {self._broken.result()}"
+        self._child.kill()
+        self._drain()
+        await self.close()
+        return note
+
+    async def _stop(self, cell: _Cell, grace: float) -> None:
+        """End a cell whose task was cancelled; a second cancel while waiting kills at once."""
+        try:
+            if not self._over(cell):
+                self._child.interrupt()
+                await self._wait(cell, grace)
+            if cell.ended.done():
+                await self._send({"type": "head", "head": ""}, "", cell.id)
+                return
+        except asyncio.CancelledError:
+            self.discard()
+            raise
+        await self.close()
+
+    async def _wait(self, cell: _Cell, timeout: float) -> None:
+        ends = (cell.ended, self._broken, self._child.exited)
+        await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if self._child.exited.done():
+            while not cell.ended.done() and not self._broken.done() and self._read():
+                continue  # its last words were still on the way
+
+    def _over(self, cell: _Cell) -> bool:
+        return cell.ended.done() or self._broken.done() or self._child.exited.done()
+
+    @property
+    def _child(self) -> ChildProcess:
+        if self._process is None:
+            raise SandboxLostError("the session's process was never started")
+        return self._process
+
+    async def _send(self, header: dict[str, Any], code: str, cell_id: str) -> None:
+        data = frames.pack({**header, "id": cell_id}, code.encode("utf-8", "replace"))
+        try:
+            await asyncio.get_running_loop().sock_sendall(self._control, data)
+        except OSError:
+            self._break("it closed its connection to Stepwell")
+
+    def _listen(self, cell: _Cell) -> None:
+        self._stdout.listen(lambda data: cell.take(cell.stdout, data))
+        self._stderr.listen(lambda data: cell.take(cell.stderr, data))
+        asyncio.get_running_loop().add_reader(self._control, self._read)
+
+    def _stop_listening(self) -> None:
+        self._stdout.pause()
+        self._stderr.pause()
+        if self._control.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._control)
+
+    def _drain(self) -> None:
+        self._stdout.drain()
+        self._stderr.drain()
+
+    def _read(self) -> bool:
+        """Take in what has come; false when that is nothing."""
+        try:
+            data = self._control.recv(1 << 18)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._break("it closed its connection to Stepwell")
+            return False
+        try:
+            for header, body in self._unpacker.feed(data):
+                self._take(header, body)
+        except frames.ProtocolError as error:
+            self._break(f"something other than the session wrote to its connection ({error})")
+        return True
+
+    def _take(self, header: dict[str, Any], body: bytes) -> None:
+        kind, cell = header.get("type"), self._cell
+        if kind == "hello" and not self._hello.done():
+            self._hello.set_result(None)
+        if cell is None or header.get("id") != cell.id:
+            return  # late words of an earlier cell
+        if kind == "display":
+            cell.show(replies.content(body))
+        elif kind == "done" and not cell.ended.done():
+            cell.ended.set_result(replies.content(body))
+
+    def _break(self, why: str) -> None:
+        if not self._broken.done():
+            self._broken.set_result(why)
+        if self._control.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._control)
+
+    def discard(self) -> None:
+        """Kill the process and let go of everything, without waiting."""
+        if self._process is not None:
+            self._process.kill()
+        self._break("it was ended")
+        self._stop_listening()
+        self._stdout.close()
+        self._stderr.close()
+        self._control.close()
+
+    async def close(self) -> None:
+        """Kill the process and wait until it is gone."""
+        self.discard()
+        if self._process is not None:
+            await asyncio.wait((self._process.exited,))

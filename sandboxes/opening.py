@@ -1,0 +1,90 @@
+"""Opens sandboxes by kind and name, each once, and closes them all in the end."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from sandboxes.base import Sandbox
+
+if TYPE_CHECKING:
+    from sandboxes.local import LocalSandbox
+
+ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Sandboxes:
+    """The open sandboxes of one process; an async context manager. `open` is an `OpenSandbox`.
+
+    Args:
+        root: The folder for what sandboxes keep on this machine.
+        python: The interpreter of local sandboxes; empty: the one that runs this.
+        cache: Where libraries in local sandboxes keep their caches; default: beside `root`.
+    """
+
+    def __init__(self, root: Path, *, python: str = "", cache: Path | None = None) -> None:
+        self._root = root
+        self._python = python
+        self._cache = cache
+        self._open: dict[tuple[str, str], Sandbox] = {}
+        self._turn = asyncio.Lock()
+        self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {"local": self._local}
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds that can be opened."""
+        return sorted(self._kinds)
+
+    async def open(self, kind: str, id: str) -> Sandbox:
+        """Attach to the sandbox of that name, or create it.
+
+        Raises:
+            SandboxUnavailableError: it cannot be made or reached now.
+            ValueError: there is no such kind, or the name is not one.
+        """
+        make = self._kinds.get(kind)
+        if make is None:
+            raise ValueError(f"There is no sandbox of kind {kind!r}. Kinds: {', '.join(self.kinds)}.")
+        if not ID.fullmatch(id):
+            raise ValueError(f"{id!r} does not name a sandbox: up to 64 letters, digits, - and _ do.")
+        async with self._turn:
+            sandbox = self._open.get((kind, id))
+            if sandbox is None:
+                sandbox = self._open[kind, id] = await make(id)
+            return sandbox
+
+    async def close(self, id: str) -> None:
+        """Close the sandboxes of that name; one that is not open is no error."""
+        await self._close([key for key in self._open if key[1] == id])
+
+    async def close_all(self) -> None:
+        """Close all that are open."""
+        await self._close(list(self._open))
+
+    async def _close(self, keys: list[tuple[str, str]]) -> None:
+        sandboxes = [self._open.pop(key) for key in keys if key in self._open]
+        failures = await asyncio.gather(*(sandbox.close() for sandbox in sandboxes), return_exceptions=True)
+        for failure in failures:
+            if isinstance(failure, BaseException):
+                raise failure
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close_all()
+
+    async def _local(self, id: str) -> Sandbox:
+        def make() -> "LocalSandbox":
+            from sandboxes.local import LocalSandbox
+
+            return LocalSandbox(self._root, id, python=self._python, cache=self._cache)
+
+        # Imports and absolute paths ask the disk, so they are not for the event loop.
+        sandbox = await asyncio.to_thread(make)
+        await sandbox.open()
+        return sandbox

@@ -1,0 +1,307 @@
+"""Describe one column from the strings in it: its type, range, top values and blemishes, and how to read it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from .findings import Column, clean, number_text
+from .values import MISSING, NUMBERS, classify, to_float
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """How a file writes its numbers."""
+
+    decimal: str = "."
+    thousands: str = ""
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The classes of strings that are read as numbers under these conventions."""
+        names = {"integer", "number", "dot number"}
+        if self.decimal == ",":
+            names = {"integer", "comma", "ambiguous comma"}
+            if self.thousands == ".":
+                names |= {"dot number", "dot grouped"}
+        elif self.thousands == ",":
+            names |= {"ambiguous comma", "grouped"}
+        return frozenset(names)
+
+
+@dataclass
+class Reading:
+    """What a reader has to be told about a column so that it comes out right."""
+
+    as_text: bool = False
+    """Numbers would spoil it: leading zeros, too many digits, dates that look like grouped numbers."""
+    missing: list[str] = field(default_factory=list)
+    """Strings that stand for a missing number."""
+    iso_date: bool = False
+    mixed: bool = False
+
+
+def conventions(columns: Iterable[Counter[str]]) -> Conventions:
+    """Tell decimal mark and thousands separator from all columns of a file together."""
+    for_comma = for_dot = False
+    dotted = grouped = open_commas = False
+    for counter in columns:
+        classes = _classes(counter)
+        real = sum(classes.values()) - classes["missing"] - classes["placeholder"]
+        if not real or sum(count for name, count in classes.items() if name in NUMBERS) < 0.95 * real:
+            continue
+        if classes["number"] or classes["grouped"]:
+            for_dot = True
+        elif classes["comma"] or classes["dot grouped"]:
+            for_comma = True
+        elif classes["ambiguous comma"]:
+            open_commas = True
+        dotted |= bool(classes["dot grouped"] or classes["dot number"])
+        grouped |= bool(classes["grouped"] or (classes["ambiguous comma"] and not classes["comma"]))
+    if for_comma and not for_dot:
+        return Conventions(",", "." if dotted else "")
+    if grouped and not for_comma and (for_dot or open_commas):
+        return Conventions(".", ",")
+    return Conventions()
+
+
+def _classes(counter: Counter[str]) -> Counter[str]:
+    classes: Counter[str] = Counter()
+    for value, count in counter.items():
+        classes[classify(value)] += count
+    return classes
+
+
+def describe_strings(
+    name: str, counter: Counter[str], *, style: Conventions | None = None, whole: bool = True
+) -> tuple[Column, Reading]:
+    """Describe a column of strings.
+
+    Args:
+        name: The column's name.
+        counter: Its values with how often each occurs; short rows count as an empty string.
+        style: How the file writes its numbers.
+        whole: Whether these are all values, not a sample.
+    """
+    style = style or Conventions()
+    classes = _classes(counter)
+    total = counter.total()
+    missing, odd = classes.pop("missing", 0), classes.pop("placeholder", 0)
+    real = total - missing - odd
+    column, reading = Column(name, "text", missing, total), Reading()
+    values = {value: count for value, count in counter.items() if classify(value) not in ("missing", "placeholder")}
+    accepted = style.accepted
+    numbers = sum(count for label, count in classes.items() if label in accepted)
+    dressed = sum(count for label, count in classes.items() if label in NUMBERS)
+    dates = sum(count for label, count in classes.items() if label.startswith("date"))
+    if not real:
+        column.kind = "empty"
+    elif (classes["zeros"] or classes["long"]) and classes["zeros"] + classes["long"] + classes["integer"] == real:
+        _codes(column, reading, values, classes, whole=whole)
+    elif numbers == real:
+        _numbers(column, values, style)
+        column.distinct = _distinct(len(values), whole=whole)
+    elif dressed >= 0.8 * real:
+        _dressed(column, reading, values, style, whole=whole)
+    elif dates >= 0.8 * real:
+        _dates(column, reading, values, classes, whole=whole)
+    elif classes["truth"] == real and len({value.strip().lower() for value in values}) <= 2:
+        column.kind = "boolean"
+        _top(column, Counter(values))
+    else:
+        only = next(iter(classes)) if len([1 for count in classes.values() if count]) == 1 else "text"
+        _texts(column, Counter(values), only if only in ("time", "month") else "", whole=whole)
+    _placeholders(column, reading, counter, odd, is_number=column.kind in ("integer", "number"))
+    if any(value != value.strip() for value in values):
+        column.remarks.append("leading or trailing blanks")
+    _guard(reading, counter, style, is_number=numbers == real > 0 and not reading.as_text)
+    return column, reading
+
+
+def _distinct(count: int, *, whole: bool) -> str:
+    return f"{count:,} distinct" if whole else f"≥ {count:,} distinct"
+
+
+def _numbers(column: Column, values: dict[str, int], style: Conventions) -> None:
+    whole = all(classify(value) in ("integer", "ambiguous comma") for value in values) and style.decimal == "."
+    whole = whole or all(classify(value) == "integer" for value in values)
+    column.kind = "integer" if whole else "number"
+    pairs = [(to_float(value, comma=style.decimal == ","), count) for value, count in values.items()]
+    spread([(number, count) for number, count in pairs if number is not None], column)
+    if (
+        whole
+        and column.low is not None
+        and column.high is not None
+        and 19000101 <= column.low <= column.high < 21000101
+    ):
+        if all(_strptime(value.strip(), "%Y%m%d") for value in list(values)[:200]):
+            column.remarks.append("looks like dates, %Y%m%d")
+
+
+def spread(pairs: list[tuple[float, int]], column: Column) -> None:
+    """Fill in the range and mean from numbers with their counts."""
+    if not pairs:
+        return
+    column.low, column.high = min(pairs)[0], max(pairs)[0]
+    low, high = number_text(column.low), number_text(column.high)
+    column.brief = low if low == high else f"{low} … {high}"
+    mean = sum(number * count for number, count in pairs) / sum(count for _, count in pairs)
+    column.spread = f"always {low}" if low == high else f"{column.brief} (mean {number_text(mean)})"
+
+
+def _codes(column: Column, reading: Reading, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
+    reading.as_text = True
+    column.kind = "text (digits with leading zeros)" if classes["zeros"] else "text (digits, too many for a number)"
+    ordered = sorted(values)
+    column.brief = f"{quoted(ordered[0])} … {quoted(ordered[-1])}"
+    column.spread = column.brief
+    column.distinct = _distinct(len(values), whole=whole)
+
+
+def _dressed(
+    column: Column,
+    reading: Reading,
+    values: dict[str, int],
+    style: Conventions,
+    accepted: frozenset[str],
+    *,
+    whole: bool,
+) -> None:
+    """Numbers, but not all as a reader takes them: with units, grouped, or with words among them."""
+    comma = style.decimal == "," or any(classify(value) == "comma" for value in values)
+    good = [(number, count) for value, count in values.items()
+            if classify(value) in NUMBERS and (number := to_float(value, comma=comma)) is not None]  # fmt: skip
+    spread(good, column)
+    column.distinct = _distinct(len(values), whole=whole)
+    strange = Counter({value: count for value, count in values.items() if classify(value) not in style.accepted})
+    written = [value for value in strange if classify(value) in NUMBERS]
+    other = [value for value in strange if classify(value) not in NUMBERS]
+    column.kind = "mixed" if other else "number as text"
+    reading.mixed = True
+    if written:
+        column.remarks.append(f"numbers stored as text such as {quoted(written[0])}")
+    if other:
+        shown = ", ".join(f"{quoted(value)} ({strange[value]:,})" for value in other[:3])
+        column.remarks.append(f"mostly numbers, but also {shown}")
+
+
+def _dates(column: Column, reading: Reading, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
+    stated = Counter({label[5:]: count for label, count in classes.items() if label.startswith("date") and count})
+    forms = _settle(stated)
+    others = [value for value in values if not classify(value).startswith("date")]
+    form = forms.most_common(1)[0][0]
+    column.distinct = _distinct(len(values), whole=whole)
+    column.kind = f"date ({form})" if len(forms) == 1 else "date (mixed formats)"
+    moments: list[datetime] = []
+    wrong: list[str] = []
+    for value in list(values)[:20_000]:
+        if classify(value).startswith("date"):
+            found = next((found for known in forms if (found := _strptime(value.strip(), known))), None)
+            if found:
+                moments.append(found.replace(tzinfo=None))
+            else:
+                wrong.append(value)
+    if moments:
+        column.brief = column.spread = f"{_moment(min(moments))} … {_moment(max(moments))}"
+    if len(forms) > 1:
+        column.remarks.append(
+            "mixed date formats " + ", ".join(f"{known} ({count:,})" for known, count in forms.most_common(4))
+        )
+    if wrong:
+        column.remarks.append(f"not real dates: {', '.join(map(quoted, wrong[:3]))}")
+    if others:
+        column.remarks.append(f"also {', '.join(map(quoted, others[:3]))}")
+    if all(form.startswith(("slash", "short_slash", "dash")) for form in stated):
+        column.remarks.append("no value tells whether the day or the month comes first")
+    iso = form in ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M")
+    reading.iso_date = iso and len(forms) == 1 and not wrong and not others
+    reading.mixed = bool(others)
+
+
+def _settle(forms: Counter[str]) -> Counter[str]:
+    """Put dates that could be read either way with those that could not."""
+    settled: Counter[str] = Counter()
+    for form, count in forms.items():
+        match = re.match("slash|short_slash|dash", form)
+        if not match:
+            settled[form] += count
+            continue
+        mark, year = ("-" if match[0] == "dash" else "/"), ("%y" if match[0].startswith("short") else "%Y")
+        rest = form[match.end() :]
+        day_first, month_first = f"%d{mark}%m{mark}{year}{rest}", f"%m{mark}%d{mark}{year}{rest}"
+        settled[day_first if day_first in forms and month_first not in forms else month_first] += count
+    return settled
+
+
+def _strptime(text: str, form: str) -> datetime | None:
+    try:
+        if form.startswith("%Y-%m-%d") and form[8:].startswith((" ", "T")) and "%f" in form:
+            return datetime.fromisoformat(text.replace(",", ".").replace("Z", "+00:00"))
+        text = text[:19] if form.endswith("%f") and "%z" not in form else text
+        return datetime.strptime(text, form.removesuffix(".%f") if len(text) == 19 else form)  # noqa: DTZ007
+    except ValueError:
+        return None
+
+
+def _moment(moment: datetime) -> str:
+    text = moment.isoformat(" ")
+    return text.removesuffix(" 00:00:00")
+
+
+def _texts(column: Column, values: Counter[str], kind: str, *, whole: bool) -> None:
+    real = values.total()
+    if kind:
+        column.kind = kind
+        column.brief = column.spread = f"{quoted(min(values))} … {quoted(max(values))}"
+        column.distinct = _distinct(len(values), whole=whole)
+    elif len(values) <= 30 and (len(values) * 2 < real or len(values) <= 2):
+        column.kind = "category"
+        _top(column, values)
+        column.distinct = f"{len(values)} distinct"
+    else:
+        column.distinct = _distinct(len(values), whole=whole)
+        top = values.most_common(3)
+        if top[0][1] > 1 and top[0][1] > 0.01 * real:
+            column.spread = "most often " + ", ".join(f"{quoted(value)} {count:,}" for value, count in top)
+        else:
+            column.spread = "such as " + ", ".join(quoted(value, 24) for value, _ in top)
+        column.brief = f"such as {quoted(top[0][0], 20)}"
+        if (longest := max(map(len, values))) >= 100:
+            column.remarks.append(f"long: {longest:,}{' or more' if longest >= 200 else ''} characters")
+
+
+def _top(column: Column, values: Counter[str]) -> None:
+    top = values.most_common(6)
+    column.spread = ", ".join(f"{quoted(value, 24)} {count:,}" for value, count in top)
+    column.brief = "/".join(clean(value, 12) for value, _ in top[:3]) + ("/…" if len(values) > 3 else "")
+
+
+def _placeholders(column: Column, reading: Reading, counter: Counter[str], odd: int, *, is_number: bool) -> None:
+    if odd:
+        found = [value for value in counter if classify(value) == "placeholder"]
+        if is_number or column.kind == "empty":
+            column.missing += odd
+            reading.missing = sorted(found)[:8]
+            reading.mixed = len(found) > 8
+        column.remarks.append(f"{', '.join(map(quoted, found[:4]))} for missing ({odd:,})")
+    eaten = [value for value in ("NA", "None", "null", "NULL") if counter[value]]
+    if eaten and column.kind in ("text", "category") and max(map(len, counter)) <= 4:
+        column.remarks.append(f"{quoted(eaten[0])} is read as missing; keep_default_na=False keeps it")
+
+
+def _guard(reading: Reading, counter: Counter[str], style: Conventions, *, is_number: bool) -> None:
+    """Keep what only looks like grouped numbers (dates, addresses, versions) from being read as numbers."""
+    if style.thousands and not is_number:
+        shape = re.compile(
+            rf"[+-]?[0-9]+(?:{re.escape(style.thousands)}[0-9]*)+(?:{re.escape(style.decimal)}[0-9]*)?\s*"
+        )
+        if any(shape.fullmatch(value.strip()) for value in counter if value not in MISSING):
+            reading.as_text = True
+
+
+def quoted(value: object, limit: int = 40) -> str:
+    """Show a value in quotation marks."""
+    return f'"{clean(value, limit)}"'

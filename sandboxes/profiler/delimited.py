@@ -1,0 +1,181 @@
+"""Describe delimited text: CSV, TSV and their relatives, with any delimiter, encoding and number style."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import zip_longest
+
+from .columns import Conventions, Reading, conventions, describe_strings
+from .dialect import SPACES, Dialect, Layout, lay_out, sniff
+from .encoding import Encoding
+from .findings import Column, Look, Table, clean, count_text, list_text
+from .readers import Plan, plan, read_csv
+from .rows import Rows, read_rows
+from .source import Source
+from .texts import TextHead
+
+NAMES = {",": "CSV", "\t": "TSV", ";": "CSV", "|": "CSV", SPACES: "columns separated by blanks"}
+LOOKED_AT = 3_000
+"""Columns beyond these are only counted."""
+STRONG = 0.42
+"""Score from which a text is a table though its name does not say so."""
+NAMED = frozenset((".csv", ".tsv", ".tab", ".psv", ".dsv"))
+
+
+def find_dialect(head: TextHead, suffix: str) -> tuple[Dialect, float] | None:
+    """Tell how a text is delimited; None when it does not look like a table.
+
+    Args:
+        head: Its first lines.
+        suffix: What its name ends with, lower case, with the dot; a name such as `.csv` makes any text a table.
+    """
+    lines = [line for line in head.lines[:3_000] if line.strip()]
+    taken, used = [], 0
+    for line in lines:
+        taken.append(line)
+        used += len(line)
+        if used > 400_000 and len(taken) >= 4:
+            break
+    dialect, score = sniff(taken, favourite="\t" if suffix in (".tsv", ".tab") else "")
+    named = suffix in NAMED
+    if dialect is None or (named and score < 0.2):
+        return (Dialect("\t" if suffix in (".tsv", ".tab") else ","), 0.0) if named else None
+    if named:
+        return dialect, score
+    prose = dialect.delimiter in (SPACES, ",", ":") and score < STRONG + 0.15
+    return (dialect, score) if len(taken) >= 3 and score >= STRONG and not prose else None
+
+
+def describe_delimited(source: Source, head: TextHead, dialect: Dialect, look: Look) -> Table:
+    """Describe a delimited text as one table; its size line tells how it is written."""
+    first = _first_rows(head, dialect)
+    layout = lay_out(first)
+    header = _header(first, layout)
+    rows = read_rows(source, dialect, layout, head.encoding.name, look)
+    encoding = head.encoding
+    if rows.undecodable and encoding.clean and "\N{REPLACEMENT CHARACTER}" not in head.text:
+        encoding = Encoding(encoding.name, clean=False, guessed=encoding.guessed)
+    planned = plan(header, layout, rows)
+    table = Table(column_count=len(planned.names), row_note=f"first rows{'' if header else ' (no header)'}")
+    style, readings = _columns(table, rows, planned)
+    table.read_with = read_csv(source, dialect, encoding, style, planned, readings)
+    table.size = _size_line(table, rows, dialect, encoding, style, header)
+    _remarks(table, rows, planned, header, first, layout, encoding)
+    table.rows = rows.first
+    return table
+
+
+def _first_rows(head: TextHead, dialect: Dialect) -> list[tuple[int, list[str]]]:
+    found = []
+    used = 0
+    for line, row in dialect.rows(text.replace("\0", "") for text in head.lines):
+        if not (len(row) == 1 and not row[0].strip()):
+            found.append((line, row))
+            used += len(row)
+        if len(found) >= 300 or (used > 200_000 and len(found) >= 10):
+            break
+    return found
+
+
+def _header(first: list[tuple[int, list[str]]], layout: Layout) -> list[str] | None:
+    if not layout.has_header:
+        return None
+    return next((row for line, row in first if line == layout.first_line), None)
+
+
+def _columns(table: Table, rows: Rows, planned: Plan) -> tuple[Conventions, list[tuple[str | int, Reading]]]:
+    limit = min(len(planned.names), LOOKED_AT)
+    cut = [row[:limit] for row in rows.sample]
+    counters = [Counter(column) for column in zip_longest(*cut, fillvalue="")]
+    counters += [Counter({"": len(cut)}) if cut else Counter() for _ in range(limit - len(counters))]
+    style = conventions(counters)
+    readings: list[tuple[str | int, Reading]] = []
+    for name, counter in zip(planned.names, counters, strict=False):
+        whole = rows.whole and len(rows.sample) == rows.read
+        column, reading = describe_strings(str(name), counter, style=style, whole=whole)
+        table.columns.append(column)
+        if name != "(row names)":
+            readings.append((name, reading))
+    return style, readings
+
+
+def _size_line(
+    table: Table, rows: Rows, dialect: Dialect, encoding: Encoding, style: Conventions, header: list[str] | None
+) -> str:
+    if rows.whole:
+        count = f"{count_text(rows.read, 'row')} (exact)"
+    else:
+        count = f"about {_rounded(rows.estimate):,} rows (estimated)"
+    named = "ASCII" if encoding.name == "ascii" else encoding.name
+    parts = [f"{count_text(table.column_count, 'column')}, {count}"]
+    if table.column_count > 1 or dialect.delimiter != ",":
+        shown = {"\t": "tab", SPACES: "blanks"}.get(dialect.delimiter, f'"{clean(dialect.delimiter)}"')
+        parts.append(f"delimiter {shown}")
+    parts.append(f"encoding {named}{' (guessed)' if encoding.guessed else ''}")
+    if style.decimal == ",":
+        parts.append("decimal comma")
+    if style.thousands:
+        parts.append(f'thousands "{style.thousands}"')
+    if header is None:
+        parts.append("no header")
+    if len(rows.sample) < rows.read or not rows.whole:
+        spread = "all over the file" if rows.whole else "head, middle and end" if -1 in rows.wide_lines else "its parts"
+        parts.append(f"statistics from a sample of {len(rows.sample):,} rows ({spread})")
+    return ", ".join(parts)
+
+
+def _rounded(count: int) -> int:
+    """Three digits are all that an estimate is worth."""
+    digits = max(len(str(count)) - 3, 0)
+    return int(round(count, -digits))
+
+
+def _remarks(
+    table: Table,
+    rows: Rows,
+    planned: Plan,
+    header: list[str] | None,
+    first: list[tuple[int, list[str]]],
+    layout: Layout,
+    encoding: Encoding,
+) -> None:
+    add = table.remarks.append
+    above = [row for line, row in first if line < layout.first_line]
+    if above:
+        text = " / ".join(" ".join(cell for cell in row if cell.strip()) for row in above[:3])
+        add(f"{layout.first_line} lines above the table: {clean(text, 120)}")
+    table.remarks += planned.remarks
+    if rows.unclosed:
+        add("a quotation mark is never closed, so the rows could not be read to the end")
+    if not encoding.clean:
+        add(f"{max(rows.undecodable, 1):,} lines have bytes that are not valid {encoding.name}")
+    if rows.nuls:
+        add("has NUL bytes")
+    if header and (twice := [name for name, count in Counter(header).items() if count > 1 and name]):
+        add(f"duplicate column names: {list_text(twice)}")
+    if header and (blank := [name for name in header if name != name.strip()]):
+        add(f"column names with blanks around them: {', '.join(repr(clean(name)) for name in blank[:3])}")
+    if not rows.read:
+        add("the table is empty: a header and no rows")
+        return
+    table.remarks += row_blemishes(table.columns, rows.sample)
+
+
+def row_blemishes(columns: list[Column], sample: list[list[str]]) -> list[str]:
+    """Name what is odd about a table as a whole: repeated rows, constant and empty columns."""
+    found = []
+    if len(sample) > 1 and (twice := len(sample) - len({tuple(row) for row in sample})):
+        found.append(f"{twice:,} of the {len(sample):,} rows looked at repeat another row")
+    if constant := [column.name for column in columns if _constant(column)]:
+        found.append(f"constant: {list_text(constant)}")
+    if empty := [column.name for column in columns if column.kind == "empty"]:
+        found.append(f"without any value: {list_text(empty)}")
+    return found
+
+
+def _constant(column: Column) -> bool:
+    single = column.distinct.startswith(("1 distinct", "≥ 1 distinct"))
+    return column.total > 1 and column.missing == 0 and single
+
+
+__all__ = ["NAMES", "describe_delimited", "find_dialect", "row_blemishes"]

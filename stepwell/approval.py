@@ -1,0 +1,98 @@
+"""Asks somebody at a terminal whether a cell may run."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import termios
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from graph.events import ApprovalAsked
+from stepwell.live_view import highlighted
+from stepwell.runs import Decision
+from stepwell.terminal_text import one_line
+
+EDITORS = ("sensible-editor", "nano", "vim", "vi")
+"""Tried in this order when neither VISUAL nor EDITOR is set."""
+
+
+def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
+    """Show a cell and ask what to do with it.
+
+    Returns:
+        The decision, or None to leave the cell waiting.
+    """
+    console.print()
+    console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
+    for line in highlighted(asked.code):
+        console.print(Text.assemble("  ", line))
+    console.print()
+    _forget_typed()
+    try:
+        while True:
+            decision = _decided(console, asked, _typed("[a]pprove, [e]dit, [r]eject, [q]uit? ").lower())
+            if decision != "ask again":
+                return decision if isinstance(decision, Decision) else None
+    except (EOFError, KeyboardInterrupt):
+        console.print()
+        return None
+
+
+def _decided(console: Console, asked: ApprovalAsked, word: str) -> Decision | str:
+    if word in ("a", "approve", "y", "yes"):
+        return Decision("approve")
+    if word in ("r", "reject", "n", "no"):
+        return Decision("reject", remark=_typed("What should be different? "))
+    if word in ("q", "quit"):
+        return "leave"
+    if word in ("e", "edit"):
+        try:
+            return Decision("edit", code=edited(asked.code, asked.number))
+        except EditError as problem:
+            console.print(Text(str(problem), "yellow"))
+    return "ask again"
+
+
+class EditError(Exception):
+    """The code was not edited; the message says why."""
+
+
+def edited(code: str, number: int) -> str:
+    """Let the user change the code in their editor.
+
+    Raises:
+        EditError: there is no editor, it failed, or it left the code as it was or empty.
+    """
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(filter(shutil.which, EDITORS), "")
+    if not command:
+        raise EditError("No editor was found; set EDITOR to one, or use: stepwell resume … --edit FILE")
+    with tempfile.TemporaryDirectory(prefix="stepwell-") as folder:
+        file = Path(folder) / f"cell-{number}.py"
+        file.write_text(code, encoding="utf-8", errors="replace")
+        try:
+            # The user's own editor, by the user's own choice, without a shell.
+            status = subprocess.run([*shlex.split(command), str(file)], check=False).returncode  # noqa: S603
+            changed = file.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise EditError(f"The editor {one_line(command)} could not be used ({error}); set EDITOR.") from None
+    if status != 0:
+        raise EditError(f"The editor ended with code {status}; the cell is as it was.")
+    if not changed.strip() or changed.strip() == code.strip():
+        raise EditError("The editor left the code empty or as it was; approve it, or reject it with a remark.")
+    return changed
+
+
+def _typed(prompt: str) -> str:
+    # Carried bytes that are not UTF-8 must not end up in a checkpoint.
+    return input(prompt).strip().encode(errors="replace").decode()
+
+
+def _forget_typed() -> None:
+    # What was typed while a cell ran was not meant as an approval of the next.
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

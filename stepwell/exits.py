@@ -1,0 +1,69 @@
+"""How the command ends: its exit codes, and one sentence instead of a traceback."""
+
+import os
+import sys
+from collections.abc import Callable
+
+FINISHED, FAILED, MISUSED, WAITING, PAUSED = 0, 1, 2, 3, 130
+"""The exit codes that scripts may rely on."""
+
+PIPE_BROKEN = 141
+"""What a shell reports for a program that was ended by a closed pipe."""
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """Do the work of a command.
+
+    Returns:
+        Its exit code. Mistakes of the user and errors of ours are said on stderr in one sentence each; with
+        STEPWELL_DEBUG=1 errors of ours keep their traceback.
+    """
+    try:
+        code = work()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _after_broken_pipe()
+    except KeyboardInterrupt:
+        complain("stopped.")
+        return PAUSED
+    except Exception as error:  # the last place where an error can be turned into a sentence
+        if _is_mistake(error):
+            complain(f"error: {error}")
+            return MISUSED
+        if os.environ.get("STEPWELL_DEBUG", "") not in ("", "0"):
+            raise
+        complain(f"internal error: {described(error)} (set STEPWELL_DEBUG=1 for the traceback)")
+        return FAILED
+    return code
+
+
+def complain(text: str) -> None:
+    """Say something on stderr, whatever the view is."""
+    from stepwell.terminal_text import clean
+
+    sys.stderr.write(clean(text) + "\n")
+    sys.stderr.flush()
+
+
+def described(error: BaseException) -> str:
+    """An unexpected exception in one short line."""
+    from stepwell.terminal_text import one_line
+
+    message = one_line(str(error), 500)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _is_mistake(error: Exception) -> bool:
+    from graph.settings import SettingsError
+    from stepwell.named_files import UsageError
+    from stepwell.thread_error import ThreadError
+
+    return isinstance(error, UsageError | SettingsError | ThreadError)
+
+
+def _after_broken_pipe() -> int:
+    # Python flushes stdout once more on its way out; let that go nowhere.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return PIPE_BROKEN

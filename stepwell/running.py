@@ -1,0 +1,127 @@
+"""The commands that run something: a new thread, a further question, the rest of a turn."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from graph.context import Context
+from graph.settings import Settings, read_settings
+from stepwell import approval, runs
+from stepwell.foreground import Begin, Foreground, View
+from stepwell.live_view import LiveView
+from stepwell.named_files import UsageError, named_files
+from stepwell.plain_view import JsonView, PlainView
+from stepwell.remembered import with_changes
+from stepwell.runs import Decision, Run
+from stepwell.terminal import Terminal, is_conversation, is_screen
+from stepwell.threads import find_thread
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the options of a command line say."""
+
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    """The knobs that were named, by their names in Context."""
+    artifacts: str = ""
+    output: Literal["full", "quiet", "json"] = "full"
+    live: bool = True
+
+    def settings(self) -> Settings:
+        """The operator's settings with what the command line puts over them."""
+        return read_settings(artifacts=self.artifacts) if self.artifacts else read_settings()
+
+
+def run_new(question: str, files: Sequence[str], choices: Choices) -> int:
+    """`stepwell run`."""
+    inputs, settings = _taken(question, files), choices.settings()
+    context = Context.model_validate(dict(choices.knobs))
+
+    async def begin() -> Run:
+        return runs.start(question, files=inputs, context=context, settings=settings)
+
+    return _conduct(begin, choices, settings)
+
+
+def ask_on(name: str, question: str, files: Sequence[str], choices: Choices) -> int:
+    """`stepwell ask`."""
+    inputs, settings = _taken(question, files), choices.settings()
+
+    async def begin() -> Run:
+        thread = await find_thread(name, settings)
+        context = await with_changes(thread, choices.knobs, settings)
+        return runs.start(question, files=inputs, thread=thread, context=context, settings=settings)
+
+    return _conduct(begin, choices, settings)
+
+
+def go_on(name: str, decision: Decision | None, choices: Choices) -> int:
+    """`stepwell resume`."""
+    settings = choices.settings()
+
+    async def begin() -> Run:
+        thread = await find_thread(name, settings)
+        context = await with_changes(thread, choices.knobs, settings)
+        return runs.resume(thread, decision=decision, context=context, settings=settings)
+
+    return _conduct(begin, choices, settings)
+
+
+def decided(*, approve: bool, edit: Path | None, reject: str | None) -> Decision | None:
+    """The decision that a command line names, if any.
+
+    Raises:
+        UsageError: it names more than one, or the file with the edited code cannot be used.
+    """
+    if approve + (edit is not None) + (reject is not None) > 1:
+        raise UsageError("Give only one of --approve-cell, --edit and --reject.")
+    if edit is not None:
+        return Decision("edit", code=_code_in(edit))
+    if reject is not None:
+        return Decision("reject", remark=reject)
+    return Decision("approve") if approve else None
+
+
+def _code_in(file: Path) -> str:
+    try:
+        code = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({error.strerror}); name a file with the edited code.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not UTF-8 text; name a file with the edited code.") from None
+    if not code.strip():
+        raise UsageError(f"{file} is empty; to refuse the cell, use --reject REMARK.")
+    return code
+
+
+def _taken(question: str, files: Sequence[str]) -> list[str]:
+    if not question.strip():
+        raise UsageError("The question is empty; say what you want to know.")
+    return named_files(files)
+
+
+def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:
+    def further(thread: str, decision: Decision) -> Begin:
+        async def resumed() -> Run:
+            return runs.resume(thread, decision=decision, settings=settings)
+
+        return resumed
+
+    console = Terminal()
+    talks = is_conversation() and choices.output != "json"
+    options = ("--artifacts", choices.artifacts) if choices.artifacts else ()
+    foreground = Foreground(ask=partial(approval.ask, console) if talks else None, options=options)
+    return foreground.conduct(begin, further, _view(choices, console, foreground))
+
+
+def _view(choices: Choices, console: Terminal, foreground: Foreground) -> View:
+    if choices.output == "json":
+        return JsonView(sys.stdout, lambda: foreground.thread)
+    if choices.output == "quiet":
+        return PlainView(sys.stdout, None)
+    if choices.live and is_screen():
+        return LiveView(console)
+    return PlainView(sys.stdout, sys.stderr)

@@ -1,0 +1,129 @@
+"""Text that is safe and short enough for a terminal: no control characters, sizes and times in few words."""
+
+import re
+import unicodedata
+from collections import deque
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ESCAPE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor movements
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"  # strings: titles, links, images
+    r"|\x1b[ -/]*[0-~]?"
+)
+"""One escape sequence, ended or not."""
+
+INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Control characters but tab and newline, and the marks that turn the direction of text."""
+
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+LONGEST_LINE = 4_000
+"""Characters kept of a line that has no end."""
+
+THOUSAND = 1_000
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
+
+def clean(text: str) -> str:
+    """Text that cannot move the cursor, set a title, make a link or turn the reading direction.
+
+    Newlines and tabs stay. Carriage returns before a newline go; what a lone one would overwrite is left out.
+    """
+    text = ESCAPE.sub("", text.replace("\r\n", "\n"))
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    text = re.sub("[\u2028\u2029\x85]", "\n", text)
+    return SURROGATE.sub("\ufffd", INVISIBLE.sub("", text))
+
+
+def reveal(code: str) -> str:
+    """Code with every character that a terminal would not show written as an escape sequence of Python.
+
+    What somebody approves must be what runs, so nothing is left out.
+    """
+    return "".join(char if char in "\n\t" or char.isprintable() else _escaped(char) for char in code)
+
+
+def _escaped(char: str) -> str:
+    if unicodedata.category(char) == "Zs":
+        return " "
+    point = ord(char)
+    return f"\\x{point:02x}" if point <= 0xFF else f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
+
+
+def one_line(text: str, longest: int = LONGEST_LINE) -> str:
+    """The text on one line, with single spaces, cut to `longest` characters."""
+    # Cut before cleaning too: a line of a hundred megabytes must not be searched whole.
+    line = " ".join(clean(text[: 4 * longest]).split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+class OutputTail:
+    """The last lines that a cell printed, as a terminal would show them: progress bars overwrite themselves."""
+
+    def __init__(self, lines: int) -> None:
+        self._lines: deque[tuple[str, str]] = deque(maxlen=lines)
+        self._open: dict[str, str] = {}
+
+    def feed(self, stream: str, text: str) -> None:
+        """Add what a stream printed; a piece may end anywhere, also within an escape sequence."""
+        *ended, rest = (self._open.pop(stream, "") + text).split("\n")
+        for line in ended[-(self._lines.maxlen or 0) :]:
+            self._lines.append((stream, clean(_overwritten(line))))
+        if rest:
+            self._open[stream] = _overwritten(rest)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Pairs of stream and line, oldest first."""
+        unended = [(stream, clean(text)) for stream, text in self._open.items()]
+        return [*self._lines, *(pair for pair in unended if pair[1])][-(self._lines.maxlen or 0) :]
+
+
+def _overwritten(line: str) -> str:
+    """What is left of a line after its carriage returns, cut; one at the end has overwritten nothing yet."""
+    body = line.rstrip("\r")
+    return body.rpartition("\r")[2][:LONGEST_LINE] + ("\r" if body != line else "")
+
+
+def size_text(size: int) -> str:
+    """`812 B`, `1.2 MB`."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < THOUSAND:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= THOUSAND
+    return f"{amount:.1f} TB"
+
+
+def duration_text(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 05 s`, `2 h 10 min`."""
+    if seconds < 10:
+        return f"{max(seconds, 0):.1f} s"
+    whole = round(seconds)
+    if whole < MINUTE:
+        return f"{whole} s"
+    if whole < HOUR:
+        return f"{whole // MINUTE} min {whole % MINUTE:02} s"
+    return f"{whole // HOUR} h {whole % HOUR // MINUTE:02} min"
+
+
+def ago_text(seconds: float) -> str:
+    """`just now`, `5 min ago`, `3 h ago`, `12 d ago`."""
+    if seconds < MINUTE:
+        return "just now"
+    for unit, length, until in (("min", MINUTE, HOUR), ("h", HOUR, 2 * DAY)):
+        if seconds < until:
+            return f"{int(seconds // length)} {unit} ago"
+    return f"{int(seconds // DAY)} d ago"
+
+
+def place(url: str) -> str:
+    """Where a file is, as people write it: local ones as paths, those below the working directory relative to it."""
+    if url.startswith("file://"):
+        url = unquote(urlsplit(url).path)
+    if "://" in url:
+        return one_line(url)
+    path = Path(url)
+    here = Path.cwd()
+    return one_line(str(path.relative_to(here) if path.is_relative_to(here) else path))

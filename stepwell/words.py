@@ -1,0 +1,77 @@
+"""What events and threads are called on a terminal and in plain lines: the same words in every view."""
+
+import shlex
+from collections.abc import Sequence
+
+from graph.events import ApprovalAsked
+from graph.state import Artifact, Cell
+from stepwell.terminal_text import duration_text, one_line, place, reveal, size_text
+
+MARKS = {"ok": "✓", "error": "✗", "timeout": "✗", "killed": "✗", "rejected": "–"}
+"""One mark for each way that a cell can end."""
+
+MAKING = {"plan": "planning", "generate": "writing the next step", "check_final": "checking the answer"}
+"""What a node waits for a model for."""
+
+MOST_FILES = 4
+"""Files named on one line; the rest is counted."""
+
+
+def made(cell: Cell, most: int = MOST_FILES) -> str:
+    """The files that a cell made or changed and the figures it drew, by path."""
+    paths = [file["path"] for file in cell["files"] if file["change"] != "deleted"]
+    paths += [path for path in cell["figures"] if path not in paths]
+    return _some(paths, most)
+
+
+def removed(cell: Cell, most: int = MOST_FILES) -> str:
+    """The files that a cell removed, by path."""
+    return _some([file["path"] for file in cell["files"] if file["change"] == "deleted"], most)
+
+
+def _some(paths: Sequence[str], most: int) -> str:
+    named = ", ".join(one_line(path) for path in paths[:most])
+    return f"{named} and {len(paths) - most} more" if len(paths) > most else named
+
+
+def ending(cell: Cell) -> str:
+    """How a cell ended: `ok`, or its status with the error."""
+    error = one_line(cell["error"], 300)
+    return f"{cell['status']}: {error}" if error and cell["status"] != "ok" else cell["status"]
+
+
+def sums(cells: int, tokens: int, seconds: float) -> str:
+    """`12 s · 3 cells · 4,210 tokens`; tokens are left out when there are none."""
+    parts = [duration_text(seconds)] if seconds > 0 else []
+    parts.append("1 cell" if cells == 1 else f"{cells} cells")
+    if tokens:
+        parts.append(f"{tokens:,} tokens")
+    return " · ".join(parts)
+
+
+def artifact_line(artifact: Artifact) -> str:
+    """`stepwell-1a2b/report.xlsx (12.3 kB)`."""
+    return f"{place(artifact['url'])} ({size_text(artifact['size'])})"
+
+
+def next_command(verb: str, thread: str, options: Sequence[str] = (), question: str = "") -> str:
+    """A command line that the user can paste: `stepwell resume 1a2b…`."""
+    words = ["stepwell", verb, thread, *options]
+    return shlex.join(words) + (f' "{question}"' if question else "")
+
+
+def waiting_text(asked: ApprovalAsked, options: Sequence[str] = (), *, show_code: bool = True) -> str:
+    """What somebody who is not at this terminal must know to decide on a cell."""
+    code = "".join(f"\n    {line}" for line in reveal(asked.code).split("\n")) + "\n" if show_code else ""
+    return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{code}\n" + how_to_decide(
+        asked.thread, options
+    )
+
+
+def how_to_decide(thread: str, options: Sequence[str] = ()) -> str:
+    """The commands that decide on a waiting cell."""
+    resume = next_command("resume", thread, options)
+    return (
+        f"decide with one of:\n  {resume} --approve-cell\n  {resume} --edit FILE\n"
+        f'  {resume} --reject "what should be different"'
+    )

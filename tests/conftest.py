@@ -1,0 +1,43 @@
+"""What every test gets: a clean environment, an empty working directory, and no blocking calls in the event loop."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+from graph.settings import Settings
+
+OURS = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell"]
+KEYS = ("OPENAI_", "ANTHROPIC_", "AWS_", "DAYTONA_", "LANGSMITH_", "LANGCHAIN_")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No key, no setting and no `.env` of this machine reaches a test."""
+    for name in list(os.environ):
+        if name.startswith(KEYS) or (name.startswith("STEPWELL_") and name != "STEPWELL_SETUP_PYTHON"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("STEPWELL_HOME", str(tmp_path / "stepwell-home"))
+    monkeypatch.setenv("LANGGRAPH_STRICT_MSGPACK", "true")
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+
+
+@pytest.fixture(autouse=True)
+def no_blocking_calls() -> Iterator[None]:
+    """A blocking call of ours in an event loop raises `BlockingError`."""
+    with blockbuster_ctx(scanned_modules=OURS) as blockbuster:
+        # Reading the source of a frame for a warning or a traceback is the interpreter's, not ours.
+        for call in ("os.stat", "io.TextIOWrapper.read", "io.BufferedReader.read"):
+            if call in blockbuster.functions:
+                blockbuster.functions[call].can_block_in("linecache.py", "updatecache")
+        yield
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings of a machine without a model, below the test's folder."""
+    return Settings(home=tmp_path / "stepwell-home", artifacts=str(tmp_path / "artifacts"), model_retries=0)

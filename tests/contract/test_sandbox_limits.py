@@ -1,0 +1,164 @@
+"""Limits and deaths: interrupted first with variables kept, killed later, always told as what they are."""
+
+import asyncio
+
+import pytest
+
+from sandboxes.base import Sandbox
+from tests.contract.conftest import Run, fine, printed
+
+GRACE = 60.0
+"""No test may wait longer than this for anything."""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import time\ntime.sleep(600)",
+        "import asyncio\nawait asyncio.sleep(600)",
+        "import asyncio\nasyncio.run(asyncio.sleep(600))",
+        "import subprocess\nsubprocess.run(['sleep', '600'])",
+        "class Slow:\n    def __repr__(self):\n        while True: pass\nSlow()",
+    ],
+    ids=["loop", "sleep", "await", "asyncio.run", "subprocess", "repr"],
+)
+async def test_a_cell_is_interrupted_at_its_time_limit(run: Run, code: str) -> None:
+    fine(await run("x = 1"))
+    result = await run(code, timeout=0.5, head="late")
+    assert (result.status, result.variables_kept) == ("timeout", True)
+    assert result.note == "interrupted at its time limit of 0.5 s; variables are kept"
+    assert result.error is not None
+    assert result.error.name in ("KeyboardInterrupt", "CancelledError")
+    assert printed(await run("print(x)")) == "1\n"
+
+
+async def test_a_cell_that_goes_on_after_the_interrupt_is_killed(run: Run, sandbox: Sandbox) -> None:
+    fine(await run("x = 1", head="one"))
+    code = "print('on')\nwhile True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"
+    result = await run(code, timeout=0.5, head="two")
+    assert (result.status, result.variables_kept) == ("killed", False)
+    assert "did not react to the interrupt and was ended; variables are lost" in result.note
+    assert result.stdout.text == "on\n"
+    assert sandbox.head == ""
+    assert printed(await run("print('x' in dir())")) == "False\n"
+
+
+async def test_a_cell_that_ignores_interrupts_is_killed_and_the_next_one_is_not(run: Run) -> None:
+    ignoring = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    assert (await run(ignoring + "while True: pass", timeout=0.5)).status == "killed"
+    fine(await run(ignoring))
+    assert (await run("while True: pass", timeout=0.5)).status == "timeout"
+
+
+async def test_a_cell_that_ends_after_swallowing_the_interrupt_is_late(run: Run) -> None:
+    result = await run("import time\ntry: time.sleep(600)\nexcept KeyboardInterrupt: x = 'saved'", timeout=0.5)
+    assert (result.status, result.variables_kept, result.error) == ("timeout", True, None)
+    assert printed(await run("print(x)")) == "saved\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import os\nos._exit(3)", "exit code 3"),
+        ("import ctypes\nctypes.string_at(0)", "segmentation fault"),
+        ("import os\nos.kill(os.getpid(), 9)", "memory"),
+        ("import os\nos.abort()", "SIGABRT"),
+        ("import os\nos.kill(os.getpid(), 15)", "SIGTERM"),
+    ],
+    ids=["_exit", "segfault", "sigkill", "abort", "sigterm"],
+)
+async def test_a_dead_process_is_reported_as_what_it_is(run: Run, sandbox: Sandbox, code: str, words: str) -> None:
+    fine(await run("x = 1", head="one"))
+    result = await asyncio.wait_for(run("print('before')\n" + code, head="two"), GRACE)
+    assert (result.status, result.variables_kept, result.error) == ("killed", False, None)
+    assert words in result.note
+    assert "variables are lost" in result.note
+    assert result.stdout.text == "before\n"
+    assert sandbox.head == ""
+    assert printed(await run("print('x' in dir())")) == "False\n"
+
+
+@pytest.mark.parametrize(
+    "junk",
+    ["b'\\xff' * 100", "b'\\0\\0\\0\\2\\0\\0\\0\\0[]'", "b'\\0\\0\\0\\1\\0\\0\\0\\0{'"],
+    ids=["lengths", "not an object", "not json"],
+)
+async def test_junk_on_the_connection_ends_the_session(run: Run, junk: str) -> None:
+    code = f"""
+import os, socket, stat
+for fd in range(3, 64):
+    try:
+        if stat.S_ISSOCK(os.fstat(fd).st_mode): os.write(fd, {junk})
+    except OSError: pass
+import time
+time.sleep(600)
+"""
+    result = await asyncio.wait_for(run(code), GRACE)
+    assert (result.status, result.variables_kept) == ("killed", False)
+    assert "connection" in result.note
+    assert printed(await run("print('new')")) == "new\n"
+
+
+async def test_made_up_frames_of_other_cells_are_ignored(run: Run) -> None:
+    code = """
+import json, os, stat, struct
+def frame(header, body):
+    h, b = json.dumps(header).encode(), json.dumps(body).encode()
+    return struct.pack('!II', len(h), len(b)) + h + b
+data = frame({'type': 'done', 'id': 'guess'}, {'status': 'ok'}) + frame({'type': 'x'}, 1) + frame({'id': []}, [])
+for fd in range(3, 64):
+    try:
+        if stat.S_ISSOCK(os.fstat(fd).st_mode): os.write(fd, data)
+    except OSError: pass
+print('honest')
+"""
+    assert printed(await run(code)) == "honest\n"
+    assert printed(await run("print('next')")) == "next\n"
+
+
+async def test_closing_every_descriptor_ends_the_session(run: Run) -> None:
+    result = await asyncio.wait_for(run("import os, time\nos.closerange(0, 256)\ntime.sleep(600)"), GRACE)
+    assert (result.status, result.variables_kept) == ("killed", False)
+    assert printed(await run("print('new')")) == "new\n"
+
+
+async def test_a_cancelled_cell_is_interrupted(run: Run, sandbox: Sandbox) -> None:
+    fine(await run("x = 1", head="one"))
+    assert sandbox.head == "one"
+    started = asyncio.Event()
+    code = "print('on')\nx = 2\nwhile True: pass"
+    task = asyncio.ensure_future(run(code, head="two", on_output=lambda streamed: started.set()))
+    await asyncio.wait_for(started.wait(), GRACE)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, GRACE)
+    assert sandbox.head == ""
+    assert printed(await run("print(x)")) == "2\n"
+
+
+async def test_a_second_cancel_kills_at_once(run: Run, sandbox: Sandbox) -> None:
+    started = asyncio.Event()
+    code = "print('on')\nwhile True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"
+    task = asyncio.ensure_future(run(code, head="two", on_output=lambda streamed: started.set()))
+    await asyncio.wait_for(started.wait(), GRACE)
+    task.cancel()
+    await asyncio.sleep(0.2)
+    assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 1.0)
+    assert sandbox.head == ""
+    assert printed(await run("print('new')")) == "new\n"
+
+
+async def test_a_cancelled_cell_that_goes_on_is_killed(run: Run, sandbox: Sandbox) -> None:
+    fine(await run("x = 1"))
+    started = asyncio.Event()
+    code = "print('on')\nwhile True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"
+    task = asyncio.ensure_future(run(code, on_output=lambda streamed: started.set()))
+    await asyncio.wait_for(started.wait(), GRACE)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, GRACE)
+    assert printed(await run("print('x' in dir())")) == "False\n"

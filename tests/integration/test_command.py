@@ -1,0 +1,431 @@
+"""The real command, as people start it: in pipes, in terminals, with signals; answered by the built-in playbook."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from graph.events import Finished, Planned, read_event
+
+COMMANDS = ("run", "ask", "resume", "threads", "show", "log")
+HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
+PATIENCE = 120.0
+COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
+
+pytestmark = [pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]
+
+
+@dataclass
+class Desk:
+    """A working directory with sample data, and a data folder of its own."""
+
+    folder: Path
+    home: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "TMPDIR")}
+        paths = {"PYTHONPATH": str(Path(__file__).parents[2]), "STEPWELL_HOME": str(self.home)}
+        return {**kept, **paths, "COLUMNS": "100", "TERM": "xterm-256color", **self.variables}
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *words],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*COMMAND, *words],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def events(self, *words: str) -> list[dict[str, object]]:
+        done = self.command(*words, "--json")
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def make_desk(folder: Path) -> Desk:
+    rows = ["date,region,amount"]
+    rows += [f"2024-{1 + n % 12:02}-{1 + n % 28:02},{'NESW'[n % 4]},{100 + n * 7 % 50}.5" for n in range(300)]
+    (folder / "sales.csv").write_text("\n".join(rows) + "\n")
+    return Desk(folder, folder / "home")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return make_desk(tmp_path)
+
+
+@dataclass(frozen=True)
+class FinishedThread:
+    desk: Desk
+    id: str
+    events: list[dict[str, object]]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedThread:
+    desk = make_desk(tmp_path_factory.mktemp("finished"))
+    events = desk.events("run", "What does this table hold?", "sales.csv")
+    return FinishedThread(desk, str(events[0]["thread"]), events)
+
+
+class Terminal:
+    """The command in a pseudo-terminal, and what it has written to it."""
+
+    def __init__(self, desk: Desk, *words: str) -> None:
+        self.written = ""
+        self.pid, self._file = pty.fork()
+        if self.pid == 0:  # pragma: no cover - this is the other process
+            try:
+                os.chdir(desk.folder)
+                os.execve(COMMAND[0], [*COMMAND, *words], desk.environment)
+            finally:
+                os._exit(127)
+
+    def wait_for(self, pattern: str) -> None:
+        """Read until what was written since the last time matches."""
+        until = time.monotonic() + PATIENCE
+        while not (match := re.search(pattern, self.written, re.DOTALL)):
+            assert time.monotonic() < until, f"{pattern!r} did not come; there was: {self.written!r}"
+            assert self._read(), f"{pattern!r} did not come before the end; there was: {self.written!r}"
+        self.written = self.written[match.end() :]
+
+    def press(self, keys: str) -> None:
+        os.write(self._file, keys.encode())
+
+    def exit_code(self) -> int:
+        """Read to the end; what was written since the last match is in `written`."""
+        while self._read():
+            pass
+        os.close(self._file)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._file], [], [], PATIENCE)
+        assert ready, f"nothing came for {PATIENCE} s; there was: {self.written!r}"
+        try:
+            data = os.read(self._file, 65_536)
+        except OSError:  # Linux reports the end of a terminal as an input/output error
+            return False
+        self.written += data.decode(errors="replace")
+        return bool(data)
+
+
+def thread_in(text: str) -> str:
+    match = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text)
+    assert match, text
+    return match[0]
+
+
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
+def test_help_is_plain_in_a_pipe_and_imports_nothing_heavy(words: tuple[str, ...], desk: Desk) -> None:
+    program = (
+        "import sys\nfrom stepwell.command import main\ntry:\n    main()\nfinally:\n"
+        f"    print('HEAVY', [name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words, "--help"], env=desk.environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert done.stderr == "HEAVY []\n"
+    assert "Usage: stepwell" in done.stdout
+    assert not re.search(r"[\x1b│╭]", done.stdout)
+
+
+def test_the_help_says_that_code_is_not_isolated(desk: Desk) -> None:
+    text = " ".join(desk.command("--help").stdout.split())
+    assert "does not isolate" in text
+    assert all(f" {name} " in text for name in COMMANDS)
+
+
+def test_help_on_a_terminal(desk: Desk) -> None:
+    terminal = Terminal(desk, "run", "--help")
+    assert terminal.exit_code() == 0
+    assert "--cell-timeout" in re.sub(r"\x1b\[[\d;]*m", "", terminal.written)
+
+
+def test_the_version(desk: Desk) -> None:
+    assert re.fullmatch(r"stepwell \d+\.\d+\.\d+\n", desk.command("--version").stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("run", "q", "missing.csv"), "missing.csv does not exist"),
+        (("run", "q", "*.parquet"), "No file matches *.parquet"),
+        (("run", "  "), "The question is empty"),
+        (("run", "q", "--json", "--quiet"), "--json and --quiet"),
+        (("run", "q", "--max-cells", "0"), "--max-cells"),
+        (("run",), "QUESTION"),
+        (("nonsense",), "nonsense"),
+        (("ask", "abcd1234", "q"), "No thread begins with abcd1234"),
+        (("show", "abc"), "too short"),
+        (("show", "last"), "no threads yet"),
+        (("log", "last"), "no threads yet"),
+        (("resume", "abcd1234"), "No thread begins with abcd1234"),
+        (("resume", "abcd1234", "--edit", "missing.py"), "missing.py cannot be read"),
+        (("resume", "abcd1234", "--approve-cell", "--reject", "x"), "only one of"),
+    ],
+)
+def test_wrong_use_is_one_sentence_and_exit_code_2(words: tuple[str, ...], says: str, desk: Desk) -> None:
+    done = desk.command(*words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert not list(desk.folder.glob("stepwell-*")), "nothing was started"
+
+
+def test_a_wrong_setting_is_one_sentence(desk: Desk) -> None:
+    desk.variables = {"STEPWELL_MODEL_TIMEOUT": "soon"}
+    done = desk.command("run", "q", "sales.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: STEPWELL_MODEL_TIMEOUT")
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_threads_yet(desk: Desk) -> None:
+    done = desk.command("threads")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no threads yet" in done.stderr
+
+
+def test_json_is_one_readable_event_a_line(finished: FinishedThread) -> None:
+    kinds = [event["event"] for event in finished.events]
+    assert kinds[0] == "started"
+    assert kinds[-1] == "finished"
+    assert {"plan", "cell_started", "cell_finished", "published"} <= set(kinds)
+    assert {event["thread"] for event in finished.events} == {finished.id}
+    last = read_event(finished.events[-1])
+    assert isinstance(last, Finished)
+    assert last.answer
+    assert {"answer.md", "analysis.py"} <= {artifact["name"] for artifact in last.artifacts}
+    plan = next(event for event in finished.events if event["event"] == "plan")
+    assert isinstance(read_event({key: plan[key] for key in plan if key != "thread"}), Planned)
+
+
+def test_the_answer_goes_to_stdout_and_progress_to_stderr(desk: Desk) -> None:
+    done = desk.command("run", "What does this table hold?", "sales.csv", "--artifacts", "out")
+    assert done.returncode == 0, done.stderr
+    answer, files = done.stdout.split("Files:")
+    assert len(answer) > 100
+    places = re.findall(r"^- (.+) \(", files, re.MULTILINE)
+    assert places
+    assert all((desk.folder / place).is_file() and place.startswith("out/") for place in places)
+    thread = thread_in(done.stderr)
+    assert done.stderr.startswith(f"thread {thread}: What does this table hold?")
+    assert re.search(r"^cell 1 ok, ", done.stderr, re.MULTILINE)
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_quiet_says_nothing_but_the_answer(finished: FinishedThread) -> None:
+    done = finished.desk.command("ask", finished.id[:8], "And once more?", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert done.stderr == ""
+    shown = finished.desk.command("show", finished.id)
+    assert "Earlier questions:\n- What does this table hold?" in shown.stdout
+
+
+def test_threads_are_listed_and_found_by_their_beginning(finished: FinishedThread) -> None:
+    row = finished.desk.command("threads").stdout.splitlines()[0].split("\t")
+    assert row[:2] == [finished.id, "finished"]
+    (line,) = finished.desk.command("threads", "--limit", "1", "--json").stdout.splitlines()
+    assert json.loads(line)["thread"] == finished.id
+    for name in (finished.id, finished.id[:4], "last"):
+        shown = finished.desk.command("show", name)
+        assert shown.stdout.startswith(f"thread {finished.id}\nfinished"), shown.stderr
+        for part in ("✓ 1.", "Files:", "tokens", f"stepwell ask {finished.id}"):
+            assert part in shown.stdout
+
+
+def test_show_gives_json(finished: FinishedThread) -> None:
+    data = json.loads(finished.desk.command("show", "last", "--json").stdout)
+    assert (data["thread"], data["status"], data["next"]) == (finished.id, "finished", [])
+    assert data["answer"]
+    assert data["plan"]
+    assert data["artifacts"]
+
+
+def test_the_log_tells_each_step(finished: FinishedThread) -> None:
+    rows = [line.split("\t") for line in finished.desk.command("log", "last").stdout.splitlines()]
+    assert [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
+    assert rows[0][1] == "ok"
+    assert any("figures/" in row[4] for row in rows)
+    cells = [json.loads(line) for line in finished.desk.command("log", "last", "--json").stdout.splitlines()]
+    assert [cell["number"] for cell in cells] == list(range(1, len(rows) + 1))
+    with_code = finished.desk.command("log", "last", "--code").stdout
+    assert all(f"    {line}\n" in with_code for cell in cells for line in cell["code"].split("\n"))
+    assert "\n  | " in with_code
+
+
+@pytest.mark.parametrize("words", [("threads",), ("show", "last"), ("log", "last", "--code")])
+def test_tables_on_a_terminal(words: tuple[str, ...], finished: FinishedThread) -> None:
+    terminal = Terminal(finished.desk, *words)
+    assert terminal.exit_code() == 0
+    assert finished.id[:8] in terminal.written or words[0] == "log"
+    assert "Traceback" not in terminal.written
+
+
+def test_a_finished_thread_cannot_be_resumed(finished: FinishedThread) -> None:
+    done = finished.desk.command("resume", "last")
+    assert done.returncode == 2
+    assert "is finished; ask on with" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("log", "last", "--code"), ("show", "last"), ("threads", "--json")])
+def test_a_closed_pipe_is_no_error(words: tuple[str, ...], finished: FinishedThread) -> None:
+    with finished.desk.start(*words) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(PATIENCE) == 141
+
+
+def test_a_run_whose_reader_left_can_be_resumed(desk: Desk) -> None:
+    with desk.start("run", "What does this table hold?", "sales.csv", "--json") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        lines: Iterator[str] = iter(process.stdout)
+        assert any('"cell_finished"' in line for line in lines)
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(PATIENCE) == 141
+    assert desk.events("resume", "last")[-1]["event"] == "finished"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_pauses_and_resume_finishes(number: signal.Signals, code: int, desk: Desk) -> None:
+    with desk.start("run", "What does this table hold?", "sales.csv") as process:
+        assert process.stderr is not None
+        assert any(line.startswith("cell 1 ok") for line in process.stderr)
+        process.send_signal(number)
+        said = process.stderr.read()
+        assert process.wait(PATIENCE) == code
+    thread = thread_in(said)
+    assert f"paused; go on with: stepwell resume {thread}" in said
+    assert "Traceback" not in said
+    assert json.loads(desk.command("threads", "--json").stdout)["status"] == "paused"
+    asked = desk.command("ask", thread, "Too early?")
+    assert (asked.returncode, asked.stdout) == (2, "")
+    done = desk.command("resume", thread[:6])
+    assert done.returncode == 0, done.stderr
+    assert "cell 1:" not in done.stderr, "a finished cell is not run again"
+    assert "Files:" in done.stdout
+
+
+def test_a_killed_run_is_continued(desk: Desk) -> None:
+    with desk.start("run", "What does this table hold?", "sales.csv") as process:
+        assert process.stderr is not None
+        assert any(line.startswith("cell 2 ok") for line in process.stderr)
+        process.kill()
+    done = desk.command("resume", "last")
+    assert done.returncode == 0, done.stderr
+    assert "cell 1:" not in done.stderr
+    numbers = [line.split("\t")[0] for line in desk.command("log", "last").stdout.splitlines()]
+    assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
+
+
+def test_ctrl_c_on_a_terminal_pauses_and_resume_shows_the_answer(desk: Desk) -> None:
+    terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv")
+    terminal.wait_for("✓ 1  ")
+    terminal.press("\x03")
+    terminal.wait_for("paused; go on with: stepwell resume ")
+    thread = thread_in(terminal.written + terminal_rest(terminal))
+    assert terminal.exit_code() == 130
+    terminal = Terminal(desk, "resume", thread)
+    terminal.wait_for("goes on")
+    terminal.wait_for("answer.md")
+    terminal.wait_for("to go on")
+    assert terminal.exit_code() == 0
+
+
+def terminal_rest(terminal: Terminal) -> str:
+    terminal.wait_for(r"(?=[0-9a-f-]{36})")
+    return terminal.written
+
+
+def test_approval_without_a_terminal_waits_for_a_decision(desk: Desk) -> None:
+    first = desk.command("run", "What does this table hold?", "sales.csv", "--approve")
+    assert (first.returncode, first.stdout) == (3, "")
+    thread = thread_in(first.stderr)
+    assert f"stepwell resume {thread} --approve-cell" in first.stderr
+    assert desk.command("resume", thread).returncode == 3
+    shown = desk.command("show", "last").stdout
+    assert "waiting" in shown
+    assert "--reject" in shown
+    (desk.folder / "other.py").write_text("print('mine' + '!')\n")
+    second = desk.command("resume", thread, "--edit", "other.py")
+    assert second.returncode == 3, "the knobs of the first run are kept"
+    assert "cell 1 ok" in second.stderr
+    assert "mine!" in desk.command("log", thread, "--code").stdout
+    assert desk.command("resume", thread, "--reject", "no plots").returncode == 3
+    done = desk.command("resume", thread, "--approve-cell", "--no-approve")
+    assert done.returncode == 0, done.stderr
+    assert "\trejected\t" in desk.command("log", thread).stdout
+
+
+def test_approval_on_a_terminal(desk: Desk) -> None:
+    editor = desk.folder / "editor"
+    editor.write_text('#!/bin/sh\necho "print(20 + 22)" > "$1"\n')
+    editor.chmod(0o755)
+    desk.variables = {"EDITOR": str(editor)}
+    terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve")
+    terminal.wait_for("Cell 1 waits for approval.*quit. ")
+    terminal.press("what\n")
+    terminal.wait_for("quit. ")
+    terminal.press("e\n")
+    terminal.wait_for("✓ 1  .*Cell 2 waits for approval.*quit. ")
+    terminal.press("a\n")
+    terminal.wait_for("Cell 3 waits for approval.*quit. ")
+    terminal.press("r\n")
+    terminal.wait_for("What should be different. ")
+    terminal.press("shorter\n")
+    terminal.wait_for("Cell 4 waits for approval.*quit. ")
+    terminal.press("q\n")
+    assert terminal.exit_code() == 3
+    assert "--approve-cell" in terminal.written
+    log = desk.command("log", "last", "--code").stdout
+    assert "print(20 + 22)" in log
+    assert "  | 42" in log
+
+
+def test_ctrl_c_at_the_prompt_leaves_the_cell_waiting(desk: Desk) -> None:
+    terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve", "--no-live")
+    terminal.wait_for("quit. ")
+    terminal.press("\x03")
+    assert terminal.exit_code() == 3
+    assert "Traceback" not in terminal.written
+
+
+@pytest.mark.parametrize("size", [(24, 40), (8, 20)])
+def test_the_live_view_on_small_terminals(size: tuple[int, int], desk: Desk) -> None:
+    desk.variables = {"LINES": str(size[0]), "COLUMNS": str(size[1])}
+    terminal = Terminal(desk, "run", "各地区的销售额是多少?", "sales.csv")
+    assert terminal.exit_code() == 0, terminal.written
+    assert terminal.written.count("\x1b[?25l") == terminal.written.count("\x1b[?25h") > 0
