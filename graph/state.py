@@ -5,11 +5,12 @@ dataclass elsewhere (`sandboxes.base`, `graph.events`), and a node turns the sec
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import _messages_delta_reducer
+from typing_extensions import TypedDict  # pydantic, which makes the schemas for Studio, asks for it on Python 3.11
 
 SNAPSHOT_EVERY = 100
 """Steps between full copies of a growing channel: a 200-cell analysis stays at a few MB of checkpoints."""

@@ -66,9 +66,7 @@ def objection(error: Exception, model: BaseChatModel, *, tools: bool, chosen: bo
         if tools and re.search(r"tool|function", words):
             return "tools"
     # The client repeats requests that got no reply, but not those whose reply broke off in the middle.
-    if status is None and type(error).__module__.partition(".")[0] in ("httpx", "httpx2", "httpcore", "aiohttp"):
-        return "broke off"
-    return ""
+    return "broke off" if status is None and _broke_off(error) else ""
 
 
 def explain(error: Exception, model: BaseChatModel) -> ModelError:
@@ -158,8 +156,8 @@ def _by_status(status: int, words: str, model: BaseChatModel) -> ModelError:
 
 def _foreign(model: BaseChatModel, said: str) -> ModelError:
     return ModelAccessError(
-        f"What answers at {_where(model)} is not a chat model's endpoint: "
-        f"correct {_address_variable(model)}, which usually ends in /v1 ({said})."
+        f"What answers at {_where(model)} does not speak like a chat model's endpoint: "
+        f"check {_address_variable(model)}, which usually ends in /v1 ({said})."
     )
 
 
@@ -252,12 +250,25 @@ def _is_connection(error: BaseException) -> bool:
     )
 
 
-def _cause(error: BaseException) -> str:
-    """Why there is no connection, in the words of the operating system where it has some."""
+def _chain(error: BaseException) -> list[BaseException]:
     chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
         chain.append(inner)
-    text = " ".join(f"{type(link).__name__} {link}" for link in chain).lower()
+    return chain
+
+
+def _broke_off(error: Exception) -> bool:
+    """Whether the connection was lost after the reply had begun."""
+    return any(
+        type(link).__name__ in ("ReadError", "ClientPayloadError")
+        or (type(link).__name__ == "RemoteProtocolError" and "without sending complete" in str(link))
+        for link in _chain(error)
+    )
+
+
+def _cause(error: BaseException) -> str:
+    """Why there is no connection, in the words of the operating system where it has some."""
+    text = " ".join(f"{type(link).__name__} {link}" for link in _chain(error)).lower()
     for sign, reason in (
         ("certificate", "its certificate is not accepted"),
         ("refused", "connection refused"),
@@ -284,5 +295,6 @@ def _looks_foreign(error: Exception) -> bool:
         "Response missing 'choices' key",
         "null value for 'choices'",
         "No generation chunks were returned",
+        "No generations found in stream",
     )
     return isinstance(error, json.JSONDecodeError) or any(sign in words for sign in signs)

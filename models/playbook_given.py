@@ -8,6 +8,17 @@ from models.playbook_route import Route, Todo
 
 SAMPLE_ROWS = 50_000
 MAX_TABLES = 12
+CONVERTING = (
+    "dtype",
+    "converters",
+    "parse_dates",
+    "date_format",
+    "keep_default_na",
+    "na_values",
+    "true_values",
+    "false_values",
+)
+"""Arguments of a reader that turn text into something else."""
 IMPORTS = {
     "sqlite3": "import sqlite3",
     "json": "import json",
@@ -119,7 +130,7 @@ def as_text(expression: str) -> str:
     call = _reader(expression)
     if call is None or getattr(call.func, "attr", "") == "read_excel":
         return ""
-    call.keywords = [one for one in call.keywords if one.arg not in ("dtype", "keep_default_na", "parse_dates")]
+    call.keywords = [one for one in call.keywords if one.arg not in CONVERTING]
     call.keywords.append(ast.keyword("dtype", ast.Constant("str")))
     call.keywords.append(ast.keyword("keep_default_na", ast.Constant(value=False)))
     return ast.unparse(call)

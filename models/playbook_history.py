@@ -14,7 +14,19 @@ PLAN_LINE = re.compile(r"^\s*(\d+)[.)] (.+?)( \(done\))?$", re.MULTILINE)
 PURPOSE_LINE = re.compile(r"^\s*#\s*(?:step\s+\d+\s*[:.\-]\s*)?(.+)$")
 CODE_BLOCK = re.compile(r"```python\n(.*?)(?:```|\Z)", re.DOTALL)
 FINDING = re.compile(r"^- ((?:[A-Z][a-z]+): .+\.)$", re.MULTILINE)
+TABLE_LEFT = re.compile(r"^(?:df: .*\bDataFrame\b|told: list\b)", re.MULTILINE)
+"""Rows of the namespace table that an earlier turn's analysis leaves; the first may be too old to be shown."""
 SENT_BACK = "Not good enough yet"
+
+USUAL_READERS = {
+    "csv": "pd.read_csv({})",
+    "tsv": "pd.read_csv({}, sep='\\t')",
+    "xlsx": "pd.read_excel({})",
+    "xls": "pd.read_excel({})",
+    "parquet": "pd.read_parquet({})",
+    "jsonl": "pd.read_json({}, lines=True)",
+}
+"""By the end of a file's name: how to read it when its profile does not say."""
 
 Status = Literal["ok", "error", "timeout", "killed", "rejected"]
 
@@ -89,8 +101,9 @@ def read_history(messages: Sequence[BaseMessage]) -> History:
     shown = [line for one in ran for line in FINDING.findall(one.observation)]
     system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     everything = "\n".join(message.text for message in messages if not isinstance(message, AIMessage))
+    inputs = read_inputs(system if "### inputs/" in system else everything)
     return History(
-        inputs=read_inputs(system if "### inputs/" in system else everything),
+        inputs=inputs,
         question=question.strip(),
         turn=max(1, len(openings)),
         plan=tuple(PlanLine(int(n), text.strip(), bool(done)) for n, text, done in PLAN_LINE.findall(plan_text)),
@@ -100,7 +113,7 @@ def read_history(messages: Sequence[BaseMessage]) -> History:
             for message in messages[start + 1 :]
             if message.text.startswith(SENT_BACK)
         ),
-        has_table=bool(re.search(r"^\W*df\W+DataFrame\b", everything, re.MULTILINE)),
+        has_table=bool(inputs.tables) and bool(TABLE_LEFT.search(everything)),
         findings=tuple(dict.fromkeys(shown)),
     )
 
@@ -175,6 +188,8 @@ def read_inputs(text: str) -> Inputs:
             tables += own
         elif re.search(r"^(Cannot be read|problem):", abstract, re.MULTILINE):
             unreadable.append(path)
+        elif usual := USUAL_READERS.get(path.rpartition(".")[2].lower()):
+            tables.append(Table(name, path, usual.format(repr(path))))
         else:
             others.append(path)
     return Inputs(tuple(tables), tuple(others), tuple(unreadable))

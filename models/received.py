@@ -19,7 +19,6 @@ CHARACTERS_PER_TOKEN = 4
 
 _CUT_OFF = ("length", "max_tokens", "max_output_tokens", "context_window")
 _DECLINED = ("content_filter", "content_filtered", "refusal", "safety", "guardrail", "prohibited", "blocklist", "spii")
-_WRITTEN_CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*(?:</tool_call>|\Z)", re.DOTALL)
 
 
 class Declined(Exception):  # noqa: N818 - one of the ways in which a reply can be, like ReplyProblem
@@ -103,14 +102,18 @@ def _raw_arguments(call: _Call) -> str:
 
 def _calls(message: AIMessage) -> list[_Call]:
     raw = list(message.additional_kwargs.get(RAW_ARGUMENTS, {}).values())
-    calls = [_Call(call["id"] or "", call["name"], None, call["args"]) for call in message.tool_calls]
+    calls = [_Call(call["id"] or _new_id(), call["name"], None, call["args"]) for call in message.tool_calls]
     # Streamed arguments were already "mended" by LangChain; where they differ from what came, what came counts.
     if len(raw) == len(calls) and not message.invalid_tool_calls:
         calls = [_Call(call.id, call.name, came, call.arguments) for call, came in zip(calls, raw, strict=True)]
-    calls += [
-        _Call(call["id"] or "", call["name"] or "", call["args"] or "", None) for call in message.invalid_tool_calls
-    ]
+    for broken in message.invalid_tool_calls:
+        calls.append(_Call(broken["id"] or _new_id(), broken["name"] or "", broken["args"] or "", None))
     return calls
+
+
+def _new_id() -> str:
+    """For servers that number no calls; the message that answers one must name it."""
+    return f"call_{uuid.uuid4().hex[:24]}"
 
 
 def _checked(call: _Call, tools: Collection[str]) -> ToolCall:
@@ -130,20 +133,25 @@ def _checked(call: _Call, tools: Collection[str]) -> ToolCall:
             ) from error
     if not isinstance(arguments, dict):
         raise ReplyProblem(f"The arguments of your call of {name} must be one JSON object, with a value for each name.")
-    return ToolCall(call.id or f"call_{uuid.uuid4().hex[:24]}", name, arguments)
+    return ToolCall(call.id, name, arguments)
 
 
 def _written_calls(text: str, tools: Collection[str]) -> tuple[list[_Call], str]:
     """Calls that a server without a parser for them left in the text, and the text without them."""
-    calls = []
-    for match in _WRITTEN_CALL.finditer(text):
+    before, *pieces = text.split("<tool_call>")
+    calls, left = [], [before]
+    for piece in pieces:
+        body = piece.lstrip()
         try:
-            call = json.loads(match[1], strict=False)
-        except ValueError:
-            continue
+            call, end = json.JSONDecoder(strict=False).raw_decode(body)
+        except (ValueError, RecursionError):
+            call, end = None, 0
         if isinstance(call, dict) and call.get("name") in tools:
             calls.append(_Call("", call["name"], None, call.get("arguments", call.get("parameters", {}))))
-    return calls, _WRITTEN_CALL.sub("", text).strip() if calls else text
+            left.append(body[end:].lstrip().removeprefix("</tool_call>"))
+        else:
+            left.append("<tool_call>" + piece)
+    return calls, "".join(left).strip()
 
 
 def _ending(message: AIMessage) -> str:

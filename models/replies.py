@@ -24,10 +24,13 @@ OTHER_TAGS = frozenset(
 )  # fmt: skip
 """Tags of fences that hold something else than Python."""
 
+LONGEST_LINE = 2_000
+"""Characters of one line of a list that are read."""
+
 _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
 _THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*", re.IGNORECASE)
 _ITEM = re.compile(
-    r"""^(?P<indent>\s*)(?:\#{1,6}\s*)?(?:\*\*|__)?
+    r"""^(?P<indent>\s*)(?:\#{1,6}\s*)?(?:\*\*)?
     (?:
         (?P<number>(?:step|schritt|étape|paso|步骤|步驟|ステップ|단계)?\s*[(（]?\d{1,3}[.):、：）])(?!\d)\s*
         | 第[一二三四五六七八九十\d]{1,3}步[:：、]?\s*
@@ -169,7 +172,7 @@ def _width(match: re.Match[str]) -> int:
 
 def _plain(text: str) -> str:
     """Text without markdown's emphasis, code marks and links."""
-    text = re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", text)
-    text = re.sub(r"\*\*|(?<!\w)__|__(?!\w)|`", "", text)
+    text = re.sub(r"\[([^\]\[]{1,300})\]\([^)\s(]{1,300}\)", r"\1", text[:LONGEST_LINE])
+    text = re.sub(r"\*\*|`", "", text)
     text = re.sub(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])", r"\1", text)
     return " ".join(text.split())

@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _FENCE = re.compile(r"^([ \t]*)(?:(`{3,})([^`\n]*)|(~{3,})([^\n]*))$", re.MULTILINE)
-_TAG = re.compile(r"<(execute|code|answer)(?:\s[^<>\n]*)?>", re.IGNORECASE)
+_TAG = re.compile(r"(^[ \t]*)?<(execute|code|answer)(?:\s[^<>\n]{0,200})?>", re.IGNORECASE | re.MULTILINE)
+
+_CLOSINGS = {name: re.compile(f"</{name}\\s*>", re.IGNORECASE) for name in ("execute", "code", "answer")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,38 +24,63 @@ class Part:
 def parts(text: str) -> list[Part]:
     """Split a reply into prose, fences and tagged stretches, in order, empty ones left out."""
     text = text.replace("\r\n", "\n")
+    marks = _Marks(text)
     found: list[Part] = []
     position = 0
     while True:
-        match, body_start, body_end, end = _next_mark(text, position)
-        prose = text[position : match.start() if match else len(text)]
+        mark = marks.after(position)
+        prose = text[position : mark.opening.start() if mark else len(text)]
         if prose.strip():
             found.append(Part("prose", prose))
-        if match is None:
+        if mark is None:
             return found
-        found.append(_marked(match, text[body_start:body_end]))
-        position = end
+        found.append(_marked(mark.opening, text[mark.start : mark.end]))
+        position = mark.goes_on
 
 
-def _next_mark(text: str, position: int) -> tuple[re.Match[str] | None, int, int, int]:
-    """The next opening mark, where its body starts and ends, and where the text goes on after it."""
-    fence = _FENCE.search(text, position)
-    for tag in _TAG.finditer(text, position):
-        if fence and fence.start() < tag.start():
-            break
-        name = tag.group(1).lower()
-        closing = re.compile(f"</{name}\\s*>", re.IGNORECASE).search(text, tag.end())
-        opens_line = not text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()].strip()
-        # A tag that is only talked about: `<code>df</code>` in a sentence, "put it into <execute> tags".
-        if (name == "code" or closing is None) and not opens_line and text[tag.end() : tag.end() + 1] != "\n":
-            continue
-        return tag, tag.end(), closing.start() if closing else len(text), closing.end() if closing else len(text)
-    if fence is None:
-        return None, 0, 0, 0
-    mark = fence.group(2) or fence.group(4)
-    closing = re.compile(f"^[ \\t]*{mark[0]}{{{len(mark)},}}[ \\t]*$", re.MULTILINE).search(text, fence.end() + 1)
-    start = min(fence.end() + 1, len(text))
-    return fence, start, closing.start() if closing else len(text), closing.end() if closing else len(text)
+class _Mark(NamedTuple):
+    """An opening mark, where its body starts and ends, and where the text goes on after it."""
+
+    opening: re.Match[str]
+    start: int
+    end: int
+    goes_on: int
+
+
+class _Marks:
+    """The marks of one text, found from left to right; what was found further on is kept, so that time stays linear."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
+
+    def after(self, position: int) -> _Mark | None:
+        """The next mark that opens a stretch."""
+        fence = self._next(_FENCE, position)
+        while (tag := self._next(_TAG, position)) and not (fence and fence.start() < tag.start()):
+            name = tag.group(2).lower()
+            closing = self._next(_CLOSINGS[name], tag.end())
+            ends_line = self.text[tag.end() : tag.end() + 1] == "\n"
+            # Else it is only talked about: `<code>df</code>` in a sentence, "put it into <execute> tags".
+            if tag.group(1) is not None or ends_line or (closing and name != "code"):
+                return self._mark(tag, tag.end(), closing)
+            position = tag.end()
+        if fence is None:
+            return None
+        marks = fence.group(2) or fence.group(4)
+        start = min(fence.end() + 1, len(self.text))
+        ending = re.compile(f"^[ \\t]*{marks[0]}{{{len(marks)},}}[ \\t]*$", re.MULTILINE)
+        return self._mark(fence, start, ending.search(self.text, start))
+
+    def _mark(self, opening: re.Match[str], start: int, closing: re.Match[str] | None) -> _Mark:
+        length = len(self.text)
+        return _Mark(opening, start, closing.start() if closing else length, closing.end() if closing else length)
+
+    def _next(self, pattern: re.Pattern[str], position: int) -> re.Match[str] | None:
+        found = self._found.get(pattern)
+        if pattern not in self._found or (found and found.start() < position):
+            found = self._found[pattern] = pattern.search(self.text, position)
+        return found
 
 
 def _marked(match: re.Match[str], body: str) -> Part:
@@ -64,7 +91,7 @@ def _marked(match: re.Match[str], body: str) -> Part:
         if indent := match.group(1):
             body = re.sub(f"^{re.escape(indent)}", "", body, flags=re.MULTILINE)
         return Part("fence", body.removesuffix("\n"), tag)
-    kind = match.group(1).lower()
+    kind = match.group(2).lower()
     # On one line with its marks the spaces are decoration; on lines of its own they are indentation.
     body = body[1:].removesuffix("\n") if body.startswith("\n") else body.strip(" \t").removesuffix("\n")
     if kind == "execute":

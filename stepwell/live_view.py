@@ -182,7 +182,7 @@ class Screen:
         code, tail = list(self._code()), [_tail_line(stream, line) for stream, line in self._output()]
         wants = (min(len(plan), MOST_PLAN), min(len(code), MOST_CODE), min(len(tail), MOST_OUTPUT))
         for_plan, for_code, for_tail = share(max(height - FIXED, 0), wants)
-        head = [self._header()] if height > FIXED else []
+        head = [self._header()] if self._thread and height > FIXED else []
         cell = [self._purpose()] if self._cell and height > 2 else []
         return [
             *head,

@@ -130,7 +130,9 @@ def _status(snapshot: StateSnapshot) -> ThreadStatus:
         return "finished"
     if snapshot.interrupts:
         return "waiting"
-    return "failed" if any(task.error for task in snapshot.tasks) else "paused"
+    # A run that was cancelled leaves its CancelledError behind: that is a pause, asked for by somebody.
+    failed = any(task.error and "CancelledError" not in repr(task.error) for task in snapshot.tasks)
+    return "failed" if failed else "paused"
 
 
 def _question(state: State) -> str:

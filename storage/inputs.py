@@ -3,6 +3,7 @@
 import asyncio
 import glob
 import hashlib
+import os
 import re
 import shutil
 import tempfile
@@ -56,7 +57,7 @@ class InputSource:
         """
         if is_url(spec):
             return [spec]
-        found = await asyncio.to_thread(_local_files, spec)
+        found = await asyncio.to_thread(self._local_files, spec)
         if len(found) > MAX_FILES:
             raise InputError(f"{spec} stands for more than {MAX_FILES:,} files; name fewer.")
         return found
@@ -80,11 +81,19 @@ class InputSource:
             path, size, sha256 = await asyncio.to_thread(self._look_at, spec)
             yield Brought(path, safe_name(Path(spec).name), spec, size, sha256)
 
+    def _local_files(self, spec: str) -> list[str]:
+        if self.roots is not None:
+            # Before anything is looked for: the answer must not tell what there is outside.
+            named = os.path.abspath(os.path.expanduser(spec))  # noqa: PTH100, PTH111 - without following links
+            if not any(Path(named).is_relative_to(root.absolute()) for root in self.roots):
+                raise _outside(spec)
+        return _local_files(spec)
+
     def _look_at(self, spec: str) -> tuple[Path, int, str]:
         try:
             path = Path(spec).expanduser().resolve(strict=True)
             if self.roots is not None and not any(path.is_relative_to(root.resolve()) for root in self.roots):
-                raise InputError(f"{spec} lies outside the folders that this server takes inputs from.")
+                raise _outside(spec)
             if not path.is_file():
                 raise InputError(f"{spec} is not a regular file.")
             size = path.stat().st_size
@@ -169,6 +178,10 @@ def unused_name(name: str, taken: set[str]) -> str:
         number += 1
         candidate = ".".join([f"{stem}-{number}", *suffixes])
     return candidate
+
+
+def _outside(spec: str) -> InputError:
+    return InputError(f"{spec} lies outside the folders that this server takes inputs from (STEPWELL_INPUT_ROOTS).")
 
 
 def _local_files(spec: str) -> list[str]:

@@ -103,7 +103,8 @@ for c in text_columns:
         lost = values[parsed.isna()]
         note("Quality", f"'{c}' was text and became numbers; {len(lost):,} values could not be read as such.")
         continue
-    head = values.sample(min(len(values), 100), random_state=0).str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
+    head = values.sample(min(len(values), 100), random_state=0)
+    head = head.str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
     dated = head.str.contains(r"\d") & head.str.contains(r"[-/.]|[A-Za-z]{3}") & head.str.len().between(6, 40)
     if dated.mean() > 0.8:
         guess = pd.to_datetime(head.str[:40], errors="coerce", format="mixed", utc=True)

@@ -31,7 +31,7 @@ if not groups:
 """
 
 DISTRIBUTIONS_FIGURE = r"""
-shown = [*numbers[:6], *groups[:6]]
+shown = [*numbers[:4], *groups[:5]]
 if shown:
     fig, axes = plt.subplots((len(shown) + 2) // 3, 3, figsize=(13, 3 * ((len(shown) + 2) // 3)), squeeze=False)
     for ax, c in zip(axes.flat, shown, strict=False):

@@ -57,7 +57,7 @@ def _pieces(value: object, limit: int, outer: tuple[int, ...]) -> Iterator[str]:
     kind = type(value)
     if kind in CONTAINERS and len(outer) < MAX_DEPTH:
         yield from _container(value, limit, outer)
-    elif isinstance(value, str | bytes) and kind in (str, bytes) and len(value) > limit:
+    elif kind in (str, bytes) and isinstance(value, str | bytes) and len(value) > limit:
         yield repr(value[:limit]) + f"… ({len(value):,} in all)"
     elif kind is int and isinstance(value, int) and value.bit_length() > 10_000:
         yield f"<integer of {value.bit_length():,} bits>"
@@ -94,7 +94,7 @@ def short(value: object, limit: int = 60) -> str:
         return f"integer of {value.bit_length():,} bits"
     if kind in PLAIN:
         return cut(repr(value), limit)
-    if isinstance(value, str | bytes) and kind in (str, bytes):
+    if kind in (str, bytes) and isinstance(value, str | bytes):
         return cut(repr(value[:limit]), limit) if len(value) <= limit else repr(value[: limit - 10]) + "…"
     if kind in CONTAINERS:
         return f"{kind.__name__} of {cast(Sized, value).__len__():,}"

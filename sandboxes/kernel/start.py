@@ -26,20 +26,22 @@ def load_package(folder: str, name: str) -> None:
 
 def main() -> None:
     """Read the command line and become the kernel or the program."""
+    ours, program = sys.argv[1:], []
+    if "--program" in ours:  # what follows the folder is the program's own business
+        split = ours.index("--program")
+        ours, program = ours[:split], ours[split + 1 :]
     parser = argparse.ArgumentParser()
     parser.add_argument("--control", type=int)
     parser.add_argument("--lifeline", type=int)
-    parser.add_argument("--program")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
-    options = parser.parse_args()
+    options = parser.parse_args(ours)
     load_package(os.path.dirname(os.path.abspath(__file__)), "stepwell_kernel")
     if options.lifeline is not None:
         importlib.import_module("stepwell_kernel.lifeline").hold(options.lifeline)
-    if options.program is not None:
-        name = "stepwell_" + os.path.basename(os.path.normpath(options.program))
+    if program:
+        name = "stepwell_" + os.path.basename(os.path.normpath(program[0]))
         if name not in sys.modules:
-            load_package(os.path.abspath(options.program), name)
-        sys.argv = [options.program, *options.arguments]
+            load_package(os.path.abspath(program[0]), name)
+        sys.argv = program
         runpy.run_module(name + ".__main__", run_name="__main__", alter_sys=True)
         return
     importlib.import_module("stepwell_kernel.session").Session(options.control).serve()

@@ -17,18 +17,26 @@ class Stream(io.TextIOWrapper):
         raw = io.FileIO(fd, "w", closefd=False)
         super().__init__(io.BufferedWriter(raw, 65_536), encoding="utf-8", errors="backslashreplace", newline="\n")
         self.lines = 0
-        self.flushed = 0.0
+        self.waiting = 0.0
 
     def write(self, text: str, /) -> int:
-        """Write, and flush when a line is complete or the last flush is some time ago."""
-        written = super().write(text)
+        """Write, and flush when a line is complete; what waits for the rest of its line does not wait for long."""
         if self.lines < LINES_AT_ONCE and ("\n" in text or "\r" in text):
+            written = super().write(text)
             self.lines += 1
             self.flush()
-        elif (now := time.monotonic()) - self.flushed > FLUSH_SECONDS:
-            self.flushed = now
+            return written
+        now = time.monotonic()
+        if self.waiting and now - self.waiting > FLUSH_SECONDS:
             self.flush()
+        written = super().write(text)
+        self.waiting = self.waiting or now
         return written
+
+    def flush(self) -> None:
+        """Pass on what was written."""
+        super().flush()
+        self.waiting = 0.0
 
 
 class Streams:
@@ -46,7 +54,7 @@ class Streams:
                 os.dup2(kept, fd, inheritable=True)
             os.set_blocking(fd, True)  # a child process may have changed the pipe that it shares with us
             stream = self._streams[fd]
-            if stream.closed or _detached(stream):
+            if not _usable(stream):
                 stream = self._streams[fd] = Stream(fd)
             stream.lines = 0
         sys.stdout, sys.stderr = self._streams[1], self._streams[2]
@@ -67,8 +75,8 @@ def _same(fd: int, kept: int) -> bool:
         return False
 
 
-def _detached(stream: Stream) -> bool:
+def _usable(stream: Stream) -> bool:
     try:
-        return stream.buffer is None
-    except ValueError:
-        return True
+        return not stream.closed
+    except ValueError:  # its buffer was detached
+        return False

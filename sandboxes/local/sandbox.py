@@ -42,7 +42,7 @@ class LocalSandbox:
         self._id = id
         self._folder = root.absolute() / id
         self._workspace = self._folder / "workspace"
-        self._python = python or sys.executable
+        self._python = str(Path(python).absolute()) if os.sep in python else python or sys.executable
         self._cache = (cache or root.parent / "cache").absolute()
         self._grace = grace
         self._session: Session | None = None
@@ -107,13 +107,15 @@ class LocalSandbox:
         async with self._turn:
             session = await self._ready()
             self._head = ""
-            result = await session.run(
-                code, number=number, timeout=timeout, grace=self._grace, head=head, on_output=on_output
-            )
+            try:
+                result = await session.run(
+                    code, number=number, timeout=timeout, grace=self._grace, head=head, on_output=on_output
+                )
+            finally:
+                if not session.alive:
+                    self._session = None
             if result.variables_kept:
                 self._head = head
-            else:
-                await self._drop()
             return result
 
     async def _ready(self) -> Session:
@@ -127,13 +129,15 @@ class LocalSandbox:
             )
         if self._session is None:
             await self.open()
-            self._session = await Session.start(
-                self._command(), folder=self._workspace, environment=self._environment()
-            )
+            session = await Session.start(self._command(), folder=self._workspace, environment=self._environment())
+            if self._closed:  # meanwhile
+                await session.close()
+                raise SandboxLostError(f"The sandbox {self._id} is closed.")
+            self._session = session
         return self._session
 
-    def _command(self, *arguments: str) -> list[str]:
-        return [self._python, "-P", "-s", str(KERNEL / "start.py"), *arguments]
+    def _command(self) -> list[str]:
+        return [self._python, "-P", "-s", str(KERNEL / "start.py")]
 
     def _environment(self) -> dict[str, str]:
         """All that code in the sandbox sees of the environment."""
@@ -164,7 +168,7 @@ class LocalSandbox:
             SandboxUnavailableError: it cannot be started.
         """
         await self.open()
-        command = self._command("--program", str(program), *arguments)
+        command = [*self._command(), *_program(program), *arguments]
         return await run_program(command, folder=self._workspace, environment=self._environment(), timeout=timeout)
 
     async def put(self, source: Path, path: str) -> None:
@@ -220,3 +224,7 @@ class LocalSandbox:
         async with self._turn:
             await self._drop()
             await asyncio.to_thread(workspace.remove, self._folder / "tmp")
+
+
+def _program(folder: Path) -> list[str]:
+    return ["--program", str(folder.absolute())]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sandboxes import replies
-from sandboxes.base import CellResult, Display, SandboxLostError, SandboxUnavailableError, Streamed
+from sandboxes.base import CellError, CellResult, Display, SandboxLostError, SandboxUnavailableError, Streamed
 from sandboxes.kernel import frames
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import ChildProcess, ending, start_process
@@ -134,10 +134,18 @@ class Session:
         Raises:
             SandboxLostError: the process had ended before; the cell was not run.
         """
-        cell = self._cell = _Cell(on_output)
+        cell = _Cell(on_output)
+        try:
+            data = frames.pack(
+                {"type": "run", "id": cell.id, "number": number, "head": head}, code.encode("utf-8", "replace")
+            )
+        except frames.ProtocolError:
+            limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
+            return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
+        self._cell = cell
         began = time.monotonic()
         self._listen(cell)
-        sending = asyncio.ensure_future(self._send({"type": "run", "number": number, "head": head}, code, cell.id))
+        sending = asyncio.ensure_future(self._send(data))
         try:
             result = await self._follow(cell, timeout=timeout, grace=grace)
         except asyncio.CancelledError:
@@ -205,7 +213,7 @@ class Session:
                 self._child.interrupt()
                 await self._wait(cell, grace)
             if cell.ended.done():
-                await self._send({"type": "head", "head": ""}, "", cell.id)
+                await self._send(frames.pack({"type": "head", "head": ""}))
                 return
         except asyncio.CancelledError:
             self.discard()
@@ -228,8 +236,7 @@ class Session:
             raise SandboxLostError("the session's process was never started")
         return self._process
 
-    async def _send(self, header: dict[str, Any], code: str, cell_id: str) -> None:
-        data = frames.pack({**header, "id": cell_id}, code.encode("utf-8", "replace"))
+    async def _send(self, data: bytes) -> None:
         try:
             await asyncio.get_running_loop().sock_sendall(self._control, data)
         except OSError:

@@ -161,15 +161,7 @@ def _codes(column: Column, reading: Reading, values: dict[str, int], classes: Co
     column.distinct = _distinct(len(values), whole=whole)
 
 
-def _dressed(
-    column: Column,
-    reading: Reading,
-    values: dict[str, int],
-    style: Conventions,
-    accepted: frozenset[str],
-    *,
-    whole: bool,
-) -> None:
+def _dressed(column: Column, reading: Reading, values: dict[str, int], style: Conventions, *, whole: bool) -> None:
     """Numbers, but not all as a reader takes them: with units, grouped, or with words among them."""
     comma = style.decimal == "," or any(classify(value) == "comma" for value in values)
     good = [(number, count) for value, count in values.items()

@@ -15,7 +15,7 @@ from .source import Source
 from .texts import TextHead
 
 NAMES = {",": "CSV", "\t": "TSV", ";": "CSV", "|": "CSV", SPACES: "columns separated by blanks"}
-LOOKED_AT = 3_000
+LOOKED_AT = 6_000
 """Columns beyond these are only counted."""
 STRONG = 0.42
 """Score from which a text is a table though its name does not say so."""
@@ -119,7 +119,7 @@ def _size_line(
     if header is None:
         parts.append("no header")
     if len(rows.sample) < rows.read or not rows.whole:
-        spread = "all over the file" if rows.whole else "head, middle and end" if -1 in rows.wide_lines else "its parts"
+        spread = "all over the file" if rows.whole else "head, middle and end" if rows.blocks else "its beginning"
         parts.append(f"statistics from a sample of {len(rows.sample):,} rows ({spread})")
     return ", ".join(parts)
 

@@ -21,14 +21,14 @@ PARTS = {
     "parquet": "columnar", "arrow": "columnar", "arrow stream": "columnar",
     "sqlite": "databases", "duckdb": "databases", "zip": "archives", "gzip": "archives", "bz2": "archives",
     "xz": "archives", "zstd": "archives", "a tar archive": "archives", "npy": "arrays", "npz": "arrays", "png": "images",
-    "jpeg": "images", "gif": "images", "bmp": "images", "webp": "images", "tiff": "images", "pdf": "pdf",
+    "jpeg": "images", "gif": "images", "bmp": "images", "webp": "images", "tiff": "images", "pdf": "pdf_files",
     "docx": "office", "pptx": "office", "odt": "office",
 }  # fmt: skip
 TEXT_PARTS = {
-    "html": "html",
-    "xml": "xml",
-    "svg": "xml",
-    "excel xml": "xml",
+    "html": "html_pages",
+    "xml": "xml_files",
+    "svg": "xml_files",
+    "excel xml": "xml_files",
     "json": "json_files",
     "jsonl": "json_files",
 }

@@ -47,6 +47,8 @@ class Rows:
     """Lines with bytes that are not valid in the encoding."""
     nuls: bool = False
     unclosed: bool = False
+    blocks: int = 0
+    """Blocks beyond the head that rows were taken from."""
     chars: int = 0
     _step: int = 1
     _most: int = 0
@@ -172,6 +174,7 @@ def _blocks(rows: Rows, source: Source, dialect: Dialect, encoding: str, used: i
             for row in found:
                 rows.add(-1, row)
             if found:
+                rows.blocks += 1
                 sampled += int(size_found * BLOCK_BYTES / max(len(text), 1))
                 sampled_rows += len(found)
     return max(int(sampled_rows * size / max(sampled, 1)), head_rows)

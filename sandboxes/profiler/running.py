@@ -12,11 +12,11 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from .abstract import render
-from .findings import Findings, Look, UnreadableError, clean
+from .findings import Column, Findings, Look, Table, UnreadableError, clean
 from .looking import look_at
 
 SECONDS = 20.0
@@ -104,13 +104,11 @@ def _child(path: str, seconds: float, reader: int, writer: int) -> None:
         os._exit(code)
 
 
-def _guarded(path: str, seconds: float, publish: object) -> Findings:
+def _guarded(path: str, seconds: float, publish: Callable[[Findings], None]) -> Findings:
     warnings.simplefilter("ignore")
     try:
-        look = Look(path, os.path.getsize(path) if os.path.exists(path) else 0, seconds)  # noqa: PTH110, PTH202
-        if callable(publish):
-            look.publish = publish
-        return look_at(look)
+        size = os.path.getsize(path) if os.path.exists(path) else 0  # noqa: PTH110, PTH202
+        return look_at(Look(path, size, seconds, publish))
     except UnreadableError as error:
         return Findings(problem=str(error))
     except MemoryError:
@@ -118,14 +116,13 @@ def _guarded(path: str, seconds: float, publish: object) -> Findings:
     except RecursionError:
         return Findings(problem="is nested too deeply to be read")
     except Exception as error:  # whatever a parser raises over a file is said, and costs no other file
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{last.name}" if last else ""
-        return Findings(problem=f"cannot be read: {type(error).__name__}: {clean(error, 160)} ({where})")
+        traceback.print_exc()  # goes nowhere in a child; shown when this is run by hand in one process
+        return Findings(problem=f"cannot be read: {type(error).__name__}: {clean(error, 160)}")
 
 
 def _receive(reader: int, deadline: float) -> tuple[bytes, bool]:
     """Read until the child closes its end or the time is over."""
-    parts = []
+    parts: list[bytes] = []
     while True:
         ready, _, _ = select.select([reader], [], [], max(deadline - time.monotonic(), 0))
         if not ready:
@@ -150,8 +147,6 @@ def _result(data: bytes, status: int, *, timed_out: bool, seconds: float) -> Fin
 
 def revive(data: dict[str, object]) -> Findings:
     """Make findings of what `asdict` made of them."""
-    from .findings import Column, Table
-
     found = Findings(**data)  # type: ignore[arg-type]
     tables: list[Table] = []
     for entry in data["tables"]:  # type: ignore[attr-defined]

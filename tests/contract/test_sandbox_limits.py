@@ -4,11 +4,19 @@ import asyncio
 
 import pytest
 
-from sandboxes.base import Sandbox
+from sandboxes.base import Sandbox, SandboxLostError
 from tests.contract.conftest import Run, fine, printed
 
 GRACE = 60.0
 """No test may wait longer than this for anything."""
+STUBBORN = """
+import time
+while True:
+    try:
+        print('on')
+        time.sleep(600)
+    except KeyboardInterrupt: pass
+"""
 
 
 @pytest.mark.parametrize(
@@ -35,11 +43,10 @@ async def test_a_cell_is_interrupted_at_its_time_limit(run: Run, code: str) -> N
 
 async def test_a_cell_that_goes_on_after_the_interrupt_is_killed(run: Run, sandbox: Sandbox) -> None:
     fine(await run("x = 1", head="one"))
-    code = "print('on')\nwhile True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"
-    result = await run(code, timeout=0.5, head="two")
+    result = await run(STUBBORN, timeout=0.5, head="two")
     assert (result.status, result.variables_kept) == ("killed", False)
     assert "did not react to the interrupt and was ended; variables are lost" in result.note
-    assert result.stdout.text == "on\n"
+    assert result.stdout.text == "on\non\n"
     assert sandbox.head == ""
     assert printed(await run("print('x' in dir())")) == "False\n"
 
@@ -127,7 +134,7 @@ async def test_a_cancelled_cell_is_interrupted(run: Run, sandbox: Sandbox) -> No
     fine(await run("x = 1", head="one"))
     assert sandbox.head == "one"
     started = asyncio.Event()
-    code = "print('on')\nx = 2\nwhile True: pass"
+    code = "x = 2\nprint('on')\nwhile True: pass"
     task = asyncio.ensure_future(run(code, head="two", on_output=lambda streamed: started.set()))
     await asyncio.wait_for(started.wait(), GRACE)
     task.cancel()
@@ -139,8 +146,7 @@ async def test_a_cancelled_cell_is_interrupted(run: Run, sandbox: Sandbox) -> No
 
 async def test_a_second_cancel_kills_at_once(run: Run, sandbox: Sandbox) -> None:
     started = asyncio.Event()
-    code = "print('on')\nwhile True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"
-    task = asyncio.ensure_future(run(code, head="two", on_output=lambda streamed: started.set()))
+    task = asyncio.ensure_future(run(STUBBORN, head="two", on_output=lambda streamed: started.set()))
     await asyncio.wait_for(started.wait(), GRACE)
     task.cancel()
     await asyncio.sleep(0.2)
@@ -155,10 +161,31 @@ async def test_a_second_cancel_kills_at_once(run: Run, sandbox: Sandbox) -> None
 async def test_a_cancelled_cell_that_goes_on_is_killed(run: Run, sandbox: Sandbox) -> None:
     fine(await run("x = 1"))
     started = asyncio.Event()
-    code = "print('on')\nwhile True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"
-    task = asyncio.ensure_future(run(code, on_output=lambda streamed: started.set()))
+    task = asyncio.ensure_future(run(STUBBORN, on_output=lambda streamed: started.set()))
     await asyncio.wait_for(started.wait(), GRACE)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, GRACE)
     assert printed(await run("print('x' in dir())")) == "False\n"
+
+
+async def test_a_cell_that_is_too_large_is_an_error_and_nothing_is_lost(run: Run) -> None:
+    fine(await run("x = 1"))
+    result = await run("#" * (33 << 20))
+    assert result.status == "error"
+    assert result.error is not None
+    assert "33,554,432 bytes" in result.error.message
+    assert printed(await run("print(x)")) == "1\n"
+
+
+async def test_a_large_cell_runs(run: Run) -> None:
+    assert printed(await run("x = '" + "é" * 4_000_000 + "'\nprint(len(x))")) == "4000000\n"
+
+
+async def test_closing_while_the_session_starts_runs_nothing(run: Run, sandbox: Sandbox) -> None:
+    task = asyncio.ensure_future(run("open('outputs/ran.txt', 'w').close()"))
+    await asyncio.sleep(0.01)
+    await asyncio.wait_for(sandbox.close(), GRACE)
+    with pytest.raises(SandboxLostError):
+        await task
+    assert await sandbox.files("outputs") == []

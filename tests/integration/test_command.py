@@ -19,7 +19,7 @@ from graph.events import Finished, Planned, read_event
 
 COMMANDS = ("run", "ask", "resume", "threads", "show", "log")
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
-PATIENCE = 120.0
+PATIENCE = 60.0
 COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
 
 pytestmark = [pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]
@@ -109,10 +109,15 @@ class Terminal:
     def wait_for(self, pattern: str) -> None:
         """Read until what was written since the last time matches."""
         until = time.monotonic() + PATIENCE
-        while not (match := re.search(pattern, self.written, re.DOTALL)):
-            assert time.monotonic() < until, f"{pattern!r} did not come; there was: {self.written!r}"
-            assert self._read(), f"{pattern!r} did not come before the end; there was: {self.written!r}"
-        self.written = self.written[match.end() :]
+        while not (match := re.search(pattern, self.plain, re.DOTALL)):
+            assert time.monotonic() < until, f"{pattern!r} did not come; there was: {self.plain!r}"
+            assert self._read(), f"{pattern!r} did not come before the end; there was: {self.plain!r}"
+        self.written = self.plain[match.end() :]
+
+    @property
+    def plain(self) -> str:
+        """What was written since the last match, without colours."""
+        return re.sub(r"\x1b\[[\d;]*m", "", self.written)
 
     def press(self, keys: str) -> None:
         os.write(self._file, keys.encode())
@@ -126,7 +131,7 @@ class Terminal:
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self._file], [], [], PATIENCE)
-        assert ready, f"nothing came for {PATIENCE} s; there was: {self.written!r}"
+        assert ready, f"nothing came for {PATIENCE} s; there was: {self.plain!r}"
         try:
             data = os.read(self._file, 65_536)
         except OSError:  # Linux reports the end of a terminal as an input/output error
@@ -165,7 +170,7 @@ def test_the_help_says_that_code_is_not_isolated(desk: Desk) -> None:
 def test_help_on_a_terminal(desk: Desk) -> None:
     terminal = Terminal(desk, "run", "--help")
     assert terminal.exit_code() == 0
-    assert "--cell-timeout" in re.sub(r"\x1b\[[\d;]*m", "", terminal.written)
+    assert "--cell-timeout" in terminal.plain
 
 
 def test_the_version(desk: Desk) -> None:
@@ -319,11 +324,13 @@ def test_a_run_whose_reader_left_can_be_resumed(desk: Desk) -> None:
     assert desk.events("resume", "last")[-1]["event"] == "finished"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_pauses_and_resume_finishes(number: signal.Signals, code: int, desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("after", "number", "code"), [("cell 1 ok", signal.SIGTERM, 143), ("cell 2:", signal.SIGINT, 130)]
+)
+def test_a_signal_pauses_and_resume_finishes(after: str, number: signal.Signals, code: int, desk: Desk) -> None:
     with desk.start("run", "What does this table hold?", "sales.csv") as process:
         assert process.stderr is not None
-        assert any(line.startswith("cell 1 ok") for line in process.stderr)
+        assert any(line.startswith(after) for line in process.stderr)
         process.send_signal(number)
         said = process.stderr.read()
         assert process.wait(PATIENCE) == code
@@ -335,7 +342,8 @@ def test_a_signal_pauses_and_resume_finishes(number: signal.Signals, code: int, 
     assert (asked.returncode, asked.stdout) == (2, "")
     done = desk.command("resume", thread[:6])
     assert done.returncode == 0, done.stderr
-    assert "cell 1:" not in done.stderr, "a finished cell is not run again"
+    # Right after "cell 1 ok" its checkpoint may still be unwritten; once cell 2 has begun it is there.
+    assert after == "cell 1 ok" or "cell 1:" not in done.stderr, "a finished cell is not run again"
     assert "Files:" in done.stdout
 
 
@@ -353,21 +361,16 @@ def test_a_killed_run_is_continued(desk: Desk) -> None:
 
 def test_ctrl_c_on_a_terminal_pauses_and_resume_shows_the_answer(desk: Desk) -> None:
     terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv")
-    terminal.wait_for("✓ 1  ")
+    terminal.wait_for("▸ [23]  ")
     terminal.press("\x03")
     terminal.wait_for("paused; go on with: stepwell resume ")
-    thread = thread_in(terminal.written + terminal_rest(terminal))
     assert terminal.exit_code() == 130
+    thread = thread_in(terminal.written)
     terminal = Terminal(desk, "resume", thread)
     terminal.wait_for("goes on")
     terminal.wait_for("answer.md")
     terminal.wait_for("to go on")
     assert terminal.exit_code() == 0
-
-
-def terminal_rest(terminal: Terminal) -> str:
-    terminal.wait_for(r"(?=[0-9a-f-]{36})")
-    return terminal.written
 
 
 def test_approval_without_a_terminal_waits_for_a_decision(desk: Desk) -> None:
@@ -396,17 +399,17 @@ def test_approval_on_a_terminal(desk: Desk) -> None:
     editor.chmod(0o755)
     desk.variables = {"EDITOR": str(editor)}
     terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve")
-    terminal.wait_for("Cell 1 waits for approval.*quit. ")
+    terminal.wait_for("Cell 1 waits for approval.*uit. ")
     terminal.press("what\n")
-    terminal.wait_for("quit. ")
+    terminal.wait_for("uit. ")
     terminal.press("e\n")
-    terminal.wait_for("✓ 1  .*Cell 2 waits for approval.*quit. ")
+    terminal.wait_for("✓ 1  .*Cell 2 waits for approval.*uit. ")
     terminal.press("a\n")
-    terminal.wait_for("Cell 3 waits for approval.*quit. ")
+    terminal.wait_for("Cell 3 waits for approval.*uit. ")
     terminal.press("r\n")
     terminal.wait_for("What should be different. ")
     terminal.press("shorter\n")
-    terminal.wait_for("Cell 4 waits for approval.*quit. ")
+    terminal.wait_for("Cell 4 waits for approval.*uit. ")
     terminal.press("q\n")
     assert terminal.exit_code() == 3
     assert "--approve-cell" in terminal.written
@@ -417,7 +420,7 @@ def test_approval_on_a_terminal(desk: Desk) -> None:
 
 def test_ctrl_c_at_the_prompt_leaves_the_cell_waiting(desk: Desk) -> None:
     terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve", "--no-live")
-    terminal.wait_for("quit. ")
+    terminal.wait_for("uit. ")
     terminal.press("\x03")
     assert terminal.exit_code() == 3
     assert "Traceback" not in terminal.written

@@ -12,7 +12,7 @@ from graph.settings import Settings
 from stepwell.runs import start
 from stepwell.threads import read_thread
 from tests.analyses import follow, last, only, with_model, write_sales
-from tests.scripted_model import Call, Request, Say, ScriptedServer
+from tests.scripted_model import Call, Calls, Request, Say, Scripted, ScriptedServer
 
 WRONG = "import pandas as pd\ndf = pd.read_csv('inputs/sales.csv')\nprint(df['unitz'].sum())"
 MENDED = "print('total', df['units'].sum())\nby_region = df.groupby('region')['units'].sum()\nprint(by_region)"
@@ -64,7 +64,7 @@ async def test_wrong_code_is_mended_and_a_poor_answer_is_sent_back_by_tool_calls
         assert "name the region" in request.last
         return Call("submit_answer", answer=better, skipped=[])
 
-    script = [
+    script: list[Scripted] = [
         Call("submit_plan", steps=["Sum units by region", "Draw a chart and write the Excel file"]),
         Call("run_python", purpose="load and sum", step=1, code=WRONG),
         mend,
@@ -102,7 +102,7 @@ async def test_the_same_analysis_works_with_replies_in_text(tmp_path: Path, sett
         assert "KeyError: 'unitz'" in request.last
         return Say(f"The column is called units.\n```python\n# step 1: sum the units\n{MENDED}\n```")
 
-    script = [
+    script: list[Scripted] = [
         Say("1. Sum units by region\n2. Draw a chart and write the Excel file"),
         Say(f"<execute>\n# step 1: load and sum\n{WRONG}\n</execute>"),
         mend,
@@ -135,7 +135,7 @@ async def test_a_follow_up_uses_a_variable_of_the_first_turn(tmp_path: Path, set
         assert "secret_total: int 4711" in request.text.replace("'", "")
         return Call("run_python", purpose="use it", step=1, code="print(secret_total + 1)")
 
-    script = [
+    script: list[Scripted] = [
         Call("submit_plan", steps=["Set a variable"]),
         Call(
             "run_python",
@@ -165,9 +165,8 @@ async def test_a_follow_up_uses_a_variable_of_the_first_turn(tmp_path: Path, set
 
 
 async def test_several_cells_of_one_reply_run_in_order_and_stop_at_the_first_that_fails(settings: Settings) -> None:
-    from tests.scripted_model import Calls
 
-    script = [
+    script: list[Scripted] = [
         Call("submit_plan", steps=["Count"]),
         Calls(
             [
@@ -198,7 +197,7 @@ async def test_when_the_cells_are_used_up_the_model_must_answer(settings: Settin
         assert "All 2 cells of this turn are used" in request.last
         return Call("submit_answer", answer="As far as I got.", skipped=["1: out of cells"])
 
-    script = [
+    script: list[Scripted] = [
         Call("submit_plan", steps=["Count"]),
         Call("run_python", purpose="one", step=1, code="1/0"),
         Call("run_python", purpose="two", step=1, code="1/0"),
@@ -212,7 +211,7 @@ async def test_when_the_cells_are_used_up_the_model_must_answer(settings: Settin
 
 @pytest.mark.parametrize("knob", ["tokens", "money"])
 async def test_a_used_up_budget_ends_the_turn_with_what_was_done(settings: Settings, knob: str) -> None:
-    script = [
+    script: list[Scripted] = [
         Call("submit_plan", steps=["Count"]),
         Call("run_python", purpose="count one thing", step=1, code="open('outputs/a.txt', 'w').write('x')"),
     ]
@@ -227,7 +226,7 @@ async def test_a_used_up_budget_ends_the_turn_with_what_was_done(settings: Setti
 
 
 async def test_after_the_allowed_reviews_the_answer_passes_with_its_concerns(settings: Settings) -> None:
-    script = [
+    script: list[Scripted] = [
         Call("submit_plan", steps=["Count"]),
         Call("run_python", purpose="count", step=1, code="print(5)"),
         Call("submit_answer", answer="It is 777.25.", skipped=[]),

@@ -128,9 +128,9 @@ class Analysis:
             first = re.match(r"# (?:step (\d+): )?(.+)", code)
             assert first is not None
             purpose, step = first[2], int(first[1] or 0)
-        return Cell(number, purpose, code, step, self._run(number, code), reply.text)
+        return Cell(number, purpose, code, step, self.run(number, code), reply.text)
 
-    def _run(self, number: int, code: str) -> str:
+    def run(self, number: int, code: str) -> str:
         if broken := self.fault(number, code):
             if " · killed" in broken:
                 self.namespace.clear()

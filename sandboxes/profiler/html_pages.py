@@ -1,0 +1,158 @@
+"""Describe an HTML page: its title, its tables as pandas counts them, and how its text begins."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from html.parser import HTMLParser
+
+from .columns import conventions, describe_strings
+from .delimited import row_blemishes
+from .detecting import suffix_of
+from .dialect import has_header
+from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, size_text
+from .readers import column_names
+from .rows import text_of
+from .source import Source
+from .texts import TextHead
+
+PARSED = 30_000_000
+TABLES = 8
+TEXT = 3_000
+VOID = frozenset(("script", "style", "template", "noscript", "head"))
+SHEETS = frozenset((".xlsx", ".xls", ".xlsm", ".csv", ".tsv", ".ods", ".xlsb", ".parquet"))
+
+
+class Page(HTMLParser):
+    """Gathers the title, the outermost tables' rows, and the text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title = ""
+        self.tables: list[list[list[str]]] = []
+        self.heads: list[bool] = []
+        """For each table, whether its first row is of `th` cells."""
+        self.text: list[str] = []
+        self.chars = 0
+        self.spans = False
+        self._open: list[list[list[str]]] = []
+        self._cell: list[str] | None = None
+        self._skip = self._in_title = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open a table, row or cell."""
+        if tag == "title":
+            self._in_title += 1
+        elif tag in VOID:
+            self._skip += tag != "head"
+        elif tag == "table":
+            rows: list[list[str]] = []
+            self._open.append(rows)
+            self.tables.append(rows)
+            self.heads.append(False)
+        elif tag == "tr" and self._open:
+            self._open[-1].append([])
+        elif tag in ("td", "th") and self._open:
+            self._start_cell(tag, attrs)
+        elif tag in ("br", "p", "div", "li") and self._cell is None:
+            self.text.append(" ")
+
+    def _start_cell(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        rows = self._open[-1]
+        if not rows:
+            rows.append([])
+        if tag == "th" and len(rows) == 1:
+            self.heads[self.tables.index(rows)] = True
+        self.spans = self.spans or any(name in ("colspan", "rowspan") and value != "1" for name, value in attrs)
+        rows[-1].append("")
+        self._cell = []
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close what `handle_starttag` opened."""
+        if tag == "title":
+            self._in_title = 0
+        elif tag in VOID:
+            self._skip = max(self._skip - (tag != "head"), 0)
+        elif tag in ("td", "th", "tr"):
+            self._cell = None
+        elif tag == "table" and self._open:
+            self._open.pop()
+            self._cell = None
+
+    def handle_data(self, data: str) -> None:
+        """Put text where it belongs."""
+        if self._in_title:
+            self.title += data
+        elif self._skip:
+            return
+        elif self._open and self._cell is not None and self._open[-1] and self._open[-1][-1]:
+            self._cell.append(data)
+            self._open[-1][-1][-1] = " ".join("".join(self._cell).split())
+        elif not self._open and self.chars < TEXT:
+            self.text.append(data)
+            self.chars += len(data)
+
+
+def describe_text(source: Source, head: TextHead, look: Look, kind: str, lie: str) -> Findings:
+    """Describe a page.
+
+    Raises:
+        UnreadableError: its name promises a table and it has none, as a page that says that one must sign in.
+    """
+    page = Page()
+    with source.opened() as (stream, _):
+        text = text_of(stream, head.encoding.name)
+        left = PARSED
+        while left > 0 and not look.over(0.4) and (part := text.read(1 << 18)):
+            page.feed(part)
+            left -= len(part)
+    title = " ".join(page.title.split())
+    # pandas leaves out tables that hold no text at all.
+    filled = [(rows, top) for rows, top in zip(page.tables, page.heads, strict=True) if any(map(any, rows))]
+    suffix = suffix_of(source.path)
+    if suffix in SHEETS and not filled and lie:
+        named = f"(title {clean(title, 60)!r}) " if title else ""
+        raise UnreadableError(f"named {suffix} but it is an HTML page {named}without a table")
+    found = Findings(kind=f"HTML page, {count_text(len(filled), 'table')}, {size_text(look.size)}")
+    if title:
+        found.lines.append(f"title: {clean(title, 160)}")
+    for place, (rows, top) in enumerate(filled[:TABLES]):
+        found.tables.append(_table(place, rows, source, head, headed=top, alone=len(filled) == 1))
+    if filled and importlib.util.find_spec("lxml") is None and importlib.util.find_spec("html5lib") is None:
+        found.remarks.append("pandas needs lxml to read the tables, and this Python does not have it")
+    if page.spans and filled:
+        found.remarks.append("some cells span several rows or columns; their value is repeated")
+    if words := " ".join("".join(page.text).split()):
+        found.lines.append(f"text: {clean(words, TEXT)}")
+    return found
+
+
+def _table(place: int, rows: list[list[str]], source: Source, head: TextHead, *, headed: bool, alone: bool) -> Table:
+    rows = [row for row in rows if row]
+    width = max(map(len, rows))
+    full = [row + [""] * (width - len(row)) for row in rows]
+    named = headed or has_header(full[0], full[1:200])
+    names = column_names(full[0] if named else None, width)
+    body = full[1:] if named else full
+    counters = [Counter(column) for column in zip(*body[:5_000], strict=True)] if body else [Counter() for _ in names]
+    style = conventions(counters)
+    size = f"{count_text(len(body), 'row')} x {count_text(width, 'column')}"
+    table = Table(f"table {place}" if not alone else "table", size, column_count=width)
+    arguments = [literal(source.path)]
+    if named and not headed:
+        arguments.append("header=0")
+    if style.decimal == ",":
+        # pandas drops commas from numbers in HTML unless told otherwise.
+        arguments += ['decimal=","', 'thousands="."']
+    if head.encoding.name not in ("ascii", "utf-8"):
+        arguments.append(f"encoding={literal(head.encoding.name)}")
+    if not source.packing:
+        table.read_with = f"pd.read_html({', '.join(arguments)})[{place}]"
+    for name, counter in zip(names, counters, strict=True):
+        column, reading = describe_strings(str(name), counter, style=style, whole=len(body) <= 5_000)
+        if reading.as_text:
+            column.remarks.append(f"keep as text: converters={{{str(name)!r}: str}}")
+        table.columns.append(column)
+    table.remarks += row_blemishes(table.columns, body[:5_000])
+    table.rows = body[:4]
+    return table

@@ -1,0 +1,103 @@
+"""What the model is shown of an analysis stays bounded, well-formed and mostly the same from call to call."""
+
+import itertools
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from graph.state import PlanStep, Review, Turn, Variable
+from nodes.conversation import NAMESPACE_CHARS, namespace_table, write_conversation
+from tests.states import make_cell, make_state
+
+
+def size(messages: list[BaseMessage]) -> int:
+    return sum(len(message.text) + len(str(getattr(message, "tool_calls", ""))) for message in messages)
+
+
+def long_state(cells: int, chars: int = 4_000) -> object:
+    return make_state(
+        cells=[
+            make_cell(number, f"cell {number} · ok\n" + "x" * chars, code="y" * 800) for number in range(1, cells + 1)
+        ]
+    )
+
+
+@pytest.mark.parametrize("tools", [True, False])
+def test_a_prompt_does_not_grow_with_the_number_of_cells(tools: bool) -> None:
+    sizes = [size(write_conversation(long_state(cells), tools=tools, limit=60_000)) for cells in (30, 60, 120, 400)]  # type: ignore[arg-type]
+    assert max(sizes) <= 60_000
+    assert sizes[-1] <= sizes[0] * 1.35
+
+
+@pytest.mark.parametrize("limit", [8_000, 20_000, 60_000])
+def test_a_prompt_keeps_to_its_limit(limit: int) -> None:
+    assert size(write_conversation(long_state(200, 1_000), tools=True, limit=limit)) <= limit  # type: ignore[arg-type]
+
+
+def test_the_newest_cells_are_whole_and_old_ones_a_line() -> None:
+    messages = write_conversation(long_state(60), tools=True, limit=60_000)  # type: ignore[arg-type]
+    assert "x" * 4_000 in messages[-1].text
+    assert "Cells run before, in short:" in messages[0].text
+    assert "1 · ok · purpose 1" in messages[0].text
+
+
+def test_every_tool_call_is_answered_by_the_message_after_it() -> None:
+    state = make_state(
+        cells=[make_cell(number) for number in range(1, 40)],
+        review=Review(after_cell=38, answer="So", missing=["say more"], round=1),
+    )
+    messages = write_conversation(state, tools=True, limit=60_000)
+    for message, following in itertools.pairwise(messages):
+        if isinstance(message, AIMessage) and message.tool_calls:
+            assert isinstance(following, ToolMessage)
+            assert following.tool_call_id == message.tool_calls[0]["id"]
+
+
+def test_in_text_form_there_are_no_tool_messages() -> None:
+    state = make_state(cells=[make_cell(1)], review=Review(after_cell=1, answer="So", missing=["say more"], round=1))
+    messages = write_conversation(state, tools=False, limit=60_000)
+    assert [type(message) for message in messages] == [HumanMessage, AIMessage, HumanMessage, AIMessage, HumanMessage]
+    assert messages[1].text == "```python\ncode_1()\n```"
+    assert messages[-1].text == "Not good enough yet:\n- say more"
+
+
+def test_the_beginning_of_the_prompt_is_the_same_between_most_calls() -> None:
+    same = 0
+    for cells in range(20, 40):
+        before = write_conversation(long_state(cells, 1_500), tools=True, limit=60_000)  # type: ignore[arg-type]
+        after = write_conversation(long_state(cells + 1, 1_500), tools=True, limit=60_000)  # type: ignore[arg-type]
+        same += before[:-1] == after[: len(before) - 1]
+    assert same >= 14
+
+
+def test_earlier_turns_and_the_plan_are_told() -> None:
+    state = make_state(
+        turn=2,
+        question="And the south?",
+        turns=[Turn(number=1, question="The north?", plan=["Look"], answer="The north sold 5.")],
+        plan=[PlanStep(text="Look south", done=True), PlanStep(text="Sum", done=False)],
+        cells=[make_cell(1), make_cell(2, turn=2)],
+    )
+    texts = [message.text for message in write_conversation(state, tools=False, limit=60_000)]
+    assert texts[0] == "The north?"
+    assert texts[3] == "The north sold 5."
+    assert texts[4] == "And the south?\n\nPlan:\n1. Look south (done)\n2. Sum"
+
+
+def test_notices_variables_and_the_closing_word_come_last() -> None:
+    state = make_state(
+        cells=[make_cell(1)],
+        notices=["The session was rebuilt."],
+        namespace=[Variable(name="df", type="DataFrame", summary="5 x 2")],
+    )
+    last = write_conversation(state, tools=True, limit=60_000, closing="Answer now.")[-1].text
+    assert last.endswith("The session was rebuilt.\n\nVariables now:\ndf: DataFrame 5 x 2\n\nAnswer now.")
+
+
+def test_the_namespace_table_is_bounded_and_keeps_the_newest() -> None:
+    rows = [Variable(name=f"v{number}", type="int", summary="s" * 100) for number in range(200)]
+    table = namespace_table(rows)
+    assert len(table) <= NAMESPACE_CHARS + 100
+    assert "v199" in table
+    assert "older ones" in table
+    assert "v0:" not in table
