@@ -97,7 +97,7 @@ def _read_calls(reply: Reply) -> Next:
         pending = []
         for position, call in enumerate(cells[:MAX_PARALLEL_CELLS]):
             code = _python(str(call.arguments.get("code") or ""))
-            if not code:
+            if not code.strip():
                 raise ReplyProblem("run_python was called without `code`. Call it again with the Python to run.")
             pending.append(
                 _pending(

@@ -34,12 +34,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Question = Annotated[str, typer.Argument(help="What you want to know, in any language.")]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know, in any language.")]
 Files = Annotated[
     list[str] | None,
     typer.Argument(metavar="FILE", help="Files, folders, globs (quoted) and URLs (https://, s3://)."),
 ]
-Thread = Annotated[str, typer.Argument(help="A thread's id, its first characters (four or more), or `last`.")]
+Thread = Annotated[
+    str, typer.Argument(metavar="THREAD", help="A thread's id, its first characters (four or more), or `last`.")
+]
 Model = Annotated[
     str | None,
     typer.Option(

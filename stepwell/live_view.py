@@ -48,7 +48,7 @@ MARK_STYLES = {"ok": "green", "rejected": "yellow"}
 
 
 class LiveView:
-    """Shows a run on a terminal. `tick` it a few times a second; events only change what the next tick draws.
+    """Shows a run on a terminal. `tick` it a few times a second: most events only change what the next tick draws.
 
     Args:
         console: The terminal; markup in texts is never read.
@@ -89,6 +89,8 @@ class LiveView:
         self._changes += 1
         for text in self.screen.take(event):
             self._console.print(text)
+        if isinstance(event, CellStarted):
+            self.tick()  # also the shortest cell is seen
         if isinstance(event, Finished):
             self.close()
             for part in result(event):

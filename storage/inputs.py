@@ -22,6 +22,7 @@ PROTOCOLS = ("http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "
 MAX_FILES = 1_000
 """Files that one folder or glob may stand for."""
 PIECE = 1 << 20
+HTTP_NOT_FOUND = 404
 
 
 class InputError(Exception):
@@ -115,8 +116,11 @@ class InputSource:
                 return self._copy(stream, out, shown)
         except InputError:
             raise
-        except FileNotFoundError:
-            raise InputError(f"{shown} does not exist there.") from None
+        except FileNotFoundError as error:
+            # fsspec says "not found" of an unreachable host, too; only the cause tells.
+            if error.__cause__ is None or getattr(error.__cause__, "status", None) == HTTP_NOT_FOUND:
+                raise InputError(f"{shown} does not exist there.") from None
+            raise InputError(f"{shown} cannot be fetched ({_one_line(error.__cause__, url)}).") from None
         except ImportError as error:
             raise InputError(f"{shown} needs a package that is not installed: {_one_line(error, url)}") from None
         except Exception as error:  # every fsspec backend raises exceptions of its own

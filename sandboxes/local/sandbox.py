@@ -120,8 +120,7 @@ class LocalSandbox:
 
     async def _ready(self) -> Session:
         """The living session, started if there is none yet."""
-        if self._closed:
-            raise SandboxLostError(f"The sandbox {self._id} is closed.")
+        self._refuse_when_closed()
         if self._session is not None and not self._session.alive:
             await self._drop()
             raise SandboxLostError(
@@ -130,11 +129,17 @@ class LocalSandbox:
         if self._session is None:
             await self.open()
             session = await Session.start(self._command(), folder=self._workspace, environment=self._environment())
-            if self._closed:  # meanwhile
+            try:
+                self._refuse_when_closed()
+            except SandboxLostError:
                 await session.close()
-                raise SandboxLostError(f"The sandbox {self._id} is closed.")
+                raise
             self._session = session
         return self._session
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise SandboxLostError(f"The sandbox {self._id} is closed.")
 
     def _command(self) -> list[str]:
         return [self._python, "-P", "-s", str(KERNEL / "start.py")]

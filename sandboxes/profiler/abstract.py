@@ -63,7 +63,9 @@ def _table(table: Table, room: int) -> str:
     if table.title or table.size:
         head.append(f"## {clean(table.title, 80)}: {table.size}" if table.title else table.size)
     if table.read_with:
-        head.append(f"read with: {table.read_with}")
+        # Half an expression is worse than none.
+        fits = len(table.read_with) < max(0.6 * room, room - 200)
+        head.append(f"read with: {table.read_with if fits else table.read_with.split('(', 1)[0] + '(…)'}")
     head += [f"! {clean(remark, 240)}" for remark in table.remarks]
     text = _within(head, room)
     rows = _rows(table, room)
@@ -83,7 +85,7 @@ def _table(table: Table, room: int) -> str:
 def _rows(table: Table, room: int) -> list[str]:
     if not table.rows:
         return []
-    width = max(120, room // 5)
+    width = max(120, room // 10)
     return [f"{table.row_note}:", *(_cut(" | ".join(clean(cell) for cell in row), width) for row in table.rows)]
 
 

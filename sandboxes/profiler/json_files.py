@@ -100,7 +100,7 @@ def _json_lines(source: Source, head: TextHead, look: Look) -> Findings | None:
 
 def _lines_table(source: Source, head: TextHead, records: list[Any], broken: list[int], *, complete: bool) -> Table:
     table = records_table(records, whole=complete)
-    handle = opened(source, head, lines=True)
+    handle = f'{text_expression(source, head)}.split("\\n")'
     if not broken:
         parsed = f"json.loads(line) for line in {handle} if line.strip()"
     elif complete and len(broken) <= BROKEN_LISTED:
@@ -145,24 +145,30 @@ def _survives(records: list[Any]) -> bool:
     return True
 
 
-def opened(source: Source, head: TextHead, *, lines: bool = False) -> str:
-    """Write an expression that opens the file as text."""
+def text_expression(source: Source, head: TextHead) -> str:
+    """Write an expression that gives the whole text of the file."""
     path, encoding = literal(source.path), head.encoding.name
     encoding = "utf-8" if encoding == "ascii" else encoding
+    if not source.packing:
+        return f"pathlib.Path({path}).read_text({literal(encoding)})"
+    return f"{_opened(source, path, encoding)}.read()"
+
+
+def _opened(source: Source, path: str, encoding: str) -> str:
     if source.packing == "zip":
         member = f"zipfile.ZipFile({path}).open({literal(source.member)})"
         return f'io.TextIOWrapper({member}, encoding="{encoding}")'
-    module = {"gzip": "gzip", "bz2": "bz2", "xz": "lzma"}.get(source.packing)
     if source.packing == "zstd":
         return f'zstandard.open({path}, "rt", encoding="{encoding}")'
-    return f'{module}.open({path}, "rt", encoding="{encoding}")' if module else f'open({path}, encoding="{encoding}")'
+    module = {"gzip": "gzip", "bz2": "bz2", "xz": "lzma"}[source.packing]
+    return f'{module}.open({path}, "rt", encoding="{encoding}")'
 
 
 def _whole(value: Any, source: Source, head: TextHead, look: Look) -> Findings:
     from .json_shapes import describe_value
 
     packed = f", {source.packing}-compressed" if source.packing else ""
-    return describe_value(value, f"json.load({opened(source, head)})", f"{size_text(look.size)}{packed}")
+    return describe_value(value, f"json.loads({text_expression(source, head)})", f"{size_text(look.size)}{packed}")
 
 
 def _streamed(source: Source, head: TextHead, look: Look) -> Findings:
@@ -189,7 +195,7 @@ def _streamed(source: Source, head: TextHead, look: Look) -> Findings:
     table = records_table(records, whole=exact and count == len(records))
     nested = any(isinstance(value, dict) for record in records if isinstance(record, dict) for value in record.values())
     maker = "pd.json_normalize" if nested else "pd.DataFrame"
-    table.read_with = f"{maker}(json.load({opened(source, head)}))"
+    table.read_with = f"{maker}(json.loads({text_expression(source, head)}))"
     sampled = "" if count == len(records) and exact else f", statistics from the first {len(records):,}"
     return Findings(kind=f"JSON array, {rows}{sampled}, {size}", tables=[table])
 

@@ -59,7 +59,7 @@ def plan(header: list[str] | None, layout: Layout, rows: Rows) -> Plan:
     wide = sum(count for length, count in rows.widths.items() if length > width)
     short = sum(count for length, count in rows.widths.items() if length < width)
     if short:
-        remarks.append(f"{short:,} rows have fewer fields than the header; the rest of them is missing")
+        remarks.append(f"{_rows(short)} fewer fields than the header; the rest of them is missing")
     if not wide:
         return Plan(names, arguments, remarks)
     if set(rows.widths) == {width + 1} and header is not None:
@@ -76,13 +76,17 @@ def plan(header: list[str] | None, layout: Layout, rows: Rows) -> Plan:
         arguments = {"header": "None", "names": "[" + ", ".join(literal(str(name)) for name in names) + "]"}
         if skipped := layout.first_line + (header is not None):
             arguments["skiprows"] = str(skipped)
-        remarks.append(f"{wide:,} rows have up to {longest} fields where the header has {width}{where}")
+        remarks.append(f"{_rows(wide)} up to {longest} fields where the header has {width}{where}")
     else:
         arguments["on_bad_lines"], arguments["index_col"] = '"skip"', "False"
         remarks.append(
-            f'{wide:,} rows have up to {longest:,} fields where the header has {width:,}{where}: on_bad_lines="skip" leaves them out'
+            f"{_rows(wide)} up to {longest:,} fields where the header has {width:,}{where}; on_bad_lines leaves them out"
         )
     return Plan(names, arguments, remarks)
+
+
+def _rows(count: int) -> str:
+    return "1 row has" if count == 1 else f"{count:,} rows have"
 
 
 def read_csv(

@@ -34,6 +34,8 @@ class Sheet:
     stated: int = 0
     """Rows that the file says the sheet has, when not all were read."""
     remarks: list[str] = field(default_factory=list)
+    engine: str = ""
+    """The engine that pandas has to be told, where it does not find out itself."""
     _step: int = 1
     _kept_cells: int = 0
 
@@ -129,6 +131,8 @@ def _text(value: object) -> str:
 
 def _read_excel(sheet: Sheet, path: str, start: int, left: int, width: int, *, named: bool) -> str:
     arguments = [literal(path), f"sheet_name={literal(sheet.name)}"]
+    if sheet.engine:
+        arguments.append(f"engine={literal(sheet.engine)}")
     if not named:
         arguments.append("header=None")
         if start:

@@ -160,6 +160,10 @@ def _xls(look: Look) -> Findings:
     try:
         book = xlrd.open_workbook(look.path, logfile=io.StringIO(), on_demand=True)
         sheets = [_xls_sheet(xlrd, book, place, look) for place in range(min(book.nsheets, SHEETS))]
+        with open(look.path, "rb") as stream:  # noqa: PTH123  only its first bytes
+            bare = stream.read(2) != b"\xd0\xcf"
+        for sheet in sheets:
+            sheet.engine = "xlrd" if bare else ""
     except Exception as error:  # xlrd raises many kinds, assertions among them, over damaged files
         if "encrypted" in str(error).lower():
             raise UnreadableError("is a password-protected Excel workbook (xls)") from error

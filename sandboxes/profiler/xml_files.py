@@ -7,7 +7,7 @@ from collections import Counter
 from xml.parsers import expat
 
 from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, size_text
-from .native import describe_values
+from .columns import conventions, describe_strings
 from .rows import WHOLE
 from .source import Source
 from .texts import TextHead
@@ -121,7 +121,9 @@ def _record(outline: Outline, source: Source, *, whole: bool) -> Table | None:
     table = Table(f"element {clean(path, 80)}", f"{count_text(count, 'record')}{'' if whole else ' or more'}")
     table.column_count = len(names)
     for name in names[:300]:
-        table.columns.append(describe_values(name, [record.get(name) for record in records], whole=count <= RECORDS))
+        counter = Counter(record.get(name, "") for record in records)
+        column, _ = describe_strings(name, counter, style=conventions([counter]), whole=count <= RECORDS)
+        table.columns.append(column)
     table.rows = [[record.get(name, "") for name in names] for record in records[:3]]
     leaf = path.rsplit("/", 1)[-1]
     if not outline.spaces and not outline.entities and not source.packing:

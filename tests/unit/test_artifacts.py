@@ -1,0 +1,63 @@
+"""Finished files are published whole, at a folder or a URL."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from storage.artifacts import Artifacts, StorageError, mime_of
+
+THREAD = "0b6c1f7e-0000-0000-0000-000000000000"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "result.csv"
+    file.write_text("a\n1\n")
+    return file
+
+
+async def test_a_file_is_copied_below_the_threads_folder(tmp_path: Path, file: Path) -> None:
+    artifacts = Artifacts.at(str(tmp_path / "there"))
+    url = await artifacts.publish(THREAD, "tables/result.csv", file)
+    assert url == str(tmp_path / "there" / THREAD / "tables" / "result.csv")
+    assert Path(url).read_text() == "a\n1\n"
+    assert [one.name for one in Path(url).parent.iterdir()] == ["result.csv"]
+
+
+async def test_without_a_destination_the_folder_is_in_the_working_directory(file: Path) -> None:
+    artifacts = await asyncio.to_thread(Artifacts.at, "")
+    url = await artifacts.publish(THREAD, "result.csv", file)
+    assert Path(url) == Path.cwd() / "stepwell-0b6c1f7e" / "result.csv"
+
+
+async def test_any_fsspec_url_is_a_destination(file: Path) -> None:
+    url = await Artifacts.at("memory://bucket/").publish(THREAD, "result.csv", file)
+    assert url == f"memory://bucket/{THREAD}/result.csv"
+    with fsspec.open(url) as stream:
+        assert stream.read() == b"a\n1\n"
+
+
+@pytest.mark.parametrize("destination", ["{blocked}", "nosuch://bucket", "{full}"])
+async def test_a_destination_that_fails_is_one_sentence(tmp_path: Path, file: Path, destination: str) -> None:
+    (tmp_path / "blocked").write_text("not a folder")
+    full = Path("/dev/full")
+    if destination == "{full}":
+        # The device that is always full stands in for a full disk: the copy goes through a link to it.
+        folder = tmp_path / "full" / THREAD
+        folder.mkdir(parents=True)
+        (folder / f".result.csv.{os.getpid()}.partial").symlink_to(full)
+    where = destination.format(blocked=tmp_path / "blocked", full=tmp_path / "full")
+    with pytest.raises(StorageError) as failure:
+        await Artifacts.at(where).publish(THREAD, "result.csv", file)
+    assert "result.csv" in str(failure.value) or "nosuch" in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+def test_mime_types_do_not_depend_on_the_machine() -> None:
+    assert mime_of("a.PNG") == "image/png"
+    assert mime_of("a.parquet") == "application/vnd.apache.parquet"
+    assert mime_of("a.md") == "text/markdown"
+    assert mime_of("a.unheard") == "application/octet-stream"

@@ -1,0 +1,222 @@
+"""Nodes as plain functions: routing, reading replies, the script of an analysis, rebuilding a session."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.runtime import Runtime
+
+from graph.build import after_approve, after_check_final, after_execute, after_generate
+from graph.context import Context, knobs
+from graph.settings import Prices
+from graph.state import Pending, Review, SandboxRef, Usage
+from models.base import ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
+from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
+from nodes.check_final import _read as read_review
+from nodes.generate import _read_calls, _read_text
+from nodes.generate_prompt import inputs_text, system_prompt
+from nodes.plan import _read as read_plan
+from nodes.spending import add_usage, budget_reached
+from nodes.upload import as_script, makers
+from sandboxes.base import CellResult
+from sandboxes.fake import FakeSandbox, ScriptedCell
+from tests.states import make_cell, make_file, make_input, make_state
+
+PENDING = Pending(purpose="p", code="c", step=1, thought="", call_id="x")
+
+
+def runtime(**changes: Any) -> Runtime[Context]:
+    return Runtime(context=Context(**changes))
+
+
+@pytest.mark.parametrize(
+    ("state", "context", "goes_to"),
+    [
+        ({"pending": [PENDING]}, {}, "execute"),
+        ({"pending": [PENDING]}, {"approval": "cells"}, "approve"),
+        ({"pending": []}, {}, "check_final"),
+        ({"pending": [], "stopped": "The budget is used up."}, {}, "upload"),
+    ],
+)
+def test_after_generate(state: dict[str, Any], context: dict[str, Any], goes_to: str) -> None:
+    assert after_generate(make_state(**state), runtime(**context)) == goes_to
+
+
+def test_after_the_other_nodes() -> None:
+    review = Review(after_cell=1, answer="a", missing=["b"], round=1)
+    assert after_approve(make_state(pending=[PENDING])) == "execute"
+    assert after_approve(make_state(pending=[])) == "generate"
+    assert after_execute(make_state(pending=[]), runtime()) == "generate"
+    assert after_execute(make_state(pending=[PENDING]), runtime()) == "execute"
+    assert after_execute(make_state(pending=[PENDING]), runtime(approval="cells")) == "approve"
+    assert after_check_final(make_state(review=review)) == "generate"
+    assert after_check_final(make_state(review=None)) == "upload"
+
+
+def test_the_context_may_be_missing_or_a_dict() -> None:
+    assert knobs(Runtime(context=None)) == Context()
+    assert knobs(Runtime(context={"max_cells": 3})).max_cells == 3
+    with pytest.raises(ValueError, match="extra"):
+        knobs(Runtime(context={"max_cell": 3}))
+
+
+def call(name: str, **arguments: Any) -> ToolCall:
+    return ToolCall(id="1", name=name, arguments=arguments)
+
+
+def test_a_cell_is_read_from_a_tool_call() -> None:
+    reply = Reply("I look.", (call("run_python", purpose="look\nwell", code="```python\nprint(1)\n```", step=2),))
+    (cell,) = _read_calls(reply).cells
+    assert (cell["code"], cell["purpose"], cell["step"], cell["thought"]) == ("print(1)", "look well", 2, "I look.")
+
+
+@pytest.mark.parametrize("step", [None, "two", -1, True, 10**9, 1.5])
+def test_a_step_that_is_no_step_is_none(step: Any) -> None:
+    (cell,) = _read_calls(Reply("", (call("run_python", code="x", step=step),))).cells
+    assert cell["step"] == 0
+
+
+def test_cells_go_before_an_answer_in_the_same_reply() -> None:
+    reply = Reply("", (call("submit_answer", answer="a", skipped=[]), call("run_python", code="x")))
+    assert _read_calls(reply).cells
+    assert not _read_calls(reply).answer
+
+
+@pytest.mark.parametrize(
+    "calls", [(call("run_python", code="  "),), (call("submit_answer", answer=""),), (call("run_python"),)]
+)
+def test_an_empty_call_is_told_to_the_model(calls: tuple[ToolCall, ...]) -> None:
+    with pytest.raises(ReplyProblem):
+        _read_calls(Reply("", calls))
+
+
+def test_a_cell_is_read_from_text() -> None:
+    (cell,) = _read_text(Reply("First\n```python\n# step 3: count them\nprint(1)\n```", ())).cells
+    assert (cell["step"], cell["purpose"]) == (3, "count them")
+    (cell,) = _read_text(Reply("```\nx = 1\n```", ())).cells
+    assert (cell["step"], cell["purpose"]) == (0, "x = 1")
+
+
+def test_an_answer_is_read_from_text() -> None:
+    assert _read_text(Reply("<answer>Use ```python\nx\n``` so.</answer>", ())).answer.startswith("Use")
+    assert _read_text(Reply("It is five.", ())).answer == "It is five."
+    with pytest.raises(ReplyProblem):
+        _read_text(Reply("<answer> </answer>", ()))
+
+
+def test_a_plan_is_read_from_calls_and_text() -> None:
+    assert read_plan(Reply("", (call("submit_plan", steps=["a", " b\nc "]),))) == ["a", "b c"]
+    assert read_plan(Reply("1. a\n2. b", ())) == ["a", "b"]
+    with pytest.raises(ReplyProblem):
+        read_plan(Reply("", (call("submit_plan", steps=[]),)))
+
+
+def test_a_review_is_read_or_sent_back() -> None:
+    assert read_review(Reply("", (call("submit_review", good_enough=True, missing=["x"]),))) == []
+    assert read_review(Reply('{"good_enough": false, "missing": ["x"]}', ())) == ["x"]
+    for text in ("fine", '{"good_enough": "yes"}', '{"good_enough": false, "missing": []}'):
+        with pytest.raises(ReplyProblem):
+            read_review(Reply(text, ()))
+
+
+def test_usage_is_added_by_node() -> None:
+    state = make_state(usage={"plan": Usage(calls=1, input_tokens=10, output_tokens=1, estimated=False)})
+    usage = add_usage(state, "plan", Tokens(calls=2, input=5, output=5, estimated=True))
+    assert usage["plan"] == Usage(calls=3, input_tokens=15, output_tokens=6, estimated=True)
+
+
+def test_budgets() -> None:
+    state = make_state(usage={"plan": Usage(calls=1, input_tokens=900_000, output_tokens=100_000, estimated=False)})
+    assert budget_reached(state, Context(), None) == ""
+    assert budget_reached(state, Context(max_tokens=1_000_001), None) == ""
+    assert "1,000,000" in budget_reached(state, Context(max_tokens=1_000_000), None)
+    assert budget_reached(state, Context(max_cost=2), Prices((1.0, 10.0))) == ""
+    assert "1.9000 spent" in budget_reached(state, Context(max_cost=1.9), Prices((1.0, 10.0)))
+    with pytest.raises(ModelAccessError, match="STEPWELL_PRICES"):
+        budget_reached(state, Context(max_cost=1), None)
+
+
+def test_the_script_holds_what_ran_and_can_be_compiled() -> None:
+    cells = [
+        make_cell(1, code="x = 1"),
+        make_cell(2, code='t = """\n  a\n"""\n1/0', status="error", error="ZeroDivisionError: division by zero"),
+        make_cell(3, code="def f(:", status="error", error="SyntaxError"),
+        make_cell(4, code="y = x\ny / 0", status="error", error="ZeroDivisionError"),
+        make_cell(5, code="import os\nos._exit(1)", status="killed"),
+        make_cell(6, code="z = y + 1", turn=2),
+    ]
+    state = make_state(cells=cells, turn=2, question="And then?", turns=[])
+    script = as_script(state)
+    namespace: dict[str, Any] = {}
+    exec(compile(script, "analysis.py", "exec"), namespace)
+    assert namespace["z"] == 2
+    assert namespace["t"] == "\n  a\n"
+    assert "# os._exit(1)" in script
+    assert "# And then?" in script
+
+
+def test_a_file_is_from_the_cell_that_last_wrote_it() -> None:
+    first = make_cell(1, files=[make_file("outputs/a.csv")], figures=["figures/1.png"])
+    second = make_cell(2, files=[make_file("outputs/a.csv", "changed"), make_file("figures/1.png", "deleted")])
+    assert makers([first, second]) == {"outputs/a.csv": 2, "figures/1.png": 1}
+
+
+def test_many_inputs_stay_bounded_in_the_prompt() -> None:
+    inputs = [make_input(f"inputs/{number}.csv", "### x\n" + "y" * 2_000) for number in range(500)]
+    assert len(inputs_text(make_state(inputs=inputs))) < 45_000
+    assert "more files" in inputs_text(make_state(inputs=inputs))
+
+
+def test_an_unreadable_input_is_told() -> None:
+    text = inputs_text(make_state(inputs=[make_input(problem="It is empty (0 bytes).")]))
+    assert "### inputs/sales.csv\nCannot be read: It is empty (0 bytes)." in text
+
+
+@pytest.mark.parametrize("tools", [True, False])
+def test_the_system_prompt_is_what_it_was(tools: bool) -> None:
+    environment = {"python": "3.12.1", "packages": {"pandas": "3.1.1"}, "fonts": ["IPAexGothic"]}
+    state = make_state(environment=environment, inputs=[make_input()])
+    name = f"generate-{'tools' if tools else 'text'}.txt"
+    expected = Path(__file__).parent / "prompts" / name
+    assert system_prompt(state, Context(), tools=tools) == expected.read_text()
+
+
+async def test_a_sandbox_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    sandbox = FakeSandbox(tmp_path, cells=[CellResult("ok")])
+    await sandbox.run("x", number=1, timeout=1, head="here")
+    state = make_state(sandbox=SandboxRef(kind="fake", id="fake", snapshot="here"))
+    assert await catch_up(sandbox, state) is None
+
+
+async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_path: Path) -> None:
+    cells = [
+        make_cell(1, code="one"),
+        make_cell(2, code="two", status="error"),
+        make_cell(3, code="three", status="killed"),
+        make_cell(4, code="four", status="timeout"),
+        make_cell(5, code="five", status="rejected"),
+        make_cell(6, code="six"),
+    ]
+    snapshot = BEGINNING
+    for number, code in ((1, "one"), (2, "two"), (4, "four"), (6, "six")):
+        snapshot = next_snapshot(snapshot, number, code)
+    sandbox = FakeSandbox(
+        tmp_path,
+        cells=[
+            ScriptedCell(CellResult("ok"), code="one"),
+            ScriptedCell(CellResult("error"), code="two"),
+            ScriptedCell(CellResult("error"), code="six"),
+        ],
+    )
+    state = make_state(
+        cells=cells, sandbox=SandboxRef(kind="fake", id="fake", snapshot=snapshot), inputs=[make_input()]
+    )
+    receipt = await catch_up(sandbox, state)
+    assert receipt is not None
+    assert receipt.cells == 3
+    assert sandbox.head == snapshot
+    words = in_words(receipt, cells)
+    assert "running 3 of 6 earlier cells again" in words
+    assert "cell 4 had been interrupted" in words
+    assert "cell 6 ended with error this time, with ok before" in words
+    assert "inputs/sales.csv is no longer in the workspace" in words

@@ -1,0 +1,42 @@
+"""Settings come from the environment and `.env`; a mistake is one sentence that names the variable."""
+
+from pathlib import Path
+
+import pytest
+
+from graph.settings import SettingsError, read_settings
+
+
+def test_settings_come_from_the_environment_and_the_env_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".env").write_text("STEPWELL_MODEL=from-file\nOPENAI_API_KEY=sk-secret\nANTHROPIC_API_KEY=other\n")
+    monkeypatch.setenv("STEPWELL_PRICES", "2.5, 10")
+    monkeypatch.setenv("STEPWELL_HOME", "~/somewhere")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "STEPWELL_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    settings = read_settings()
+    assert settings.model == "from-file"
+    assert settings.openai_api_key.get_secret_value() == "sk-secret"
+    assert settings.price_list is not None
+    assert settings.price_list.cost(1_000_000, 500_000) == 7.5
+    assert settings.home == Path.home() / "somewhere"
+    assert "sk-secret" not in repr(settings)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "STEPWELL_MODEL"):
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("STEPWELL_PRICES", "cheap"),
+        ("STEPWELL_PRICES", "1,2,3"),
+        ("STEPWELL_MODEL_TIMEOUT", "-1"),
+        ("STEPWELL_MODEL_RETRIES", "many"),
+        ("STEPWELL_MODLE", "gpt"),
+    ],
+)
+def test_a_mistake_is_one_sentence(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError) as failure:
+        read_settings()
+    assert variable in str(failure.value)
+    assert "\n" not in str(failure.value)
