@@ -1,6 +1,6 @@
 """What a run tells while it goes on: typed events, sent through LangGraph's custom stream as JSON."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from langgraph.runtime import Runtime
@@ -192,13 +192,13 @@ KINDS: dict[str, type[Event]] = {
 
 
 def read_event(data: dict[str, Any]) -> Event:
-    """The event that `as_json` wrote.
+    """The event that `as_json` wrote. Keys that are not its fields, such as an envelope's, are passed over.
 
     Raises:
         KeyError: no event has that name.
     """
-    fields = dict(data)
-    return KINDS[fields.pop("event")](**fields)
+    kind = KINDS[data["event"]]
+    return kind(**{field.name: data[field.name] for field in fields(kind) if field.name in data})
 
 
 def tell(runtime: Runtime[Any], event: Event) -> None:

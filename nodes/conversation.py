@@ -16,7 +16,7 @@ from nodes.observation import shorten
 
 BLOCK = 4
 """Cells by which the borders move."""
-SHORT_CODE, SHORT_OBSERVATION, LINE = 1_200, 500, 160
+SHORT_CODE, SHORT_OBSERVATION, LINE = 700, 500, 160
 LINES_SHOWN = 60
 NAMESPACE_CHARS = 3_000
 
@@ -41,7 +41,7 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
     """
     count = len(state.get("cells") or [])
     messages: list[BaseMessage] = []
-    for keep_full, keep_short, keep_lines in ((4, 24, LINES_SHOWN), (3, 12, 40), (2, 6, 20), (1, 2, 10), (1, 1, 0)):
+    for keep_full, keep_short, keep_lines in ((4, 16, LINES_SHOWN), (3, 8, 40), (2, 4, 20), (1, 2, 10), (1, 1, 0)):
         detail = Detail(
             full=_border(count, keep_full),
             short=_border(count, keep_short),

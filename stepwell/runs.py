@@ -109,14 +109,14 @@ class Run:
     def _given(self, before: StateSnapshot) -> Any:
         """What the graph is started with; the snapshot itself when there is nothing to do but to ask again."""
         if not self.resumes:
-            if before.next:
+            if before.tasks:
                 raise ThreadError(
                     f"Thread {self.thread} is still at its last question; go on with: stepwell resume {self.thread}"
                 )
             return {"messages": [HumanMessage(self.question)], "files": list(self.files)}
         if before.created_at is None:
             raise ThreadError(f"There is no thread {self.thread}; `stepwell threads` lists them.")
-        if not before.next:
+        if not before.tasks:
             raise ThreadError(f"Thread {self.thread} is finished; ask on with: stepwell ask {self.thread} QUESTION")
         if not before.interrupts:
             return None

@@ -126,7 +126,8 @@ def _detail(thread: str, snapshot: StateSnapshot) -> ThreadDetail:
 
 
 def _status(snapshot: StateSnapshot) -> ThreadStatus:
-    if not snapshot.next:
+    # Not `next`: it is empty when a run broke off after a node had written and before the next checkpoint.
+    if not snapshot.tasks:
         return "finished"
     if snapshot.interrupts:
         return "waiting"

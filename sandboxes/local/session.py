@@ -75,6 +75,7 @@ class Session:
         self._process: ChildProcess | None = None
         self._cell: _Cell | None = None
         self._hello: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._discarded = False
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why the connection cannot be used any more."""
 
@@ -114,10 +115,11 @@ class Session:
         if not self._hello.done():
             self._stderr.drain()
             text = said.capture.text().text.strip()
-            how = ending(process.exited.result()) if process.exited.done() else "it did not answer"
-            last = text.splitlines()[-1] if text else "it printed nothing"
+            how = f"it ended with exit code {process.exited.result()}" if process.exited.done() else "it did not answer"
+            lines = text.splitlines() or ["it printed nothing"]
+            said_why = lines[-1] if lines[0].startswith("Traceback") else lines[0]
             raise SandboxUnavailableError(
-                f"A session cannot be started with the Python interpreter {command[0]}: {how} ({last}). "
+                f"A session cannot be started with the Python interpreter {command[0]}: {how} ({said_why[:300]}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
 
@@ -197,7 +199,9 @@ class Session:
             await self.close()
             return f"{hanging} and was ended"
         await asyncio.wait((self._child.exited,), timeout=END_SECONDS)
-        if self._child.exited.done():
+        if self._discarded:
+            note = "the sandbox was closed or reset while the cell ran"
+        elif self._child.exited.done():
             note = ending(self._child.exited.result())
         else:
             note = f"the session was ended because {self._broken.result()}"
@@ -294,6 +298,7 @@ class Session:
 
     def discard(self) -> None:
         """Kill the process and let go of everything, without waiting."""
+        self._discarded = True
         if self._process is not None:
             self._process.kill()
         self._break("it was ended")

@@ -92,6 +92,7 @@ async def test_closing_ends_a_running_cell_and_its_children(sandbox: Sandbox, ru
     await sandbox.close()
     result: CellResult = await asyncio.wait_for(task, 10)
     assert (result.status, result.variables_kept) == ("killed", False)
+    assert result.note == "the sandbox was closed or reset while the cell ran; variables are lost"
     assert await asyncio.to_thread(gone, *pids)
 
 

@@ -24,10 +24,9 @@ from tests.unit.playbook_host import (
     abstract,
     numbers_not_printed,
 )
+from tests.unit.playbook_tables import CSV, EXAMPLE, KINDS, birdstrikes, nasty, put, sound
 
 matplotlib.use("Agg")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "birdstrikes.csv"
-CSV = "pd.read_csv('inputs/{0}')"
 
 
 @pytest.fixture
@@ -35,40 +34,6 @@ def folder(tmp_path: Path) -> Path:
     for name in ("inputs", "outputs"):
         (tmp_path / name).mkdir()
     return tmp_path
-
-
-def put(folder: Path, table: pd.DataFrame, name: str = "table.parquet") -> str:
-    """Write a table into the inputs; its abstract."""
-    path = folder / "inputs" / name
-    if name.endswith(".csv"):
-        table.to_csv(path, index=False)
-        return abstract(f"inputs/{name}", f"pd.read_csv('inputs/{name}')")
-    if name.endswith(".pkl"):
-        table.to_pickle(path)
-        return abstract(f"inputs/{name}", f"pd.read_pickle('inputs/{name}')")
-    table.to_parquet(path)
-    return abstract(f"inputs/{name}", f"pd.read_parquet('inputs/{name}')")
-
-
-def birdstrikes(folder: Path) -> str:
-    (folder / "inputs" / "birdstrikes.csv").write_bytes(EXAMPLE.read_bytes())
-    return abstract("inputs/birdstrikes.csv", CSV.format("birdstrikes.csv"))
-
-
-def strikes(folder: Path) -> str:
-    """A few of the sample's rows and columns, for what does not depend on them."""
-    columns = ["Flight Date", "Phase of flight", "Cost Repair", "Speed IAS in knots"]
-    table = pd.read_csv(EXAMPLE, usecols=columns).iloc[::8]
-    return put(folder, table, "strikes.csv")
-
-
-def sound(analysis: Analysis) -> None:
-    """What holds for every analysis that the playbook ends."""
-    assert "built-in playbook, not a language model" in analysis.answer
-    assert "STEPWELL_MODEL" in analysis.answer
-    assert len(analysis.cells) <= 14
-    assert numbers_not_printed(analysis) == []
-    assert analysis.tokens > 0
 
 
 @pytest.mark.parametrize("tools", [True, False])
@@ -115,52 +80,6 @@ async def test_a_file_that_comes_with_a_later_question_is_loaded(folder: Path) -
     assert numbers_not_printed(analysis) == []
 
 
-def nasty(kind: str) -> pd.DataFrame:
-    rng = np.random.default_rng(7)
-    n = 200
-    x, ab = rng.normal(size=n), rng.choice(["a", "b"], n)
-    days = pd.date_range("2020-01-01", periods=n, freq="9D", tz="Asia/Tokyo")
-    tables: dict[str, Any] = {
-        "no numbers": {"colour": rng.choice(["red", "green"], n), "shape": rng.choice(["round", "square", "flat"], n)},
-        "no rows": {"a": pd.Series(dtype=float), "b": pd.Series(dtype=str)},
-        "one column": {"value": x},
-        "one row": {"a": [1], "b": ["x"], "when": ["2020-01-01"]},
-        "all missing": {"a": [None] * n, "b": [float("nan")] * n},
-        "thousand columns": {f"x{i}": rng.normal(size=60) for i in range(1000)},
-        "chinese": {"城市": ["北京", "上海"] * (n // 2), "销售额": x, "日期": ["2023年5月1日", "2024年1月9日"] * 100},
-        "booleans": {"yes": x > 0.5, "maybe": [True, False, None, True] * (n // 4), "x": x},
-        "time zones": {"when": days, "x": x},
-        "identifier": {"customer_id": range(1000, 1000 + n), "amount": x + 50, "name": [f"n{i}" for i in range(n)]},
-        "integers as categories": {"class": rng.integers(1, 4, n), "fare": x, "year": rng.integers(2001, 2012, n)},
-        "dollar names": {"$a_{b$": x, "cost $ and $^x$": x**3, "g$": rng.choice(["$x$", "$_{"], n)},
-        "infinities": {"x": [float("inf"), -float("inf"), *x[2:]], "g": ab},
-        "numbers as text": {"price": [f"$1,{i:03d}.50" for i in range(n - 1)] + ["n/a"], "zip": [f"0{i}" for i in x]},
-        "nested": {"tags": [["a", "b"], ["c"]] * (n // 2), "x": x},
-        "time spans": {"wait": pd.to_timedelta(rng.integers(1, 900, n), unit="s"), "g": ab},
-        "nullable": {
-            "n": pd.array([1, None, 3, 4] * (n // 4), dtype="Int64"),
-            "b": pd.array([True, None] * (n // 2), dtype="boolean"),
-        },
-        "categories": {"c": pd.Categorical(ab, ["a", "mid", "b"], ordered=True), "x": x},
-        "constant": {"x": [5] * n, "y": [5.0] * n, "g": ["a"] * n},
-        "formulas": {"=1+1": rng.choice(["=cmd()", "+1", "@x"], n), "x\x01y": x},
-        "mixed types": {"v": [1, "two", 3.0, None, pd.Timestamp("2020-01-01")] * (n // 5), "x": x},
-        "mixed offsets": {"when": ["2020-01-01T00:00:00+01:00", "2020-07-01T00:00:00+02:00"] * (n // 2), "x": x},
-    }  # fmt: skip
-    if kind == "twice the same name":
-        table = pd.DataFrame(rng.normal(size=(n, 3)))
-        table.columns = ["x", "x", ""]
-        return table
-    return pd.DataFrame(tables[kind])
-
-
-KINDS = [
-    "no numbers", "no rows", "one column", "one row", "all missing", "thousand columns", "chinese", "booleans",
-    "time zones", "identifier", "integers as categories", "dollar names", "infinities", "numbers as text", "nested",
-    "time spans", "nullable", "categories", "constant", "formulas", "mixed types", "twice the same name",
-]  # fmt: skip
-
-
 SAYS = {
     "no numbers": "no pair of a grouping and a numeric column",
     "no rows": "The table has no rows",
@@ -196,179 +115,6 @@ async def test_steps_that_an_empty_table_leaves_out_are_named_with_the_reason(fo
     await analysis.ask("What is in it?")
     assert [cell.step for cell in analysis.cells] == [1, 7, 7]
     assert [item.partition(":")[0] for item in analysis.skipped] == ["2", "3", "4", "5", "6"]
-
-
-async def test_times_of_mixed_offsets_become_utc_at_the_second_try(folder: Path) -> None:
-    analysis = Analysis(folder, put(folder, nasty("mixed offsets"), "table.pkl"))
-    answer = await analysis.ask("What is in it?")
-    sound(analysis)
-    assert [cell.status for cell in analysis.cells[:3]] == ["ok", "error", "ok"]
-    assert "'when' became dates, 2019-12-31 to 2020-06-30; 0 values could not be read" in answer
-
-
-def with_bad_dates(folder: Path) -> str:
-    table = pd.read_csv(EXAMPLE, keep_default_na=False)
-    table.loc[[100, 1500, 3000], "Flight Date"] = ["unknown", "1990-13-45", "??"]
-    return put(folder, table, "strikes.csv")
-
-
-async def test_dates_that_cannot_be_read_are_counted_after_the_strict_try_failed(folder: Path) -> None:
-    analysis = Analysis(folder, with_bad_dates(folder))
-    answer = await analysis.ask("When do birds strike?")
-    sound(analysis)
-    assert [cell.status for cell in analysis.cells[:3]] == ["ok", "error", "ok"]
-    assert "The last cell failed" in analysis.cells[2].thought
-    assert "3 values could not be read and count as missing (such as 'unknown')" in answer
-    assert analysis.skipped == []
-    assert "'None' in 'Effect Amount of damage' is kept" in answer
-
-
-@pytest.mark.parametrize(
-    ("written", "first", "taken"),
-    [
-        (["31/12/2020", "01/02/2021", "15/03/2021", "soon"], "2020-12-31", "day"),
-        (["12/31/2020", "01/02/2021", "03/15/2021", "soon"], "2020-12-31", "month"),
-    ],
-)
-async def test_the_order_of_day_and_month_is_told_by_the_values(
-    folder: Path, written: list[str], first: str, taken: str
-) -> None:
-    analysis = Analysis(
-        folder, put(folder, pd.DataFrame({"day": written[:3] * 30 + written[3:], "x": range(91)}), "t.csv")
-    )
-    answer = await analysis.ask("?")
-    sound(analysis)
-    assert f"became dates, {first}" in answer
-    assert f"the {taken} is taken to come first" in answer
-
-
-async def test_an_expression_that_fails_is_followed_by_other_ways_to_read(folder: Path) -> None:
-    (folder / "inputs" / "gbk.csv").write_bytes("城市;数量\n北京;1\n上海;2\n坏;3;4;5\n广州;6\n".encode("gb18030"))
-    analysis = Analysis(folder, abstract("inputs/gbk.csv", CSV.format("gbk.csv")))
-    answer = await analysis.ask("What is in it?")
-    sound(analysis)
-    assert [cell.status for cell in analysis.cells[:2]] == ["error", "ok"]
-    assert "gbk.csv has 3 rows and 2 columns" in answer
-    assert "read with other settings" in answer
-
-
-async def test_a_table_that_cannot_be_read_in_any_way_ends_in_an_answer(folder: Path) -> None:
-    analysis = Analysis(folder, abstract("inputs/gone.csv", CSV.format("gone.csv")))
-    answer = await analysis.ask("What is in it?")
-    sound(analysis)
-    assert "inputs/gone.csv could not be read as a table" in answer
-    assert len(analysis.cells) <= 4
-
-
-async def test_a_step_that_fails_twice_is_left_out_and_named(folder: Path) -> None:
-    def fault(number: int, code: str) -> str:
-        return f"cell {number} · error · 0.1 s\nValueError: no" if "kruskal" in code or "far = []" in code else ""
-
-    analysis = Analysis(folder, strikes(folder), fault=fault)
-    answer = await analysis.ask("?")
-    sound(analysis)
-    assert [cell.status for cell in analysis.cells].count("error") == 4
-    assert analysis.skipped == ["6: it failed twice"]
-    assert "Look for outliers: it failed twice" in answer
-    assert "Look for values far from the rest (it failed twice)" in answer
-    assert "Rows per year" in answer
-
-
-async def test_a_column_that_the_error_names_is_left_out(folder: Path) -> None:
-    def fault(number: int, code: str) -> str:
-        broken = "kruskal" in code and "error_text" not in code
-        return f"cell {number} · error · 0.1 s\nTypeError: cannot rank 'Cost Repair'" if broken else ""
-
-    analysis = Analysis(folder, strikes(folder), fault=fault)
-    answer = await analysis.ask("?")
-    sound(analysis)
-    assert "'Cost Repair': a step failed on this" in answer
-    assert "'Speed IAS in knots' differs by" in answer
-    assert "'Cost Repair' differs by" not in answer
-
-
-@pytest.mark.parametrize("status", ["timeout", "killed"])
-async def test_a_cell_that_breaks_off_is_tried_again_on_a_sample(folder: Path, status: str) -> None:
-    broken: list[int] = []
-
-    def fault(number: int, code: str) -> str:
-        if "kruskal" in code and not broken:
-            broken.append(number)
-            return f"cell {number} · {status} · 120.0 s\nIt was ended."
-        return ""
-
-    big = pd.DataFrame({"x": np.arange(60_000) % 977, "g": list("abc") * 20_000})
-    analysis = Analysis(folder, put(folder, big, "big.csv"), fault=fault)
-    answer = await analysis.ask("?")
-    sound(analysis)
-    assert broken == [6]
-    assert "nrows=50000" in analysis.cells[6].code
-    assert "only the first 50,000 rows are used" in answer
-    assert "big.csv has 50,000 rows" in answer
-    assert analysis.skipped == []
-    assert sum("kruskal" in cell.code for cell in analysis.cells) == 2
-
-
-async def test_what_breaks_off_every_time_is_given_up(folder: Path) -> None:
-    def fault(number: int, code: str) -> str:
-        return f"cell {number} · timeout · 120.0 s" if "read_csv" in code else ""
-
-    analysis = Analysis(folder, strikes(folder), fault=fault)
-    answer = await analysis.ask("?")
-    sound(analysis)
-    assert len(analysis.cells) <= 4
-    assert "took too long" in answer
-    assert [item.partition(":")[0] for item in analysis.skipped] == list("1234567")
-
-
-async def test_a_session_that_lost_its_variables_is_loaded_again(folder: Path) -> None:
-    analysis = Analysis(folder, strikes(folder))
-    lost: list[int] = []
-
-    def fault(number: int, code: str) -> str:
-        if number == 5 and not lost:
-            lost.append(number)
-            analysis.namespace.clear()
-        return ""
-
-    analysis.fault = fault
-    answer = await analysis.ask("?")
-    sound(analysis)
-    assert analysis.cells[4].status == "error"
-    assert "read_csv" in analysis.cells[5].code
-    assert "nrows" not in analysis.cells[5].code
-    assert "'Phase of flight' has " in answer  # found out before the variables were lost
-    assert analysis.skipped == []
-
-
-async def test_a_rejected_cell_is_not_proposed_again(folder: Path) -> None:
-    def fault(number: int, code: str) -> str:
-        return f"cell {number} · rejected · 0.0 s\nNot run: no outliers, please." if "far = []" in code else ""
-
-    analysis = Analysis(folder, strikes(folder), fault=fault)
-    await analysis.ask("?")
-    sound(analysis)
-    assert sum("far = []" in cell.code for cell in analysis.cells) == 1
-    assert analysis.skipped == ["6: the cell was rejected"]
-
-
-@pytest.mark.parametrize("tools", [True, False])
-async def test_when_the_cells_run_out_it_answers_with_what_was_seen(folder: Path, tools: bool) -> None:
-    analysis = Analysis(folder, strikes(folder), max_cells=4, tools=tools)
-    answer = await analysis.ask("?")
-    sound(analysis)
-    assert len(analysis.cells) == 4
-    assert "strikes.csv has 412 rows" in answer
-    assert "cells of this turn were used up" in answer
-    if tools:
-        assert [item.partition(":")[0] for item in analysis.skipped] == list("4567")
-
-
-async def test_observations_cut_short_do_not_break_the_answer(folder: Path) -> None:
-    analysis = Analysis(folder, strikes(folder), observation_chars=300)
-    await analysis.ask("?")
-    sound(analysis)
-    assert [cell.status for cell in analysis.cells] == ["ok"] * 10
 
 
 async def test_the_largest_table_is_explored_and_a_shared_key_is_named(folder: Path) -> None:

@@ -1,0 +1,56 @@
+"""A chat model that answers at once from a script: what remains is what Stepwell itself costs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import PrivateAttr
+
+
+class ScriptedChat(BaseChatModel):
+    """Plans one step, runs `cells` one after the other, answers, and finds the answer good."""
+
+    cells: list[str]
+    _next: int = PrivateAttr(default=0)
+    _prompts: list[int] = PrivateAttr(default_factory=list)
+
+    @property
+    def prompt_chars(self) -> list[int]:
+        """Characters of the prompt before each cell, in order."""
+        return self._prompts
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
+        """Remember which tools there are: they tell which node asks."""
+        names = [tool["function"]["name"] for tool in tools]
+        return self.bind(tool_names=names)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        names = kwargs.get("tool_names") or []
+        call: tuple[str, dict[str, Any]]
+        if "submit_plan" in names:
+            call = ("submit_plan", {"steps": ["Do it"]})
+        elif "submit_review" in names:
+            call = ("submit_review", {"good_enough": True, "missing": []})
+        elif self._next < len(self.cells):
+            self._prompts.append(sum(len(one.text) + len(str(getattr(one, "tool_calls", ""))) for one in messages))
+            code = self.cells[self._next]
+            self._next += 1
+            call = ("run_python", {"purpose": f"cell {self._next}", "step": 1, "code": code})
+        else:
+            call = ("submit_answer", {"answer": "Done.", "skipped": []})
+        message = AIMessage("", tool_calls=[{"name": call[0], "args": call[1], "id": f"c{self._next}"}])
+        return ChatResult(generations=[ChatGeneration(message=message)])
