@@ -28,7 +28,7 @@ async def alone_on(thread: str, home: Path) -> AsyncIterator[None]:
         ) from None
     except OSError as error:
         raise ThreadError(
-            f"The data folder {home} cannot be used ({error.strerror or error}); set STEPWELL_HOME to a folder of yours."
+            f"The data folder {home} cannot be used ({error.strerror or error}); set STEPWELL_HOME to another one."
         ) from None
     try:
         yield

@@ -6,8 +6,8 @@ import importlib.util
 from collections import Counter
 from xml.parsers import expat
 
-from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, size_text
 from .columns import conventions, describe_strings
+from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, size_text
 from .rows import WHOLE
 from .source import Source
 from .texts import TextHead
