@@ -84,17 +84,25 @@ def extend(module: ModuleType) -> None:
         matplotlib.rcParams["font.family"] = [*matplotlib.rcParams["font.family"], *behind]
         return
 
+    looked_up: dict[tuple[Any, ...], list[Any]] = {}
+
+    def fallbacks(self: Any, prop: Any) -> list[Any]:
+        """Which files they are depends on the cut of the letters alone; matplotlib asks for every text it draws."""
+        key = (prop.get_style(), prop.get_variant(), prop.get_weight(), prop.get_stretch())
+        if key not in looked_up:
+            properties = prop.copy()
+            properties.set_file(None)
+            paths = []
+            for family in behind:
+                properties.set_family(family)
+                paths.append(self.findfont(properties, "ttf", fallback_to_default=False))
+            looked_up[key] = paths
+        return looked_up[key]
+
     def find_with_fallbacks(self: Any, prop: Any, fontext: str = "ttf", *args: Any, **options: Any) -> Any:
         found = find(self, prop, fontext, *args, **options)
         if fontext != "ttf" or not isinstance(found, list):
             return found
-        properties = manager.FontProperties._from_any(prop).copy()
-        for family in behind:
-            properties.set_family(family)
-            properties.set_file(None)
-            path = self.findfont(properties, fontext, fallback_to_default=False)
-            if path not in found:
-                found.append(path)
-        return found
+        return found + [path for path in fallbacks(self, manager.FontProperties._from_any(prop)) if path not in found]
 
     manager.FontManager._find_fonts_by_props = find_with_fallbacks

@@ -126,19 +126,14 @@ def _distinct(count: int, *, whole: bool) -> str:
 
 
 def _numbers(column: Column, values: dict[str, int], style: Conventions) -> None:
-    whole = all(classify(value) in ("integer", "ambiguous comma") for value in values) and style.decimal == "."
-    whole = whole or all(classify(value) == "integer" for value in values)
+    whole = not any(style.decimal in value or value.strip("+- ")[-1:].isalpha() for value in values)
+    whole = whole and not any("e" in value.lower() for value in values)
     column.kind = "integer" if whole else "number"
     pairs = [(to_float(value, comma=style.decimal == ","), count) for value, count in values.items()]
     spread([(number, count) for number, count in pairs if number is not None], column)
-    if (
-        whole
-        and column.low is not None
-        and column.high is not None
-        and 19000101 <= column.low <= column.high < 21000101
-    ):
-        if all(_strptime(value.strip(), "%Y%m%d") for value in list(values)[:200]):
-            column.remarks.append("looks like dates, %Y%m%d")
+    days = whole and 19000101 <= (column.low or 0) <= (column.high or 0) < 21000101
+    if days and all(_strptime(value.strip(), "%Y%m%d") for value in list(values)[:200]):
+        column.remarks.append("looks like dates, %Y%m%d")
 
 
 def spread(pairs: list[tuple[float, int]], column: Column) -> None:
@@ -172,7 +167,7 @@ def _dressed(column: Column, reading: Reading, values: dict[str, int], style: Co
     written = [value for value in strange if classify(value) in NUMBERS]
     other = [value for value in strange if classify(value) not in NUMBERS]
     column.kind = "mixed" if other else "number as text"
-    reading.mixed = True
+    reading.mixed = bool(other)
     if written:
         column.remarks.append(f"numbers stored as text such as {quoted(written[0])}")
     if other:
@@ -249,7 +244,7 @@ def _texts(column: Column, values: Counter[str], kind: str, *, whole: bool) -> N
         column.kind = kind
         column.brief = column.spread = f"{quoted(min(values))} … {quoted(max(values))}"
         column.distinct = _distinct(len(values), whole=whole)
-    elif len(values) <= 30 and (len(values) * 2 < real or len(values) <= 2):
+    elif len(values) <= 2 or (len(values) <= 30 and len(values) * 2 < real) or len(values) * 20 < min(real, 4_000):
         column.kind = "category"
         _top(column, values)
         column.distinct = f"{len(values)} distinct"

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import zip_longest
 
 from .columns import Conventions, Reading, conventions, describe_strings
-from .dialect import SPACES, Dialect, Layout, lay_out, sniff
+from .dialect import PRIORS, SPACES, TITLE_ROWS, Dialect, Layout, lay_out, sniff
 from .encoding import Encoding
 from .findings import Column, Look, Table, clean, count_text, list_text
 from .readers import Plan, plan, read_csv
@@ -40,9 +40,12 @@ def find_dialect(head: TextHead, suffix: str) -> tuple[Dialect, float] | None:
     named = suffix in NAMED
     if dialect is None or (named and score < 0.2):
         return (Dialect("\t" if suffix in (".tsv", ".tab") else ","), 0.0) if named else None
+    rows = list(dialect.rows(line.replace("\0", "") for line in taken[:TITLE_ROWS]))
+    if rows and lay_out(rows).first_line >= rows[-1][0] > 0:
+        return None  # a text whose last line happens to hold a delimiter
     if named:
         return dialect, score
-    prose = dialect.delimiter in (SPACES, ",", ":") and score < STRONG + 0.15
+    prose = dialect.delimiter in (SPACES, ",", ":") and score / PRIORS[dialect.delimiter] < STRONG + 0.18
     return (dialect, score) if len(taken) >= 3 and score >= STRONG and not prose else None
 
 
@@ -143,12 +146,12 @@ def _remarks(
     above = [row for line, row in first if line < layout.first_line]
     if above:
         text = " / ".join(" ".join(cell for cell in row if cell.strip()) for row in above[:3])
-        add(f"{layout.first_line} lines above the table: {clean(text, 120)}")
+        add(f"{count_text(layout.first_line, 'line')} above the table: {clean(text, 120)}")
     table.remarks += planned.remarks
     if rows.unclosed:
         add("a quotation mark is never closed, so the rows could not be read to the end")
     if not encoding.clean:
-        add(f"{max(rows.undecodable, 1):,} lines have bytes that are not valid {encoding.name}")
+        add(f"bytes that are not valid {encoding.name} in {count_text(max(rows.undecodable, 1), 'line')}")
     if rows.nuls:
         add("has NUL bytes")
     if header and (twice := [name for name, count in Counter(header).items() if count > 1 and name]):

@@ -5,16 +5,20 @@ from __future__ import annotations
 import zipfile
 from pathlib import PurePosixPath
 
+from .encoding import looks_binary
+
 MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", "parquet"), (b"PARE", "encrypted parquet"), (b"ARROW1", "arrow"), (b"FEA1", "feather 1"),
     (b"SQLite format 3\0", "sqlite"), (b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "xz"),
     (b"\x28\xb5\x2f\xfd", "zstd"), (b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF87a", "gif"),
     (b"GIF89a", "gif"), (b"II*\0", "tiff"), (b"MM\0*", "tiff"), (b"\x93NUMPY", "npy"), (b"\x89HDF\r\n\x1a\n", "hdf5"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"), (b"\x7fELF", "a Linux program"), (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"), (b"\x7fELF", "a Linux program"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"), (b"ID3", "MP3 audio"), (b"OggS", "Ogg audio or video"), (b"fLaC", "FLAC audio"),
     (b"\x1aE\xdf\xa3", "Matroska video"), (b"\0asm", "a WebAssembly program"), (b"CDF\x01", "netCDF"),
     (b"CDF\x02", "netCDF"), (b"GRIB", "GRIB weather data"), (b"OBJ\x01", "Avro data"), (b"Obj\x01", "Avro data"),
-    (b"ORC", "ORC"), (b"RDX", "R data"), (b"$FL2", "SPSS data"), (b"$FL3", "SPSS data"), (b"\xca\xfe\xba\xbe", "a Java class"),
+    (b"ORC", "ORC"), (b"RDX", "R data"), (b"$FL2", "SPSS data"), (b"$FL3", "SPSS data"),
+    (b"\xca\xfe\xba\xbe", "a Java class"),
 )  # fmt: skip
 BIFF = (
     b"\x09\x00\x04\x00",
@@ -39,7 +43,8 @@ NAMES = {
 SUFFIXES = {
     ".xlsx": ("xlsx",), ".xlsm": ("xlsx",), ".xls": ("xls",), ".xlsb": ("xlsb",), ".ods": ("ods",), ".docx": ("docx",),
     ".pptx": ("pptx",), ".csv": ("delimited",), ".tsv": ("delimited",), ".parquet": ("parquet",), ".pq": ("parquet",),
-    ".feather": ("arrow",), ".arrow": ("arrow", "arrow stream"), ".json": ("json", "jsonl"), ".jsonl": ("jsonl", "json"),
+    ".feather": ("arrow",), ".arrow": ("arrow", "arrow stream"), ".json": ("json", "jsonl"),
+    ".jsonl": ("jsonl", "json"),
     ".ndjson": ("jsonl", "json"), ".geojson": ("json",), ".sqlite": ("sqlite",), ".sqlite3": ("sqlite",),
     ".db": ("sqlite", "duckdb"), ".duckdb": ("duckdb",), ".pdf": ("pdf",), ".png": ("png",), ".jpg": ("jpeg",),
     ".jpeg": ("jpeg",), ".gif": ("gif",), ".webp": ("webp",), ".html": ("html", "xml"), ".htm": ("html", "xml"),
@@ -62,7 +67,8 @@ def by_magic(path: str, head: bytes, tail: bytes) -> str:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
         return _zip_kind(path)
     for magic, kind in MAGIC:
-        if head.startswith(magic):
+        # A text may begin with the letters of a magic number; it has no control characters after them.
+        if head.startswith(magic) and (not magic.decode("latin-1").isprintable() or looks_binary(head)):
             return _ole_kind(path) if kind == "ole" else kind
     if head.startswith(BIFF):
         return "xls"
@@ -72,7 +78,7 @@ def by_magic(path: str, head: bytes, tail: bytes) -> str:
         return {b"WEBP": "webp", b"WAVE": "WAV audio", b"AVI ": "AVI video"}.get(head[8:12], "RIFF data")
     if head[4:8] == b"ftyp":
         return "MP4 or HEIC media"
-    if b"%PDF-" in head[:1024]:
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"%PDF-") or (b"%PDF-" in head[:1024] and looks_binary(head)):
         return "pdf"
     return _weak_magic(path, head, tail)
 

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from .values import NUMERIC, classify
 
@@ -88,27 +89,25 @@ def sniff(lines: list[str], *, favourite: str = "") -> tuple[Dialect | None, flo
         if delimiter != SPACES and delimiter not in text:
             continue
         dialect = Dialect(delimiter)
-        value = _score(dialect, lines) * prior * (1.1 if delimiter == favourite else 1)
-        if value > score:
-            best, score = dialect, value
-    if best is None:
-        return None, 0.0
-    for variant in _variants(best, text):
-        value = _score(variant, lines) * PRIORS[best.delimiter] * (1.1 if best.delimiter == favourite else 1)
-        if value > score * 1.005:
-            best, score = variant, value
-    if best.delimiter != SPACES and _blank_after(best, lines):
+        for variant in [dialect, *_variants(dialect, text)]:
+            value = _score(variant, lines) * prior * (1.1 if delimiter == favourite else 1)
+            # What is simpler stays unless something else is clearly better.
+            if value > score * 1.005:
+                best, score = variant, value
+    if best is not None and best.delimiter != SPACES and _blank_after(best, lines):
         best = replace(best, blank_after=True)
     return best, score
 
 
 def _variants(best: Dialect, text: str) -> list[Dialect]:
     found = []
-    if '"' in text:
+    if f'{best.delimiter} "' in text:
+        found.append(replace(best, blank_after=True))
+    if '"' in text and best.delimiter != SPACES:
         found.append(replace(best, unquoted=True))
         if '\\"' in text:
             found.append(replace(best, escaped=True))
-    if text.count("'") >= 4 and f"'{best.delimiter}'" in text:
+    if text.count("'") >= 4 and (f"{best.delimiter}'" in text or f"'{best.delimiter}" in text):
         found.append(replace(best, quotechar="'"))
     return found
 
@@ -151,7 +150,7 @@ def _stray(cell: str, mark: str, dialect: Dialect, width: int) -> float:
     if cell.count("\n") >= 2 and cell.count(dialect.delimiter) >= 2 * (width - 1):
         return 5.0 * cell.count("\n")
     ends = cell[:1] == mark or cell[-1:] == mark or cell.endswith("\\")
-    if ends:
+    if ends or (dialect.delimiter == SPACES and cell[-1:] in (",", ";", "|")):
         return 1.0
     return 0.3 if len(cell) > 2 and cell[0] == cell[-1] == "'" else 0.0
 
@@ -228,6 +227,6 @@ def _year(cell: str) -> bool:
 def _years(row: list[str]) -> bool:
     """Whether a row is names and years, `country,2019,2020`: a header though it has numbers."""
     years = [int(cell) for cell in row if cell.strip().isdigit() and len(cell.strip()) == 4]
-    steps = {after - before for before, after in zip(years, years[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(years)}
     rest = [cell for cell in row if not cell.strip().isdigit()]
     return len(years) >= 2 and steps in ({1}, {-1}) and all(classify(cell) in ("text", "missing") for cell in rest)

@@ -75,7 +75,9 @@ def marked(head: bytes) -> str:
 
 def looks_binary(head: bytes) -> bool:
     """Whether bytes without a mark are no text: control characters that no text has, beyond a stray few."""
-    return bool(head) and len(CONTROL.findall(head)) > max(len(head) * 0.02, 0 if len(head) < 64 else 2)
+    found = len(CONTROL.findall(head[:65_536]))
+    share = found / max(min(len(head), 65_536), 1)
+    return share > 0.1 or (share > 0.02 and found > 2)
 
 
 def decodes(data: bytes, name: str, *, whole: bool = False) -> bool:

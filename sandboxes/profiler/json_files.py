@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, size_text
+from .findings import Findings, Look, Table, UnreadableError, clean, count_text, list_text, literal, size_text
 from .json_records import records_table
 from .rows import WHOLE, text_of
 from .source import Source
@@ -92,9 +92,7 @@ def _json_lines(source: Source, head: TextHead, look: Look) -> Findings | None:
     sampled = "" if exact and step == 1 else f", statistics from a sample of {len(records):,} records"
     found = Findings(kind=f"JSON Lines, {rows}{sampled}, {size_text(look.size)}{packed}", tables=[table])
     if broken:
-        found.remarks.append(
-            f"{len(broken):,} lines are not valid JSON: line {', '.join(map(str, broken[:5]))}{', …' if len(broken) > 5 else ''}"
-        )
+        found.remarks.append(f"{len(broken):,} lines are not valid JSON: line {list_text(broken)}")
     return found
 
 
@@ -130,7 +128,7 @@ def _packing(source: Source) -> str:
 
 
 def _survives(records: list[Any]) -> bool:
-    """Whether `pd.read_json` leaves the values alone: it makes numbers of digits and dates of names like `created_at`."""
+    """Whether `pd.read_json` leaves values alone: it makes numbers of digits, and dates of what is named like one."""
     for record in records:
         for name, value in record.items():
             if isinstance(value, dict | list) or (isinstance(value, int) and abs(value) > 2**53):

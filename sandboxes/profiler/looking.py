@@ -15,12 +15,18 @@ from .source import Source
 from .texts import TextHead, text_head
 
 HEAD = 4096
+LARGE = 500_000_000
+PROSE = frozenset(
+    (".md", ".markdown", ".rst", ".log", ".py", ".r", ".sql", ".js", ".yaml", ".yml", ".toml", ".ini", ".tex")
+)  # fmt: skip
+"""What is named like this is no table, however regular its lines."""
 Describe = Callable[[Look, str], Findings]
 PARTS = {
     "xlsx": "spreadsheets", "xls": "spreadsheets", "xlsb": "spreadsheets", "ods": "spreadsheets",
     "parquet": "columnar", "arrow": "columnar", "arrow stream": "columnar",
     "sqlite": "databases", "duckdb": "databases", "zip": "archives", "gzip": "archives", "bz2": "archives",
-    "xz": "archives", "zstd": "archives", "a tar archive": "archives", "npy": "arrays", "npz": "arrays", "png": "images",
+    "xz": "archives", "zstd": "archives", "a tar archive": "archives", "npy": "arrays", "npz": "arrays",
+    "png": "images",
     "jpeg": "images", "gif": "images", "bmp": "images", "webp": "images", "tiff": "images", "pdf": "pdf_files",
     "docx": "office", "pptx": "office", "odt": "office",
 }  # fmt: skip
@@ -142,16 +148,17 @@ def look_at_text(source: Source, head: TextHead, look: Look) -> Findings:
             if lie and not found.problem:
                 found.remarks.insert(0, lie)
             return found
-    if suffix not in (".md", ".markdown", ".rst", ".log", ".py", ".r", ".sql", ".js", ".yaml", ".yml", ".toml", ".ini"):
-        if (dialect := find_dialect(head, suffix)) is not None:
-            look.publish(Findings(kind=f"delimited text, {size}"))
-            table = describe_delimited(source, head, dialect[0], look)
-            name = DELIMITED.get(dialect[0].delimiter, "delimited text")
-            found = Findings(kind=f"{name}, {table.size}, {size}", tables=[table])
-            table.size = ""
-            if lie := "" if source.packing else mismatch(look.path, "delimited"):
-                found.remarks.insert(0, lie)
-            return found
+    if suffix not in PROSE and (dialect := find_dialect(head, suffix)) is not None:
+        look.publish(Findings(kind=f"delimited text, {size}"))
+        table = describe_delimited(source, head, dialect[0], look)
+        name = DELIMITED.get(dialect[0].delimiter, "delimited text")
+        found = Findings(kind=f"{name}, {table.size}, {size}", tables=[table])
+        table.size = ""
+        if look.size > LARGE:
+            found.remarks.append("large: read it in parts (nrows=, usecols=, chunksize=) or query it with DuckDB")
+        if lie := "" if source.packing else mismatch(look.path, "delimited"):
+            found.remarks.insert(0, lie)
+        return found
     module = importlib.import_module(".documents", __package__)
     plain: Findings = module.describe_plain(source, head, look, suffix)
     if lie := "" if source.packing else mismatch(look.path, "text"):
@@ -164,7 +171,7 @@ def inner_suffix(source: Source) -> str:
     if source.member:
         return suffix_of(source.member)
     name = source.path
-    if source.packing and suffix_of(name) in (".gz", ".bz2", ".xz", ".zst", ".zip"):
+    if suffix_of(name) in (".gz", ".bz2", ".xz", ".zst", ".zip"):
         name = name[: -len(suffix_of(name))]
     return suffix_of(name)
 

@@ -72,13 +72,12 @@ def _pages(reader: Any, look: Look) -> Findings:
     if chars < 20 * max(len(texts), 1):
         images = _has_images(reader)
         found.remarks.append(
-            f"{looked} {'have' if looked != 'it' else 'has'} {'hardly any' if chars else 'no'} text that can be taken out"
+            f"{looked} {'has' if looked == 'it' else 'have'} {'hardly any' if chars else 'no'} text to be taken out"
             + ("; it seems to be scanned, so reading it needs OCR" if images else "")
         )
     else:
-        found.lines.append(
-            f"read its text with: [page.extract_text() for page in pypdf.PdfReader({literal(look.path)}).pages]"
-        )
+        reading = f"[page.extract_text() for page in pypdf.PdfReader({literal(look.path)}).pages]"
+        found.lines.append(f"read its text with: {reading}")
     for place, text in enumerate(texts, 1):
         if lines := [" ".join(line.split()) for line in text.splitlines() if line.strip()]:
             found.lines.append(f"page {place}:")

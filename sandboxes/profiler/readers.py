@@ -14,6 +14,8 @@ from .findings import literal
 from .rows import Rows
 from .source import Source
 
+CHUNK = 200_000
+"""Bytes up to which pandas tells a column's type from all of it at once."""
 EXTRA = 5
 """At most so many fields beyond the header's get names of their own; else the rows that have them are left out."""
 SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst", "zip": ".zip"}
@@ -80,7 +82,7 @@ def plan(header: list[str] | None, layout: Layout, rows: Rows) -> Plan:
     else:
         arguments["on_bad_lines"], arguments["index_col"] = '"skip"', "False"
         remarks.append(
-            f"{_rows(wide)} up to {longest:,} fields where the header has {width:,}{where}; on_bad_lines leaves them out"
+            f"{_rows(wide)} up to {longest:,} fields, the header {width:,}{where}; on_bad_lines leaves them out"
         )
     return Plan(names, arguments, remarks)
 
@@ -120,6 +122,8 @@ def read_csv(
     if dialect.blank_after:
         arguments["skipinitialspace"] = "True"
     arguments |= _column_arguments(readings)
+    if (source.size is None or source.size > CHUNK) and any(reading.mixed for _, reading in readings):
+        arguments["low_memory"] = "False"
     return (
         f"pd.read_csv({_opened(source, arguments)}{''.join(f', {name}={value}' for name, value in arguments.items())})"
     )
@@ -141,8 +145,6 @@ def _column_arguments(readings: list[tuple[str | int, Reading]]) -> dict[str, st
     dates = [_key(name) for name, reading in readings if reading.iso_date]
     if 0 < len(dates) <= 6:
         arguments["parse_dates"] = "[" + ", ".join(dates) + "]"
-    if any(reading.mixed for _, reading in readings):
-        arguments["low_memory"] = "False"
     return arguments
 
 

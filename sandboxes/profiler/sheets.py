@@ -92,7 +92,8 @@ def sheet_table(sheet: Sheet, path: str) -> Table:
     first = start + (1 if named else 0)
     body = [(place, row) for place, row in sheet.sample if place >= first]
     total = max((sheet.last if sheet.finished else max(sheet.stated - 1, sheet.last)) - first + 1, 0)
-    table.size = f"{count_text(total, 'row')} ({'exact' if sheet.finished else 'as the file states'}) x {count_text(width, 'column')}"
+    certainty = "exact" if sheet.finished else "as the file states"
+    table.size = f"{count_text(total, 'row')} ({certainty}) x {count_text(width, 'column')}"
     if not sheet.finished or not sheet.even:
         table.size += f", statistics from a sample of {len(body):,} rows"
     table.read_with = _read_excel(sheet, path, start, left, width, named=named)

@@ -36,9 +36,10 @@ class TextHead:
 def text_head(source: Source, look: Look) -> TextHead | None:
     """Read the head as text; None when the bytes are no text."""
     head = source.head(HEAD + 1)
-    if len(head) > HEAD and head.count(b"\n") + head.count(b"\r") < 4:
+    complete = len(head) <= HEAD
+    if not complete and head.count(b"\n") + head.count(b"\r") < 4:
         head = source.head(WIDE_HEAD + 1)
-    complete = len(head) <= HEAD or (len(head) < WIDE_HEAD and len(head) != HEAD + 1)
+        complete = len(head) <= WIDE_HEAD
     if name := marked(head):
         if not decodes(head, name, whole=complete):
             found = Encoding(name, clean=False)
