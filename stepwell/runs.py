@@ -84,6 +84,7 @@ class Run:
     async def __aiter__(self) -> AsyncIterator[Event]:
         settings = await given_or_read(self.settings)
         sandboxes = make_sandboxes(settings)
+        ending: Event | None = None
         async with alone_on(self.thread, settings.home), open_checkpoints(settings.home) as saver, sandboxes:
             artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
             builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
@@ -102,9 +103,11 @@ class Run:
                         async for data in events:
                             yield read_event(data)
                 except STOPS as error:
-                    yield Failed(self.thread, str(error))
-                    return
-            yield _ending(self.thread, await graph.aget_state(self.config), time.monotonic() - started)
+                    ending = Failed(self.thread, str(error))
+            if ending is None:
+                ending = _ending(self.thread, await graph.aget_state(self.config), time.monotonic() - started)
+        # Only now: whoever sees the last event may use the thread at once.
+        yield ending
 
     def _given(self, before: StateSnapshot) -> Any:
         """What the graph is started with; the snapshot itself when there is nothing to do but to ask again."""
@@ -170,14 +173,15 @@ async def finish(run: Run) -> Finished:
         RunFailedError: it stopped on an error.
         ApprovalNeededError: a cell waits for a decision.
     """
-    async for event in run:
-        match event:
-            case Finished():
-                return event
-            case ApprovalAsked():
-                raise ApprovalNeededError(event)
-            case Failed():
-                raise RunFailedError(event.thread, event.error)
+    async with aclosing(run.__aiter__()) as events:  # type: ignore[type-var]  # an async generator, typed as an iterator
+        async for event in events:
+            match event:
+                case Finished():
+                    return event
+                case ApprovalAsked():
+                    raise ApprovalNeededError(event)
+                case Failed():
+                    raise RunFailedError(event.thread, event.error)
     raise RunFailedError(run.thread, "The run ended without an answer.")
 
 

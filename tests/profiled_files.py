@@ -1,4 +1,4 @@
-"""Makers of files as users bring them: odd encodings and dialects, workbooks, databases, and files that lie or are broken.
+"""Makers of files as users bring them: odd encodings and dialects, workbooks, databases, and files that lie.
 
 Each maker writes one file into a folder and gives its path.
 """
@@ -188,7 +188,7 @@ def biff2_workbook(folder: Path) -> Path:
     """An old Excel workbook (BIFF2), written record by record: a header, texts and numbers."""
     path = folder / "old.xls"
     attributes = b"\0\0\0"
-    parts = [_record(0x0009, struct.pack("<HH", 2, 0x10)), _record(0x0000, struct.pack("<HHHH", 0, 4, 0, 2))]
+    parts = [_record(0x0009, struct.pack("<HH", 7, 0x10)), _record(0x0000, struct.pack("<HHHH", 0, 4, 0, 2))]
     for column, name in enumerate((b"name", b"value")):
         parts.append(_record(0x0004, struct.pack("<HH", 0, column) + attributes + bytes([len(name)]) + name))
     for row, (text, number) in enumerate(((b"one", 1.5), (b"two", 2.5), (b"three", 3.5)), 1):

@@ -50,7 +50,7 @@ class Dialect:
         """
         spaces = self.delimiter == SPACES
         reader = csv.reader(
-            (line.strip().replace("\t", " ") for line in lines) if spaces else lines,
+            (line.strip().replace("\t", " ") + "\n" for line in lines) if spaces else lines,
             delimiter=" " if spaces else self.delimiter,
             quotechar=self.quotechar,
             doublequote=not self.escaped,
@@ -147,7 +147,8 @@ def _score(dialect: Dialect, lines: list[str]) -> float:
 
 def _stray(cell: str, mark: str, dialect: Dialect, width: int) -> float:
     """Signs that the quoting was taken wrongly: marks left at the ends of a field, or rows swallowed by one."""
-    if cell.count("\n") >= 2 and cell.count(dialect.delimiter) >= 2 * (width - 1):
+    between = " " if dialect.delimiter == SPACES else dialect.delimiter
+    if cell.count("\n") >= 2 and cell.count(between) >= 2 * (width - 1):
         return 5.0 * cell.count("\n")
     ends = cell[:1] == mark or cell[-1:] == mark or cell.endswith("\\")
     if ends or (dialect.delimiter == SPACES and cell[-1:] in (",", ";", "|")):

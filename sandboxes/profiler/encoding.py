@@ -33,7 +33,7 @@ COMMON_HAN = frozenset(
     "年齢備考販売店舗在庫単仕入先取引請求書支払合計小計税込消費消费收入支出利润成本增长率占省份国家語英文中文臺台灣灣湾高雄臺"
 )
 UNDEFINED = re.compile(r"[\x80-\x9f\ue000-\uf8ff]")
-CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+CONTROL = re.compile(rb"[\x00\x02-\x08\x0b\x0e-\x1a\x1c-\x1e]")
 
 
 @dataclass(frozen=True)

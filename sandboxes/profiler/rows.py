@@ -88,6 +88,7 @@ class Rows:
 
 def text_of(stream: BinaryIO, encoding: str) -> io.TextIOWrapper:
     """Open bytes as text that keeps its line ends and shows what cannot be decoded as U+FFFD."""
+    stream = stream if isinstance(stream, _Counted) else _Counted(stream)
     return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="")
 
 

@@ -115,9 +115,7 @@ async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGr
     assert len(state["values"]["turns"]) == 2
 
 
-async def test_files_outside_the_allowed_folders_are_refused(
-    client: LangGraphClient, tmp_path: Path
-) -> None:
+async def test_files_outside_the_allowed_folders_are_refused(client: LangGraphClient, tmp_path: Path) -> None:
     secret = write_sales(tmp_path / "secret" / "sales.csv")
     for files, word in (
         ([str(secret)], "outside"),

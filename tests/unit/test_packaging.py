@@ -52,7 +52,7 @@ def test_the_readme_draws_the_graph_as_it_is() -> None:
 
 def test_the_readme_lists_every_command() -> None:
     printed = subprocess.run(
-        [sys.executable, "-m", "stepwell.command", "--help"], capture_output=True, text=True, check=True
+        [str(Path(sys.executable).parent / "stepwell"), "--help"], capture_output=True, text=True, check=True
     )
     from stepwell.command import app
 
