@@ -27,7 +27,7 @@ def named_files(names: Iterable[str]) -> list[str]:
 
 def _expanded(name: str) -> list[str]:
     if "://" in name:
-        return [name]
+        return [_fetchable(name)]
     if not name.strip():
         raise UsageError("A file's name is empty; leave it out, or check the quotes.")
     path = Path(os.path.expanduser(name))  # noqa: PTH111 - Path.expanduser raises when a user is unknown
@@ -37,6 +37,16 @@ def _expanded(name: str) -> list[str]:
     if not matches:
         raise UsageError(f"No file matches {name}; check the pattern and the folder ({Path.cwd()}).")
     return [_readable(Path(match), match) for match in matches]
+
+
+def _fetchable(url: str) -> str:
+    from storage.inputs import InputError, is_url
+
+    try:
+        is_url(url)
+    except InputError as error:
+        raise UsageError(str(error)) from None
+    return url
 
 
 def _readable(path: Path, name: str) -> str:

@@ -92,6 +92,9 @@ class Run:
             before = await graph.aget_state(self.config)
             given = self._given(before)
             context = self.context or _context_of(before)
+            if context.sandbox not in sandboxes.kinds:
+                known = ", ".join(sandboxes.kinds)
+                raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
             started = time.monotonic()
             question = self.question or str(before.values.get("question") or "")
             yield Started(self.thread, question, resumed=self.resumes)
