@@ -81,7 +81,8 @@ threading.Thread(target=chatter, daemon=True).start()
 """
     fine(await run(code))
     await asyncio.sleep(0.3)
-    assert "mine" in printed(await run("print('mine')"))
+    # Until it stops, its flood may push what a cell prints into the part that is only counted.
+    fine(await run("print('mine')"))
     fine(await run("stop = True; time.sleep(0.2)"))
     assert "mine" in printed(await run("print('mine')"))
 

@@ -84,10 +84,31 @@ def test_a_named_file_that_nobody_made_is_missing() -> None:
         ("销量为1.2亿", "123456789"),
         ("−40.5 degrees", "-40.5"),
         ("between 10.5–20.25", "10.5 20.25"),
+        ("1,532 of 3,296 strikes (46.5%)", "1532 3296"),
+        ("It rose from 120 to 150 (+25 %).", "120 150"),
+        ("A climb costs $13.8k, roughly 2.8× the mean of $4,888, a gap of about $8,900.", "13825.22 4888.17"),
+        ("Damage in 10.9%, none in the other 89.1%.", "0.10922"),
+        ("about 1,500 strikes, over 3,200 in all, nearly 5,000 $", "1532 3296 4963"),
+        ("p < 0.001 with a 95% CI of 1.2–3.4, 5% level", "p 1.2e-05 (1.2012, 3.3987)"),
+        ("p = .013, p = 1.2×10⁻⁵, 1.2 x 10^-5", "0.0131 1.2e-05"),
+        ("46,5 % der 3.296 Fälle, 1.234.567,8 € gesamt", "0.4651 3296 1234567.81"),
+        ("1 234 567 lignes, 12,5 de moyenne", "1234567 12.5"),
+        ("The years 2019,2020,2021", "2019 2020 2021"),
+        ("in the 1990s, on the 15th, B-737-300, COVID-19, id 4f50, report_2024.xlsx, sales-2025.csv", "nothing"),
+        ("| 地区 | 2023年（万元） |\n|---|---|\n| 华东 | 499.8 |", "2023 4997953.0"),
+        (
+            "销售额从499.8万元增至638.4万元，增长27.7%，合计约4302万元，840条订单",
+            "4997953 6384024 0.277328 43023906 840",
+        ),
+        ("| Region | Revenue ($ million) |\n|---|---|\n| East | 5.0 |", "4997953.0"),
+        ("5kg, 13.8k and 2.83x", "5 13825 2.8299"),
     ],
 )
 def test_a_number_that_was_printed_passes(answer: str, printed: str) -> None:
     assert numbers_printed(make_state(proposal=answer, cells=[make_cell(1, printed)])) == []
+
+
+SEEN = "cell 49 · ok · 0.49 s\n12.3456 0.1234 1234567 -3.5"
 
 
 @pytest.mark.parametrize(
@@ -98,10 +119,18 @@ def test_a_number_that_was_printed_passes(answer: str, printed: str) -> None:
         ("1,234,999 rows", "1,234,999"),
         ("about 1.9 million rows", "1.9"),
         ("It rose to 777.", "777"),
+        ("虚构的数字是99999。", "99999"),
+        ("合计约4302万元", "4302"),
+        ("共有1280条订单", "1280"),
+        ("It rose from 12.35 to 1234567 (+35.5%).", "35.5%"),
+        ("about 3,000 rows", "3,000"),
+        ("It took 0.49 of it, 49%", "49%"),
+        ("A trip costs 77.7k.", "77.7"),
+        ("Es waren 47,5 %.", "47,5 %"),
     ],
 )
 def test_a_number_that_no_cell_printed_is_named(answer: str, named: str) -> None:
-    lacks = numbers_printed(make_state(proposal=answer, cells=[make_cell(1, "12.3456 0.1234 1234567 -3.5")]))
+    lacks = numbers_printed(make_state(proposal=answer, cells=[make_cell(1, SEEN)]))
     assert named in lacks[0]
 
 
