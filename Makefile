@@ -38,6 +38,6 @@ bench: .venv/ready  ## Print the benchmarks' tables
 	@$(BIN)/python -m bench
 
 lock: .venv/ready  ## Resolve requirements.lock anew
-	@.uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -q -o requirements.lock
+	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -q -o requirements.lock
 
 .PHONY: help demo test check lint format types dev bench lock

@@ -94,7 +94,8 @@ def late_accent_csv(folder: Path) -> Path:
 def packed_csv(folder: Path, suffix: str) -> Path:
     path = folder / f"packed.csv{suffix}"
     data = ("id;value\n" + "".join(f"{n};{n * 2}\n" for n in range(1_000))).encode()
-    path.write_bytes({".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix](data))
+    packed = {".gz": gzip.compress(data), ".bz2": bz2.compress(data), ".xz": lzma.compress(data)}
+    path.write_bytes(packed[suffix])
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import zipfile
+import zlib
 from typing import BinaryIO, cast
 
 from .findings import Findings, Look, UnreadableError, clean, literal, size_text
@@ -24,13 +25,15 @@ def describe(look: Look, kind: str) -> Findings:
             return found
         found = Findings(kind=f"NumPy arrays, {size_text(look.size)}")
         with zipfile.ZipFile(look.path) as archive:
-            for name in archive.namelist()[:40]:
+            names = archive.namelist()
+            for name in names[:40]:
                 with archive.open(name) as member:
                     entry = name.removesuffix(".npy")
                     found.lines.append(f"- {clean(entry)}: {_header(cast(BinaryIO, member))}")
-    except (ValueError, SyntaxError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, SyntaxError, KeyError, EOFError, IndexError, zlib.error, zipfile.BadZipFile) as error:
         raise UnreadableError(f"seems to be a NumPy file that is truncated or corrupt: {clean(error, 100)}") from error
-    found.lines.append(f'read with: np.load({path})["name"]')
+    entry = names[0].removesuffix(".npy")
+    found.lines.append(f"read with: np.load({path})[{literal(entry)}]")
     return found
 
 

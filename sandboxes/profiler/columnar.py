@@ -154,8 +154,15 @@ def _values(array: Any) -> list[object]:
     try:
         found: list[object] = array.to_pylist()
     except (ValueError, OverflowError, ImportError, NotImplementedError):
-        found = [str(value) for value in array]
+        found = [_scalar(value) for value in array]
     return [value.isoformat(" ") if type(value).__name__ == "Timestamp" else value for value in found]  # type: ignore[attr-defined]
+
+
+def _scalar(value: object) -> object:
+    try:
+        return str(value)
+    except (ValueError, OverflowError, NotImplementedError):
+        return "(beyond what Python can hold)"
 
 
 def _cell(value: object) -> str:

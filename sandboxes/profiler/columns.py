@@ -224,11 +224,13 @@ def _settle(forms: Counter[str]) -> Counter[str]:
 
 
 def _strptime(text: str, form: str) -> datetime | None:
+    # Nanoseconds are cut: Python knows six digits.
+    text = re.sub(r"([.,][0-9]{6})[0-9]+", r"\1", text) if "%f" in form else text
+    if form.endswith("%z"):
+        text = re.sub(r"\s?UTC$", "+0000", text)
+        text = re.sub(r"\s([+-][0-9:]+)$", r"\1", text)
     try:
-        if form.startswith("%Y-%m-%d") and form[8:].startswith((" ", "T")) and "%f" in form:
-            return datetime.fromisoformat(text.replace(",", ".").replace("Z", "+00:00"))
-        text = text[:19] if form.endswith("%f") and "%z" not in form else text
-        return datetime.strptime(text, form.removesuffix(".%f") if len(text) == 19 else form)  # noqa: DTZ007
+        return datetime.strptime(text, form)  # noqa: DTZ007
     except ValueError:
         return None
 

@@ -47,7 +47,7 @@ def _sqlite(look: Look) -> Findings:
             ).fetchall()
             for name, type_ in entries[:TABLES]:
                 found.tables.append(_sqlite_table(connection, name, type_, address, look, len(entries)))
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.Error, ValueError, OverflowError) as error:
         raise UnreadableError(
             f"seems to be an SQLite database that is truncated or corrupt: {clean(error, 120)}"
         ) from error

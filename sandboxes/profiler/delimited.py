@@ -150,6 +150,8 @@ def _remarks(
     table.remarks += planned.remarks
     if rows.unclosed:
         add("a quotation mark is never closed, so the rows could not be read to the end")
+    if rows.cut:
+        add("a line is longer than 8 million characters and was read in pieces: counts and widths are not exact")
     if not encoding.clean:
         add(f"bytes that are not valid {encoding.name} in {count_text(max(rows.undecodable, 1), 'line')}")
     if rows.nuls:

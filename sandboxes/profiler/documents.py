@@ -42,15 +42,17 @@ def _count(source: Source, head: TextHead, look: Look, *, markdown: bool) -> tup
     with source.opened() as (stream, consumed):
         text = text_of(stream, head.encoding.name)
         count = used = 0
+        ended = True
         while line := text.readline(1 << 20):
-            count += 1
             used += len(line)
+            ended = line.endswith(("\n", "\r"))
+            count += ended
             if markdown and len(headings) < 25 and line.startswith("#"):
                 headings += _headings([line])
             if used > WHOLE or (count % 1024 == 0 and look.over(0.4)):
                 position, size = consumed(), source.packed_size or source.size or used
                 return int(count * size / max(position, 1)), False, headings
-    return count, True, headings
+    return count + (not ended), True, headings
 
 
 def _headings(lines: list[str]) -> list[str]:

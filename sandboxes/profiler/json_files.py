@@ -61,6 +61,7 @@ def _json_lines(source: Source, head: TextHead, look: Look) -> Findings | None:
     number = count = used = position = 0
     exact = True
     step = 1
+    first: list[Any] = []
     with source.opened() as (stream, consumed):
         text = text_of(stream, head.encoding.name)
         while line := text.readline(LONGEST):
@@ -73,6 +74,8 @@ def _json_lines(source: Source, head: TextHead, look: Look) -> Findings | None:
                         records.append(json.loads(line.lstrip("\ufeff") if number == 1 else line))
                     except (ValueError, RecursionError):
                         broken.append(number)
+                if count <= 20:
+                    first = records[:3]
                 if len(records) >= SAMPLE * 2 and used > LOADED:
                     # The first lines are checked one by one; of the rest every so many-th.
                     records, step = records[::2], step * 2
@@ -90,6 +93,7 @@ def _json_lines(source: Source, head: TextHead, look: Look) -> Findings | None:
     rows = f"{count_text(total - len(broken), 'record')} (exact)" if exact else f"about {total:,} records (estimated)"
     packed = f", {source.packing}-compressed" if source.packing else ""
     sampled = "" if exact and step == 1 else f", statistics from a sample of {len(records):,} records"
+    table.rows = records_table(first, whole=True).rows
     found = Findings(kind=f"JSON Lines, {rows}{sampled}, {size_text(look.size)}{packed}", tables=[table])
     if broken:
         found.remarks.append(f"{len(broken):,} lines are not valid JSON: line {list_text(broken)}")
@@ -105,7 +109,7 @@ def _lines_table(source: Source, head: TextHead, records: list[Any], broken: lis
         numbers = ", ".join(map(str, broken))
         parsed = f"json.loads(line) for n, line in enumerate({handle}, 1) if line.strip() and n not in {{{numbers}}}"
     else:
-        table.remarks.append("too many broken lines for one expression: read line by line with try/except")
+        table.remarks.append("because of the broken lines, read it line by line with try/except")
         return table
     plain = not broken and not source.member and head.encoding.name in ("ascii", "utf-8", "utf-8-sig")
     if plain and records and all(isinstance(record, dict) for record in records) and _survives(records):

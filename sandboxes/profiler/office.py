@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from html import unescape
 
 from .findings import Findings, Look, UnreadableError, clean, count_text, size_text
@@ -24,7 +25,7 @@ def describe(look: Look, kind: str) -> Findings:
             if sum(member.file_size for member in archive.infolist()) <= CHECKED and (bad := archive.testzip()):
                 raise UnreadableError(f"is a {NAMES[kind]} in which {clean(bad)} is corrupt")
             return _slides(archive, look) if kind == "pptx" else _document(archive, look, kind)
-    except (zipfile.BadZipFile, KeyError, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, RuntimeError) as error:
         raise UnreadableError(f"seems to be a {NAMES[kind]} that is corrupt: {clean(error, 100)}") from error
 
 

@@ -47,6 +47,8 @@ class Rows:
     """Lines with bytes that are not valid in the encoding."""
     nuls: bool = False
     unclosed: bool = False
+    cut: bool = False
+    """Whether a line was so long that it was read as several."""
     blocks: int = 0
     """Blocks beyond the head that rows were taken from."""
     chars: int = 0
@@ -80,6 +82,8 @@ class Rows:
         while line := stream.readline(LONGEST_LINE):
             if "\N{REPLACEMENT CHARACTER}" in line:
                 self.undecodable += 1
+            if len(line) == LONGEST_LINE:
+                self.cut = True
             if "\0" in line:
                 self.nuls = True
                 line = line.replace("\0", "")

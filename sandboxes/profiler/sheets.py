@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -12,6 +13,7 @@ from .dialect import has_header
 from .findings import Table, clean, count_text, literal
 from .native import describe_values
 from .readers import column_names
+from .values import NUMBERS, classify
 
 CELLS = 300_000
 HEAD_ROWS = 60
@@ -34,6 +36,8 @@ class Sheet:
     stated: int = 0
     """Rows that the file says the sheet has, when not all were read."""
     remarks: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
+    """Merged ranges, such as `B1:C1`."""
     engine: str = ""
     """The engine that pandas has to be told, where it does not find out itself."""
     _step: int = 1
@@ -85,23 +89,51 @@ def sheet_table(sheet: Sheet, path: str) -> Table:
         [_texts(row, left, width) for row in sheet.head[start + 1 :]],
     )
     named = has_header(header, [row for row in below if any(row)])
-    names = column_names(header if named else None, width)
-    if named:
-        names = [left + place if str(name).startswith("Unnamed: ") else name for place, name in enumerate(names)]
-        names = [f"Unnamed: {name}" if isinstance(name, int) else name for name in names]
-    first = start + (1 if named else 0)
+    double = named and _spans(sheet, start) and not any(_typed(cell) for cell in below[0] if cell)
+    names = _names(header, below[0] if double else None, left) if named else column_names(None, width)
+    first = start + (2 if double else 1 if named else 0)
     body = [(place, row) for place, row in sheet.sample if place >= first]
     total = max((sheet.last if sheet.finished else max(sheet.stated - 1, sheet.last)) - first + 1, 0)
-    certainty = "exact" if sheet.finished else "as the file states"
+    certainty = "exact" if sheet.finished else "as the file states" if sheet.stated > sheet.read else "or more"
     table.size = f"{count_text(total, 'row')} ({certainty}) x {count_text(width, 'column')}"
     if not sheet.finished or not sheet.even:
-        table.size += f", statistics from a sample of {len(body):,} rows"
-    table.read_with = _read_excel(sheet, path, start, left, width, named=named)
+        where = "" if sheet.finished else f" of the first {sheet.read:,}"
+        table.size += f", statistics from a sample of {len(body):,} rows{where}"
+    header_rows = [start, start + 1] if double else [start] if named else []
+    table.read_with = _read_excel(sheet, path, start, left, width, header_rows)
+    if double:
+        table.remarks.append("the header is two rows: the names are pairs (a MultiIndex)")
     _above(table, sheet, start, left)
     _describe(table, names, body, left, whole=sheet.finished and sheet.even)
     table.column_count = width
-    table.rows = [_texts(row, left, width) for _, row in body[:5]]
+    table.rows = [_texts(row, left, width) for row in sheet.head[first:] if row][:5]
     return table
+
+
+def _names(header: list[str], second: list[str] | None, left: int) -> list[str | int]:
+    """Names as pandas gives them, which counts columns from the sheet's first; two rows of them joined."""
+    if second is not None:
+        above, joined = "", []
+        for top, name in zip(header, second, strict=True):
+            above = top or above
+            joined.append(f"{above} / {name}" if name else above)
+        return list(joined)
+    padded = column_names(["x"] * left + header, left + len(header))[left:]
+    return [f"Unnamed: {left + place}" if not header[place] else name for place, name in enumerate(padded)]
+
+
+def _spans(sheet: Sheet, row: int) -> bool:
+    """Whether a merged range lies in one row and spans columns, as a heading over several columns does."""
+    number = str(row + 1)
+    for merged in sheet.merged:
+        match = re.fullmatch(r"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)", merged)
+        if match and match[2] == match[4] == number and match[1] != match[3]:
+            return True
+    return False
+
+
+def _typed(text: str) -> bool:
+    return classify(text) in NUMBERS or classify(text).startswith("date")
 
 
 def _start(sheet: Sheet, left: int, width: int) -> int:
@@ -130,14 +162,16 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _read_excel(sheet: Sheet, path: str, start: int, left: int, width: int, *, named: bool) -> str:
+def _read_excel(sheet: Sheet, path: str, start: int, left: int, width: int, header: list[int]) -> str:
     arguments = [literal(path), f"sheet_name={literal(sheet.name)}"]
     if sheet.engine:
         arguments.append(f"engine={literal(sheet.engine)}")
-    if not named:
+    if not header:
         arguments.append("header=None")
         if start:
             arguments.append(f"skiprows={start}")
+    elif len(header) > 1:
+        arguments.append(f"header={header}")
     elif start:
         arguments.append(f"header={start}")
     if left:

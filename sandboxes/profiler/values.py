@@ -35,7 +35,8 @@ _MONEY_MARK = r"(?:[€$£¥￥₩₹₽฿₫₺元円원]|EUR|USD|GBP|JPY|CNY|
 _MONEY = re.compile(rf"[+-]?\(?(?:{_MONEY_MARK}\s?{_BODY}|{_BODY}\s?{_MONEY_MARK})\)?")
 _PERCENT = re.compile(rf"{_BODY}\s?[%％‰]")
 _BRACKETED = re.compile(r"\([0-9][0-9.,]*\)")
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)[a-z]*\.?"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_LONG_MONTH = r"(?:January|February|March|April|June|July|August|September|October|November|December)"
 _ZONE = r"(?P<zone>\s?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?"
 _CLOCK = rf"(?P<clock>[ T][0-9]{{1,2}}:[0-9]{{2}}(?P<seconds>:[0-9]{{2}}(?P<part>[.,][0-9]+)?)?{_ZONE})?"
 _DATES = tuple(
@@ -50,8 +51,11 @@ _DATES = tuple(
         (r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}", "slash"),
         (r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}", "short slash"),
         (r"[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}", "dash"),
-        (rf"[0-9]{{1,2}}[ -]{_MONTH}[ -,]\s?[0-9]{{4}}", "%d %b %Y"),
-        (rf"{_MONTH} [0-9]{{1,2}},? [0-9]{{4}}", "%b %d, %Y"),
+        (rf"[0-9]{{1,2}} {_MONTH} [0-9]{{4}}", "%d %b %Y"),
+        (rf"[0-9]{{1,2}}-{_MONTH}-[0-9]{{4}}", "%d-%b-%Y"),
+        (rf"[0-9]{{1,2}} {_LONG_MONTH} [0-9]{{4}}", "%d %B %Y"),
+        (rf"{_MONTH} [0-9]{{1,2}}, [0-9]{{4}}", "%b %d, %Y"),
+        (rf"{_LONG_MONTH} [0-9]{{1,2}}, [0-9]{{4}}", "%B %d, %Y"),
         (r"[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日", "%Y年%m月%d日"),
         (r"[0-9]{4}년 ?[0-9]{1,2}월 ?[0-9]{1,2}일", "%Y년 %m월 %d일"),
     )

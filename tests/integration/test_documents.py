@@ -63,6 +63,14 @@ def test_the_python_of_the_documents_runs(checkout: Path, code: str) -> None:
     assert "playbook" in done.stdout
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_the_examples_run(checkout: Path, example: Path) -> None:
+    done = run([sys.executable, str(example)], checkout)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("playbook") == 2
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     for file in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#:]+)\)", file.read_text()):

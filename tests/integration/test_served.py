@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -82,17 +83,30 @@ def server(tmp_path: Path) -> Iterator[str]:
             process.wait()
 
 
+def asking(text: str, *files: str) -> dict[str, Any]:
+    """The input of a run."""
+    return {"messages": [{"role": "user", "content": text}], **({"files": list(files)} if files else {})}
+
+
+async def values_of(client: LangGraphClient, thread: str) -> dict[str, Any]:
+    """The state of a thread at which nothing is left to do."""
+    state = await client.threads.get_state(thread)
+    assert state["next"] == []
+    assert isinstance(state["values"], dict)
+    return state["values"]
+
+
 async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGraphClient) -> None:
     assistants = await client.assistants.search(graph_id="stepwell")
     schemas = await client.assistants.get_schemas(assistants[0]["assistant_id"])
-    assert set(schemas["input_schema"]["properties"]) == {"messages", "files"}
-    assert schemas["context_schema"]["properties"]["model"]["title"] == "Model"
-    thread = await client.threads.create()
+    assert set((schemas["input_schema"] or {})["properties"]) == {"messages", "files"}
+    assert (schemas["context_schema"] or {})["properties"]["model"]["title"] == "Model"
+    thread = (await client.threads.create())["thread_id"]
     seen: dict[str, list[object]] = {}
     async for part in client.runs.stream(
-        thread["thread_id"],
+        thread,
         "stepwell",
-        input={"messages": [{"role": "user", "content": "What stands out?"}], "files": ["data/sales.csv"]},
+        input=asking("What stands out?", "data/sales.csv"),
         stream_mode=["messages", "updates", "custom"],
     ):
         seen.setdefault(part.event.split("/")[0], []).append(part.data)
@@ -102,36 +116,24 @@ async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGr
     updated = {node for data in seen["updates"] if isinstance(data, dict) for node in data}
     assert {"plan", "generate", "execute", "check_final", "upload"} <= updated
     assert seen["messages"]
-    state = await client.threads.get_state(thread["thread_id"])
-    assert state["next"] == []
-    assert "playbook" in state["values"]["answer"]
-    cells = len(state["values"]["cells"])
-    result = await client.runs.wait(
-        thread["thread_id"], "stepwell", input={"messages": [{"role": "user", "content": "And units by region?"}]}
-    )
+    first = await values_of(client, thread)
+    assert "playbook" in first["answer"]
+    result = await client.runs.wait(thread, "stepwell", input=asking("And units by region?"))
     assert set(result) == {"answer", "artifacts", "concerns"}
-    state = await client.threads.get_state(thread["thread_id"])
-    assert len(state["values"]["cells"]) > cells
-    assert len(state["values"]["turns"]) == 2
+    second = await values_of(client, thread)
+    assert len(second["cells"]) > len(first["cells"])
+    assert len(second["turns"]) == 2
 
 
 async def test_files_outside_the_allowed_folders_are_refused(client: LangGraphClient, tmp_path: Path) -> None:
     secret = write_sales(tmp_path / "secret" / "sales.csv")
-    for files, word in (
-        ([str(secret)], "outside"),
-        (["../../secret/sales.csv"], "outside"),
-        (["file:///etc/passwd"], "cannot be fetched"),
+    for file, word in (
+        (str(secret), "outside"),
+        ("../../secret/sales.csv", "outside"),
+        ("file:///etc/passwd", "cannot be fetched"),
     ):
-        thread = await client.threads.create()
-        await client.runs.join(
-            thread["thread_id"],
-            (
-                await client.runs.create(
-                    thread["thread_id"],
-                    "stepwell",
-                    input={"messages": [{"role": "user", "content": "Look"}], "files": files},
-                )
-            )["run_id"],
-        )
-        state = await client.threads.get_state(thread["thread_id"])
+        thread = (await client.threads.create())["thread_id"]
+        run = await client.runs.create(thread, "stepwell", input=asking("Look", file))
+        await client.runs.join(thread, run["run_id"])
+        state = await client.threads.get_state(thread)
         assert word in str(state["tasks"][0]["error"]), state["tasks"]

@@ -101,6 +101,7 @@ def test_a_named_file_that_nobody_made_is_missing() -> None:
             "4997953 6384024 0.277328 43023906 840",
         ),
         ("| Region | Revenue ($ million) |\n|---|---|\n| East | 5.0 |", "4997953.0"),
+        ("1" * 500 + " and 5e999 are too long to be read", "nothing"),
         ("5kg, 13.8k and 2.83x", "5 13825 2.8299"),
     ],
 )

@@ -16,7 +16,8 @@ def test_a_short_result_is_shown_whole() -> None:
         seconds=0.5,
     )
     assert observe(result, number=1, limit=4_000) == (
-        "cell 1 · ok · 0.50 s\nhello\n42\nfigures saved: figures/cell-001-1.png\nfiles: outputs/a.csv (created, 1,234 bytes)"
+        "cell 1 · ok · 0.50 s\nhello\n42\nfigures saved: figures/cell-001-1.png\n"
+        "files: outputs/a.csv (created, 1,234 bytes)"
     )
 
 
