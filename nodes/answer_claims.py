@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 GROUP = r"[,.'’\u202f\u00a0\u2009 ]"
 TOKEN = re.compile(
-    rf"(?<![A-Za-z_\d.])(?:\d{{1,3}}(?:{GROUP}\d{{3}}(?!\d))+(?:[.,]\d+)?|\d{{1,24}}(?:[.,]\d{{1,24}})?|\.\d{{1,24}})(?!\.?\d)"
+    rf"(?<![A-Za-z_\d.])(?:\d{{1,3}}(?:{GROUP}\d{{3}}(?!\d)){{1,8}}(?:[.,]\d+)?|\d{{1,24}}(?:[.,]\d{{1,24}})?|\.\d{{1,24}})(?!\.?\d)"
 )
 EXPONENT = re.compile(r"[eE]([-+]?\d{1,2})(?!\d)")
 PERCENT = re.compile(r"\s?(?:[%％]|percent\b|per cent\b|Prozent\b)", re.IGNORECASE)
@@ -150,5 +150,6 @@ def _readings(text: str, exponent: int) -> Iterator[tuple[Reading, ...]]:
         yield (decimal,)
     if grouped and marks[0] == ".":
         yield (whole,)
-    if not grouped and marks[0] == "," and not any(part.startswith("0") for part in parts):
-        yield tuple(Reading(int(part), EXACT) for part in parts)  # `2019,2020`
+    is_list = set(marks) == {" "} or (not grouped and set(marks) == {","})
+    if is_list and not any(part.startswith("0") for part in parts):
+        yield tuple(Reading(int(part), EXACT) for part in parts)  # `2019,2020`, `200 300`

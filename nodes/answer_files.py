@@ -5,32 +5,62 @@ from collections.abc import Iterable
 
 from graph.state import State
 
-MAKE = (
-    r"(?:write|save|export|create|make|produce|give|generate|deliver|build|output|return|send|prepare|put|provide|add)"
-)
-NEAR = rf"\b{MAKE}\w*\b[^.?!\n]{{0,80}}?"
 SUFFIXES = "xlsx|xls|csv|tsv|png|svg|pdf|json|jsonl|parquet|html|md|txt|docx|pptx|zip"
-FILE_NAME = re.compile(rf"[`'\"(\[\s](?:outputs/)?((?:[\w\-]+/)*[\w\-]+\.(?:{SUFFIXES}))\b")
-CJK_MAKE = r"(?:导出|输出|保存|生成|制作|出力|作成|만들|저장|내보내)"
-KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
-    (re.compile(rf"{NEAR}{english}|{cjk}", re.IGNORECASE), suffixes, name)
-    for english, cjk, suffixes, name in (
-        (
-            r"(?:\bexcel\b|\bxlsx\b|\bspreadsheet\b|\bworkbook\b)",
-            rf"{CJK_MAKE}[^。？！\n]{{0,20}}(?:excel|エクセル|엑셀)|(?:excel|エクセル|엑셀)[^。？！\n]{{0,20}}{CJK_MAKE}",
-            (".xlsx", ".xls", ".xlsm"),
-            "an Excel file",
+FILE_NAME = re.compile(rf"[`'\"(\[\s（「《“：，、](?:outputs/)?((?:[\w\-]+/)*[\w\-]+\.(?:{SUFFIXES}))(?![A-Za-z0-9_])")
+MAKE = (
+    r"\b(?:write|writing|save|saving|export|exporting|create|creating|make|making|produce|producing|give|generate"
+    r"|generating|deliver|build|output|return|send|prepare|put|provide|add)\b"
+)
+"""Verbs in the forms that ask for something; `the provided Excel file` asks for nothing."""
+DRAW = r"\b(?:make|create|produce|generate|draw|add|making|creating|drawing)\b"
+BETWEEN = r"[^.?!\n]{0,80}?"
+NOT_WHERE = re.compile(
+    r"\b(?:in|from|of|on|about|within|inside|across|for|with|using|per)\s+"
+    r"(?:the|this|that|these|those|my|our|your|each|every|both|all)\s+(?:\w+\s+){0,2}$",
+    re.IGNORECASE,
+)
+"""What stands before a file that is spoken of and not asked for: `add up the amounts in the Excel file`."""
+IMPERATIVE = r"(?:^|[.!?;:,\n]\s*|\b(?:and|then|please|to|also|you|me)\s+)(?:plot|draw|visuali[sz]e|graph|chart)\b"
+NO_DRAWING = (
+    r"(?!\s+(?:of|size|area|number|no|id|twist|any|conclusions?|inferences?|samples?|lessons?|attention)\b"
+    r"|\s+(?:a|an|the|your|my|some)\s+(?:\w+\s+)?(?:conclusion|inference|sample|comparison|distinction|line)s?\b)"
+)
+CJK_MAKE = r"(?:导出|输出|保存|生成|制作|另存|整理成|写入|存成|出力|作成|만들|저장|내보내)"
+CJK_CHART = r"(?:柱状|折线|饼|散点|直方|热力|箱线|条形|趋势|曲线|棒グラフ|円グラフ)"
+
+
+def _wish(english: str, cjk: str) -> re.Pattern[str]:
+    """A verb and then the kind of file, in one sentence, or the words that ask for it in another script."""
+    return re.compile(rf"{MAKE}{BETWEEN}(?P<kind>{english})|{cjk}", re.IGNORECASE)
+
+
+def _cjk(word: str) -> str:
+    return rf"{CJK_MAKE}[^。？！\n]{{0,20}}{word}|(?:以|用|成|为)\s?{word}\s?(?:格式|文件|形式)?{CJK_MAKE}"
+
+
+KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = (
+    (
+        _wish(
+            r"\b(?:excel|xlsx|spreadsheet|workbook)\b",
+            _cjk("(?:excel|エクセル|엑셀)") + rf"|(?:エクセル|엑셀)[^。？！\n]{{0,20}}{CJK_MAKE}",
         ),
-        (r"\bcsv\b", rf"{CJK_MAKE}[^。？！\n]{{0,20}}csv", (".csv",), "a CSV file"),
-        (r"\bparquet\b", rf"{CJK_MAKE}[^。？！\n]{{0,20}}parquet", (".parquet",), "a Parquet file"),
-        (r"\bpdf\b", rf"{CJK_MAKE}[^。？！\n]{{0,20}}pdf", (".pdf",), "a PDF file"),
-        (
-            r"\b(?:plot|chart|figure|histogram|heatmap|diagram)s?\b",
-            r"\b(?:plot|draw|visuali[sz]e)\b(?! of)|画[^。？！\n]{0,12}图|绘制|グラフを|그래프를|차트를",
-            (".png", ".svg", ".pdf", ".jpg", ".html"),
-            "a figure",
+        (".xlsx", ".xls", ".xlsm"),
+        "an Excel file",
+    ),
+    (_wish(r"\bcsv\b", _cjk("csv")), (".csv",), "a CSV file"),
+    (_wish(r"\bparquet\b", _cjk("parquet")), (".parquet",), "a Parquet file"),
+    (_wish(r"\bpdf\b", _cjk("pdf")), (".pdf",), "a PDF file"),
+    (
+        re.compile(
+            rf"{MAKE}{BETWEEN}(?P<kind>\b(?:plot|chart|histogram|heatmap|diagram|visuali[sz]ation)s?\b)"
+            rf"|\bshow\b{BETWEEN}\b(?:in|as|on|with)\s+an?\s+(?:\w+\s+){{0,2}}(?:plot|chart|histogram|heatmap|diagram)\b"
+            rf"|{DRAW}{BETWEEN}(?P<other>\bfigures?\b)|{IMPERATIVE}{NO_DRAWING}"
+            rf"|画[^。？！\n]{{0,12}}图|绘制|(?:做|制作|生成|用|出|附)[^。？！\n]{{0,12}}{CJK_CHART}图|グラフを|그래프를|차트를",
+            re.IGNORECASE,
         ),
-    )
+        (".png", ".svg", ".pdf", ".jpg", ".html"),
+        "a figure",
+    ),
 )
 """What a question asks for by kind: the pattern, the file names that satisfy it, and its name."""
 
@@ -42,7 +72,7 @@ def files_asked_for(state: State) -> list[str]:
     return [
         f"The user asked for {name}; none was made. Write it into outputs/."
         for pattern, suffixes, name in KINDS
-        if pattern.search(question) and not any(path.endswith(suffixes) for path in made)
+        if _asks(pattern, question) and not any(path.endswith(suffixes) for path in made)
     ]
 
 
@@ -56,7 +86,7 @@ def files_named(state: State) -> list[str]:
     return [
         f"The answer names {name}, and no cell made it. Make it in outputs/ or do not name it."
         for name in named
-        if _name(name) not in known and _name(name) not in question
+        if not _is_known(_name(name), known) and _name(name) not in question
     ]
 
 
@@ -71,6 +101,26 @@ def files_made(state: State) -> list[str]:
                 there[file["path"]] = None
         there.update(dict.fromkeys(cell["figures"]))
     return list(there)
+
+
+def _asks(pattern: re.Pattern[str], question: str) -> bool:
+    """Whether some match is a wish, and not a mention of a file that is there."""
+    for match in pattern.finditer(question):
+        kind = next((name for name, text in match.groupdict().items() if text is not None), None)
+        if kind is None or not NOT_WHERE.search(question[: match.start(kind)]):
+            return True
+    return False
+
+
+def _is_known(name: str, known: Iterable[str]) -> bool:
+    """Whether it is a known file's name, or the end of one with blanks or dots in it, or one with words in front.
+
+    Chinese and Japanese put no blank between words and a name.
+    """
+    return any(
+        name == one or one.endswith((f" {name}", f".{name}")) or (name.endswith(one) and not name.isascii())
+        for one in known
+    )
 
 
 def _name(path: str) -> str:

@@ -1,9 +1,13 @@
 """What the model is shown of a cell's result, and what is remembered of it."""
 
+import re
+
 from graph.state import Cell, FileChange, Pending, Variable
 from sandboxes.base import CellResult, NamespaceRow
 
 TRACEBACK_CHARS = 1_500
+GLYPH = re.compile(r"[^\n]*Warning: Glyph (\d{1,7}) [^\n]*missing from[^\n]*\n?(?:  [^\n]*\n?)?")
+GLYPHS_SHOWN = 40
 FILES_SHOWN = 20
 
 
@@ -31,8 +35,14 @@ def observe(result: CellResult, *, number: int, limit: int) -> str:
     if stdout := result.stdout.text.strip("\n"):
         output.append(stdout)
     output.extend(display.text for display in result.displays if display.text and display.kind != "figure")
-    if stderr := result.stderr.text.strip("\n"):
+    stderr, boxes = _without_glyph_warnings(result.stderr.text)
+    if stderr := stderr.strip("\n"):
         output.append(f"stderr:\n{shorten(stderr, limit // 4)}")
+    if boxes:
+        tail.append(
+            f"No font has these characters; the reader sees boxes: {boxes}. "
+            "Draw the figure again with other characters, e.g. Latin labels."
+        )
     if not output and result.status == "ok" and not tail:
         output.append("(nothing was printed)")
     room = max(limit - sum(len(part) + 1 for part in parts + tail), limit // 4)
@@ -71,6 +81,13 @@ def shorten(text: str, limit: int) -> str:
     room = max(limit - len(mark), 2)
     head = room * 2 // 3
     return text[:head] + mark + text[len(text) - (room - head) :]
+
+
+def _without_glyph_warnings(stderr: str) -> tuple[str, str]:
+    """Matplotlib warns once for each character that no font has, by its code: tell which they are instead."""
+    missing = {int(code) for code in GLYPH.findall(stderr)}
+    boxes = "".join(chr(code) for code in sorted(missing) if code < 0x110000 and chr(code).isprintable())
+    return (GLYPH.sub("", stderr), boxes[:GLYPHS_SHOWN] + ("…" if len(boxes) > GLYPHS_SHOWN else ""))
 
 
 def _more(count: int) -> str:

@@ -29,7 +29,9 @@ from storage.inputs import InputError, InputSource, unused_name
 
 MAX_STEPS = 12
 PROGRAMS = Path(sandboxes.__file__).parent
-PROFILE_SECONDS = 120.0
+PROFILE_SECONDS = 120
+"""For all files of one turn together; what is not reached by then is named."""
+START_SECONDS = 20
 
 
 class NoQuestionError(Exception):
@@ -142,8 +144,8 @@ async def _put(spec: str, sandbox: Sandbox, source: InputSource, known: Sequence
 async def _profile(taken: list[Input], sandbox: Sandbox, context: Context) -> list[Input]:
     """Have the profiler look at the files; what it says is data from the sandbox and is checked and cut."""
     paths = [one["path"] for one in taken]
-    arguments = ["--chars", str(context.abstract_chars), *paths]
-    result = await sandbox.run_program(PROGRAMS / "profiler", arguments, timeout=PROFILE_SECONDS + 5 * len(paths))
+    arguments = ["--chars", str(context.abstract_chars), "--total-seconds", str(PROFILE_SECONDS), *paths]
+    result = await sandbox.run_program(PROGRAMS / "profiler", arguments, timeout=PROFILE_SECONDS + START_SECONDS)
     said: dict[str, dict[str, Any]] = {}
     try:
         rows = json.loads(result.stdout)

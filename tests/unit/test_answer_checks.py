@@ -25,6 +25,12 @@ from tests.states import make_cell, make_file, make_input, make_state
         ("画一个柱状图", "a figure"),
         ("把结果导出为Excel", "an Excel file"),
         ("結果をエクセルに保存してください", "an Excel file"),
+        ("用折线图展示趋势，并生成柱状图", "a figure"),
+        ("Show the top ten and give me the table as an Excel file.", "an Excel file"),
+        ("Compare the years and visualise the difference", "a figure"),
+        ("Show sales by month in a line chart", "a figure"),
+        ("Draw two figures of it", "a figure"),
+        ("Which is best? Put the numbers of the analysis into an Excel file", "an Excel file"),
     ],
 )
 def test_a_file_that_was_asked_for_and_not_made_is_missing(question: str, kind: str) -> None:
@@ -45,6 +51,17 @@ def test_a_file_that_was_asked_for_and_not_made_is_missing(question: str, kind: 
         "What does figure 3 of the report say?",
         "Read the pdf and tell me its title",
         "What are the costs per plot of land?",
+        "Using the provided Excel file, how many orders are there?",
+        "Add up the amounts in the CSV",
+        "How many buildings are in the CSV?",
+        "What is the total return in the csv?",
+        "Create a summary of this PDF",
+        "Given the plot above, what is the trend?",
+        "Give me the sales figures for 2023",
+        "Draw a conclusion about the two groups",
+        "Which plot has the highest yield, and plot size matters how much?",
+        "Make a table of the totals from the two Excel sheets",
+        "这个Excel里有多少行？",
     ],
 )
 def test_a_question_about_a_file_asks_for_none(question: str) -> None:
@@ -143,6 +160,21 @@ def test_numbers_of_the_question_the_abstract_and_the_code_are_known() -> None:
         cells=[make_cell(1, "ok", code="df[df.price > 250]")],
     )
     assert numbers_printed(state) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "proposal", "fine"),
+    [
+        ("outputs/销售汇总.xlsx", "\n详见销售汇总.xlsx。汇总表已保存到outputs/销售汇总.xlsx。", True),
+        ("outputs/my report.xlsx", "See my report.xlsx.", True),
+        ("outputs/report v1.2.xlsx", "See (report v1.2.xlsx).", True),
+        ("outputs/销售汇总.xlsx", "另见：报告.docx。", False),
+        ("outputs/port.xlsx", "See report.xlsx", False),
+    ],
+)
+def test_names_in_running_text_are_recognised(made: str, proposal: str, fine: bool) -> None:
+    state = make_state(proposal=proposal, cells=[make_cell(1, files=[make_file(made)])])
+    assert (files_named(state) == []) is fine
 
 
 def plan(*done: bool) -> list[PlanStep]:

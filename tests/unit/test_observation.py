@@ -69,3 +69,27 @@ def test_shorten_keeps_both_ends() -> None:
     assert text.startswith("aaa")
     assert text.endswith("bbb")
     assert shorten("short", 100) == "short"
+
+
+def test_characters_that_no_font_has_are_named_once() -> None:
+    warning = (
+        "/x/figures.py:113: UserWarning: Glyph {code} (\\N{{CJK UNIFIED IDEOGRAPH-{code:X}}}) missing from font(s) A, B.\n"
+        "  result = print_figure(self, filename, *args, **options)\n"
+    )
+    stderr = "before\n" + "".join(warning.format(code=ord(character)) for character in "销额对") + "after\n"
+    result = CellResult(
+        status="ok",
+        stderr=CapturedText(stderr),
+        displays=(Display("figure", path="figures/cell-001-1.png"),),
+    )
+    observation = observe(result, number=1, limit=4_000)
+    assert "stderr:\nbefore\nafter\nfigures saved" in observation
+    assert "Glyph" not in observation
+    assert all(character in observation.splitlines()[-1] for character in "销额对")
+
+
+def test_glyph_warnings_alone_leave_no_stderr() -> None:
+    stderr = "<cell 1>:3: UserWarning: Glyph 38144 (\\N{CJK UNIFIED IDEOGRAPH-9500}) missing from font(s) DejaVu Sans."
+    observation = observe(CellResult(status="ok", stderr=CapturedText(stderr)), number=1, limit=4_000)
+    assert "stderr" not in observation
+    assert "boxes: 销." in observation

@@ -150,7 +150,7 @@ def test_a_text_that_begins_like_a_binary_format(tmp_path: Path) -> None:
     assert found(path).kind.startswith("CSV, 2 columns, 2 rows (exact)")
 
 
-PROBLEMS = {
+PROBLEMS: dict[Callable[[Path], Path], str] = {
     files.empty_file: "is empty (0 bytes)",
     files.login_workbook: "named .xlsx but it is an HTML page (title 'Sign in') without a table",
     files.truncated_workbook: "an Excel workbook (xlsx) that is truncated or corrupt: its zip directory cannot be read",
