@@ -198,6 +198,36 @@ def resume(
 
 
 @app.command()
+def fork(
+    step: Annotated[
+        str, typer.Argument(metavar="THREAD@STEP", help="The thread, and the cell after which the fork begins.")
+    ],
+    instruction: Annotated[str, typer.Argument(metavar="[QUESTION]", help="What to ask there instead.")] = "",
+    model: Model = None,
+    approve: Approve = None,
+    artifacts: ArtifactsTo = "",
+    as_json: AsEvents = False,
+    quiet: Quiet = False,
+    no_live: NoLive = False,
+) -> None:
+    """Begin a new thread at a step of another.
+
+    Its variables and files are those of that step, and neither thread sees what happens in the other. With a
+    QUESTION it is asked at once; without one the new thread's id is printed.
+
+    Example: stepwell fork last@3 "The same without the outliers"
+    """
+    given = _given(model, None, approve, None, None, None, None, None)
+
+    def work() -> int:
+        from stepwell.running import fork_at
+
+        return fork_at(step, instruction, _choices(given, artifacts, as_json, quiet, no_live))
+
+    _end(work)
+
+
+@app.command()
 def threads(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many (20).")] = 20,
     as_json: AsJson = False,

@@ -1,5 +1,6 @@
 """The commands that run something: a new thread, a further question, the rest of a turn."""
 
+import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,9 @@ from typing import Any, Literal
 from graph.context import Context
 from graph.settings import Settings, read_settings
 from stepwell import approval, runs
+from stepwell.exits import FINISHED
 from stepwell.foreground import Begin, Foreground, View
+from stepwell.forking import fork_thread, step_named
 from stepwell.live_view import LiveView
 from stepwell.named_files import UsageError, named_files
 from stepwell.plain_view import JsonView, PlainView
@@ -66,6 +69,29 @@ def go_on(name: str, decision: Decision | None, choices: Choices) -> int:
         thread = await find_thread(name, settings)
         context = await with_changes(thread, choices.knobs, settings)
         return runs.resume(thread, decision=decision, context=context, settings=settings)
+
+    return _conduct(begin, choices, settings)
+
+
+def fork_at(name: str, instruction: str, choices: Choices) -> int:
+    """`stepwell fork`."""
+    settings = choices.settings()
+    thread_name, step = step_named(name)
+
+    async def forked() -> str:
+        thread = await find_thread(thread_name, settings)
+        return await fork_thread(thread, step=step, new_turn=bool(instruction), settings=settings)
+
+    if not instruction:
+        new = asyncio.run(forked())
+        sys.stdout.write(f"{new}\n")
+        sys.stderr.write(f"go on with: stepwell resume {new}, or: stepwell ask {new} QUESTION once it is finished\n")
+        return FINISHED
+
+    async def begin() -> Run:
+        new = await forked()
+        context = await with_changes(new, choices.knobs, settings)
+        return runs.start(instruction, thread=new, context=context, settings=settings)
 
     return _conduct(begin, choices, settings)
 

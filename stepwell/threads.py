@@ -15,6 +15,7 @@ from graph.context import Context
 from graph.settings import Settings, given_or_read
 from graph.state import FinalOutput, StartInput, State
 from graph.wiring import make_sandboxes, wire
+from sandboxes.opening import Sandboxes
 from stepwell.thread_error import ThreadError
 from storage.artifacts import Artifacts
 
@@ -51,7 +52,7 @@ async def list_threads(*, limit: int = 20, settings: Settings | None = None) -> 
     """The newest threads, newest first."""
     settings = await given_or_read(settings)
     summaries = []
-    async with _reading(settings) as graph:
+    async with reading(settings) as (graph, _):
         for head in await newest_threads(graph.checkpointer, limit=limit):  # type: ignore[arg-type]  # ours, not any saver
             detail = _detail(head.thread, await graph.aget_state({"configurable": {"thread_id": head.thread}}))
             state = detail.state
@@ -74,7 +75,7 @@ async def read_thread(thread: str, settings: Settings | None = None) -> ThreadDe
     Raises:
         ThreadError: there is no such thread.
     """
-    async with _reading(await given_or_read(settings)) as graph:
+    async with reading(await given_or_read(settings)) as (graph, _):
         snapshot = await graph.aget_state({"configurable": {"thread_id": thread}})
     if snapshot.created_at is None:
         raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
@@ -107,11 +108,12 @@ Graph = CompiledStateGraph[State, Context, StartInput, FinalOutput]
 
 
 @asynccontextmanager
-async def _reading(settings: Settings) -> AsyncIterator[Graph]:
+async def reading(settings: Settings) -> AsyncIterator[tuple[Graph, Sandboxes]]:
+    """The graph over the checkpoints of these settings, and its sandboxes, for looking and for writing State."""
     async with open_checkpoints(settings.home) as saver, make_sandboxes(settings) as sandboxes:
         artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
         builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
-        yield builder.compile(checkpointer=saver, name="stepwell")
+        yield builder.compile(checkpointer=saver, name="stepwell"), sandboxes
 
 
 def _detail(thread: str, snapshot: StateSnapshot) -> ThreadDetail:

@@ -1,0 +1,87 @@
+"""A fork begins at a step of another thread, and neither sees what the other does."""
+
+from pathlib import Path
+
+import pytest
+
+from graph.events import CellStarted, Finished, Rebuilt
+from graph.settings import Settings
+from stepwell.forking import fork_thread
+from stepwell.runs import resume, start
+from stepwell.thread_error import ThreadError
+from stepwell.threads import read_thread
+from tests.analyses import follow, last, only, with_model, write_sales
+from tests.scripted_model import Call, Request, Scripted, ScriptedServer
+
+
+def cell(number: int) -> Call:
+    code = (
+        f"trail = [*globals().get('trail', []), {number}]\n"
+        f"open('outputs/log.txt', 'a').write('{number}\\n')\nprint(trail)"
+    )
+    return Call("run_python", purpose=f"append {number}", step=1, code=code)
+
+
+def printing(expected: str, then: Call) -> Scripted:
+    """The next call, once the model was shown what the last cell must have printed."""
+
+    def reply(request: Request) -> Call:
+        assert expected in request.last, request.last
+        return then
+
+    return reply
+
+
+def ending(expected: str) -> list[Scripted]:
+    return [
+        printing(expected, Call("submit_answer", answer="Done.", skipped=[])),
+        Call("submit_review", good_enough=True, missing=[]),
+    ]
+
+
+def log_of(finished: Finished) -> str:
+    return next(Path(one["url"]).read_text() for one in finished.artifacts if one["name"] == "log.txt")
+
+
+async def test_a_fork_of_an_early_step_and_the_original_go_their_own_ways(tmp_path: Path, settings: Settings) -> None:
+    sales = write_sales(tmp_path / "sales.csv")
+    plan = Call("submit_plan", steps=["Append"])
+    script: list[Scripted] = [
+        *[plan, *(cell(number) for number in range(1, 6)), *ending("[1, 2, 3, 4, 5]")],
+        *[plan, cell(10), *ending("[1, 2, 10]")],
+        *[cell(20), *ending("[1, 2, 3, 20]")],
+        *[plan, cell(6), *ending("[1, 2, 3, 4, 5, 6]")],
+    ]
+    async with ScriptedServer(script) as server:
+        model = with_model(settings, server.base_url)
+        first = last(await follow(start("Append", files=[str(sales)], settings=model)), Finished)
+        asked = await fork_thread(first.thread, step=2, new_turn=True, settings=model)
+        events = await follow(start("Append ten instead", thread=asked, settings=model))
+        forked = last(events, Finished)
+        assert only(events, Rebuilt)[0].problems == []
+        assert [event.number for event in only(events, CellStarted)] == [3]
+        continued = await fork_thread(first.thread, step=3, settings=model)
+        gone_on = last(await follow(resume(continued, settings=model)), Finished)
+        original = last(await follow(start("And six", thread=first.thread, settings=model)), Finished)
+    assert log_of(forked) == "1\n2\n10\n"
+    assert log_of(gone_on) == "1\n2\n3\n20\n"
+    assert log_of(original) == "1\n2\n3\n4\n5\n6\n"
+    state = (await read_thread(forked.thread, settings)).state
+    assert [turn["question"] for turn in state["turns"]] == ["Append", "Append ten instead"]
+    assert "forked here, after cell 2" in state["turns"][0]["answer"]
+    assert [one["path"] for one in state["inputs"]] == ["inputs/sales.csv"]
+
+
+async def test_a_finished_thread_can_be_forked_where_it_is(settings: Settings) -> None:
+    first = last(await follow(start("What?", settings=settings)), Finished)
+    new = await fork_thread(first.thread, settings=settings)
+    assert (await read_thread(new, settings)).status == "finished"
+    assert last(await follow(start("And then?", thread=new, settings=settings)), Finished).thread == new
+
+
+async def test_steps_that_are_not_there_are_named(settings: Settings) -> None:
+    first = last(await follow(start("What?", settings=settings)), Finished)
+    with pytest.raises(ThreadError, match="has no step 99"):
+        await fork_thread(first.thread, step=99, settings=settings)
+    with pytest.raises(ThreadError, match="There is no thread"):
+        await fork_thread("00000000-0000-0000-0000-000000000000", settings=settings)
