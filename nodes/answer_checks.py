@@ -18,6 +18,8 @@ from sandboxes.base import Sandbox
 
 OPENABLE = (".xlsx", ".xls", ".xlsm", ".csv", ".tsv", ".parquet", ".json", ".jsonl", ".png", ".jpg", ".pdf", ".html")
 MAX_OPENED = 20
+LEFT_OUT = re.compile(r"\bleft out:?\s+(?:plan\s+)?steps?\s+(\d[\d, and]*)", re.IGNORECASE)
+"""How an answer in text says which plan steps it leaves out: a reply without tools has no field for them."""
 PROFILER = Path(sandboxes.__file__).parent / "profiler"
 
 
@@ -27,8 +29,8 @@ def plan_done(state: State) -> list[str]:
     own = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
     if not any(cell["step"] for cell in own):
         return []  # this model does not say which steps it works on; the review looks at the plan
-    skipped = " ".join(state.get("skipped") or [])
-    numbers = {int(number) for number in re.findall(r"\d+", skipped)}
+    skipped = " ".join([*(state.get("skipped") or []), *LEFT_OUT.findall(state["proposal"])])
+    numbers = {int(number) for number in re.findall(r"\d{1,3}", skipped)}
     left = [
         number
         for number, step in enumerate(plan, 1)
@@ -38,7 +40,8 @@ def plan_done(state: State) -> list[str]:
         return []
     listed = "; ".join(f"{number}. {plan[number - 1]['text']}" for number in left)
     return [
-        f"No cell that ended well worked on these plan steps: {listed}. Do them, or name them in `skipped` with why."
+        f"No cell that ended well worked on these plan steps: {listed}. Do them, or name them as left out with why, "
+        "or with the cell that did them too."
     ]
 
 

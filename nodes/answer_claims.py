@@ -49,8 +49,9 @@ HEDGE = re.compile(
     r"|至少|高达)\s*[*_]{0,2}\s*(?:[$€£¥]|USD|EUR)?\s*$",
     re.IGNORECASE,
 )
+P_VALUE = re.compile(r"\b[pP](?:-?values?)?\s?(?:[=<>≈≤≥]|of|is)\s?$")
 HEDGED_AFTER = re.compile(r"\s?[%％]?\s?(?:or so\b|余|多[万个条笔元]|左右|以上|以下)")
-SENTENCE = re.compile(r"(?<=[.!?;])\s+|[。？！；]|\n")
+SENTENCE = re.compile(r"(?<=[.!?])\s+|[。？！]|\n")
 EXACT = 1e-9
 SMALL = 12
 """Whole numbers up to this are counts, ordinals and words; they are not held against the output."""
@@ -78,6 +79,9 @@ class Claim:
     percent: bool
     hedged: bool
     """Called approximate, or a bound: it may be rounded to its last digit that is not 0."""
+
+    is_p_value: bool = False
+    """No arithmetic with other numbers of a sentence leads to one."""
 
     @property
     def matters(self) -> bool:
@@ -127,6 +131,7 @@ def _claims(text: str) -> Iterator[Claim]:
             readings=tuple(_readings(match[0], exponent)),
             scale=SCALES.get(word.lower(), 1),
             percent=percent is not None,
+            is_p_value=bool(P_VALUE.search(text[max(start - 12, 0) : start])),
             hedged=bool(HEDGE.search(text[max(start - 30, 0) : start]) or HEDGED_AFTER.match(text, position)),
         )
         position = max(position, end)
@@ -140,7 +145,12 @@ def _readings(text: str, exponent: int) -> Iterator[tuple[Reading, ...]]:
     if not marks:
         yield (Reading(int(text) * factor, factor),)
         return
-    grouped = len(parts[0]) in (1, 2, 3) and all(len(part) == 3 for part in parts[1:]) and len(set(marks)) == 1
+    grouped = (
+        parts[0][:1] not in ("", "0")
+        and len(parts[0]) <= 3
+        and all(len(part) == 3 for part in parts[1:])
+        and len(set(marks)) == 1
+    )
     decimal = Reading(float(("".join(parts[:-1]) or "0") + "." + parts[-1]) * factor, 10.0 ** -len(parts[-1]) * factor)
     whole = Reading(int("".join(parts)) * factor, factor)
     is_point = marks[-1] in ".," and (len(marks) == 1 or len(set(marks)) == 2)

@@ -68,11 +68,14 @@ KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = (
 def files_asked_for(state: State) -> list[str]:
     """Files that the question asks for by kind, and that no cell has made."""
     question = _without_input_names(state["question"], [one["path"] for one in state.get("inputs") or []])
+    now = State(cells=[cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]])
+    drawn = [path.lower() for path in files_made(now)]  # `draw it` in a follow-up means a new figure
     made = [path.lower() for path in files_made(state)]
+    there = {name: drawn if name == "a figure" else made for _, _, name in KINDS}
     return [
         f"The user asked for {name}; none was made. Write it into outputs/."
         for pattern, suffixes, name in KINDS
-        if _asks(pattern, question) and not any(path.endswith(suffixes) for path in made)
+        if _asks(pattern, question) and not any(path.endswith(suffixes) for path in there[name])
     ]
 
 

@@ -31,7 +31,9 @@ def numbers_printed(state: State) -> list[str]:
     missing: dict[str, None] = {}
     for sentence in claims_by_sentence(state["proposal"]):
         matched = [_matches(claim, printed, scales) for claim in sentence]
-        operands = [values for values in matched if values][:MAX_OPERANDS]
+        operands = [values for claim, values in zip(sentence, matched, strict=True) if values and claim.matters][
+            :MAX_OPERANDS
+        ]
         for claim, values in zip(sentence, matched, strict=True):
             if claim.matters and not values and not _follows(claim, operands):
                 missing[claim.text] = None
@@ -77,7 +79,8 @@ def _matches(claim: Claim, printed: Sequence[float], scales: Sequence[int], shar
 
 def _near(number: Reading, claim: Claim, printed: Sequence[float], scales: Sequence[int], share: float) -> list[float]:
     slack = _slack(number, claim, share)
-    factors = [1.0, 0.01, float(claim.scale), *map(float, scales)]
+    as_share = [0.01] if claim.percent or number.value <= 100 else []
+    factors = [1.0, *as_share, float(claim.scale), *map(float, scales)]
     found: list[float] = []
     for factor in dict.fromkeys(factors):
         low, high = (number.value - slack) * factor, (number.value + slack) * factor
@@ -98,6 +101,8 @@ def _slack(number: Reading, claim: Claim, share: float) -> float:
 
 def _follows(claim: Claim, operands: Sequence[Sequence[float]]) -> bool:
     """Whether the claim can be worked out from two numbers beside it."""
+    if claim.is_p_value:
+        return False
     results: list[float] = []
     for left, right in permutations(operands, 2):
         for a in left:

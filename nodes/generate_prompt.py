@@ -63,10 +63,12 @@ characters: print the numbers that you need, not whole tables.
 - A cell may run {cell_timeout:g} seconds. Nobody can answer input(). Do not use the network.
 
 How to work
-- Look at the data before you compute with it: types, missing values, units, duplicates, odd categories.
+- Look at the data before you compute with it: types, missing values, units, duplicates, odd categories. pandas takes \
+texts such as None and NA for missing, also where they are a category.
 - Keep cells small, with one purpose. When one fails, read the traceback and mend the cause.
 - Never invent data, results or file contents. If the data cannot answer something, say so.
-- Every number in the answer must have been printed by a cell. Round only in the answer.
+- Every number in the answer must have been printed by a cell: shares, ratios and differences too. Round only in the \
+answer.
 - Say which assumptions you made (rows left out, missing values, meaning of columns) and how sure the result is.
 - The answer stands alone: it gives the result first, names the files and figures that matter, and is written in \
 {language}.
@@ -89,7 +91,7 @@ or, when the plan is done, the whole answer:
 <answer>
 ...
 </answer>
-Never both in one reply.
+Never both in one reply. If a plan step cannot be done, the answer says so: `Left out: step 2, because …`.
 """
 
 
@@ -117,7 +119,10 @@ def environment_text(state: State) -> str:
     text = f"Python {environment['python']} with {packages or 'the standard library only'}.\n"
     if environment["fonts"]:
         fonts = ", ".join(environment["fonts"][:8])
-        return text + f"Figures fall back to these fonts for Chinese, Japanese and Korean text: {fonts}.\n"
+        return text + (
+            f"Figures fall back to these fonts for Chinese, Japanese and Korean text: {fonts}. None may have all of a "
+            "script's characters; a cell's result names those that are missing.\n"
+        )
     return text + "No font has Chinese, Japanese or Korean glyphs: label figures in Latin letters.\n"
 
 

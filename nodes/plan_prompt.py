@@ -26,7 +26,8 @@ You plan a data analysis that will be done in Python cells in one live session. 
 of the user's question, in their order: as few as are needed (one for a simple question), at most seven.
 - Each step is something that cells can do and that can be seen to be done. Name the files, columns and figures \
 that it is about; copy names, paths and URLs exactly.
-- Look at the data before relying on it. Do not plan what was not asked for.
+- What is known of the files stands below. Looking closer belongs to the step that needs it, not to a step of its own. \
+Do not plan what was not asked for.
 - If files or figures are asked for, a step makes each of them.
 - In a follow-up, build on the variables and results that are there.
 - Write the steps in the language of the question. Do not write the answer itself.

@@ -75,6 +75,14 @@ def test_a_figure_counts_as_made_and_a_deleted_file_does_not() -> None:
     assert files_asked_for(make_state(question="Plot it", cells=[first])) == []
 
 
+def test_a_figure_of_an_earlier_turn_is_not_the_one_asked_for_now() -> None:
+    earlier = make_cell(1, figures=["figures/cell-001-1.png"], files=[make_file("outputs/a.xlsx")])
+    state = make_state(question="Plot it again, and write the Excel file", turn=2, cells=[earlier])
+    assert [lack.split(";")[0] for lack in files_asked_for(state)] == ["The user asked for a figure"]
+    now = make_cell(2, turn=2, figures=["figures/cell-002-1.png"])
+    assert files_asked_for(make_state(question="Plot it again", turn=2, cells=[earlier, now])) == []
+
+
 def test_a_named_file_that_nobody_made_is_missing() -> None:
     state = make_state(
         proposal="See `outputs/report.xlsx`, sales.csv, figures/cell-001-1.png and answer.md.",
@@ -106,6 +114,7 @@ def test_a_named_file_that_nobody_made_is_missing() -> None:
         ("A climb costs $13.8k, roughly 2.8× the mean of $4,888, a gap of about $8,900.", "13825.22 4888.17"),
         ("Damage in 10.9%, none in the other 89.1%.", "0.10922"),
         ("about 1,500 strikes, over 3,200 in all, nearly 5,000 $", "1532 3296 4963"),
+        ("SMB brings $84.3k; together with the $29.2k of others $113.5 thousand.", "84331.21 29202.14"),
         ("p < 0.001 with a 95% CI of 1.2–3.4, 5% level", "p 1.2e-05 (1.2012, 3.3987)"),
         ("p = .013, p = 1.2×10⁻⁵, 1.2 x 10^-5", "0.0131 1.2e-05"),
         ("46,5 % der 3.296 Fälle, 1.234.567,8 € gesamt", "0.4651 3296 1234567.81"),
@@ -142,6 +151,9 @@ SEEN = "cell 49 · ok · 0.49 s\n12.3456 0.1234 1234567 -3.5"
         ("共有1280条订单", "1280"),
         ("It rose from 12.35 to 1234567 (+35.5%).", "35.5%"),
         ("about 3,000 rows", "3,000"),
+        ("about 1,200 rows", "1,200"),
+        ("12.3456 of 1234567 and p = 0.123 or p = 0.048 with 0.1234 and -3.5", "0.048"),
+        ("p = 0.012 of it", "0.012"),
         ("It took 0.49 of it, 49%", "49%"),
         ("A trip costs 77.7k.", "77.7"),
         ("Es waren 47,5 %.", "47,5 %"),
@@ -193,6 +205,15 @@ def plan(*done: bool) -> list[PlanStep]:
 )
 def test_an_unfinished_step_must_be_done_or_declared(done: tuple[bool, ...], skipped: list[str], fine: bool) -> None:
     state = make_state(plan=plan(*done), skipped=skipped, cells=[make_cell(1, step=1)])
+    assert (plan_done(state) == []) is fine
+
+
+@pytest.mark.parametrize(
+    ("proposal", "fine"),
+    [("It is 4. Left out: step 2, because there is no date.", True), ("Step 2 was done.", False)],
+)
+def test_an_answer_in_text_says_which_steps_it_left_out(proposal: str, fine: bool) -> None:
+    state = make_state(plan=plan(True, False, True), proposal=proposal, cells=[make_cell(1, step=1)])
     assert (plan_done(state) == []) is fine
 
 

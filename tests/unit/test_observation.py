@@ -73,7 +73,7 @@ def test_shorten_keeps_both_ends() -> None:
 
 def test_characters_that_no_font_has_are_named_once() -> None:
     warning = (
-        "/x/figures.py:113: UserWarning: Glyph {code} (\\N{{CJK UNIFIED IDEOGRAPH-{code:X}}}) missing from font(s) A, B.\n"
+        "/x/figures.py:113: UserWarning: Glyph {code} (\\N{{CJK UNIFIED IDEOGRAPH-{code:X}}}) missing from font(s) A.\n"
         "  result = print_figure(self, filename, *args, **options)\n"
     )
     stderr = "before\n" + "".join(warning.format(code=ord(character)) for character in "销额对") + "after\n"
