@@ -16,6 +16,7 @@ from nodes.answer_checks import CHECKS, files_open
 from nodes.answer_files import files_made
 from nodes.catching_up import catch_up
 from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES
+from nodes.generate_prompt import inputs_text
 from nodes.observation import shorten
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox
@@ -92,22 +93,28 @@ async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -
 
 def _evidence(state: State, room: int) -> str:
     own = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
-    each = max(room // max(len(own), 1), 200)
+    shown = own[-max(room // 600, 1) :]
+    each = max(room // max(len(shown), 1), 600)
     cells = "\n\n".join(
-        f"{shorten(cell['purpose'], 160)}\n{shorten(cell['observation'], each)}" for cell in own[-(room // 200) :]
+        f"{shorten(cell['purpose'], 160)}\n{shorten(cell['code'], each // 3)}\n---\n"
+        f"{shorten(cell['observation'], each - each // 3)}"
+        for cell in shown
     )
     plan = "\n".join(f"{number}. {step['text']}" for number, step in enumerate(state.get("plan") or [], 1))
-    skipped = "\n".join(state.get("skipped") or []) or "none"
-    return "\n\n".join(
-        [
-            f"Question:\n{shorten(state['question'], 4_000)}",
-            f"Plan:\n{plan}",
-            f"Plan steps that were left out, and why:\n{skipped}",
-            f"What the cells printed:\n{cells or '(no cell ran)'}",
-            f"Files and figures made:\n{', '.join(files_made(state)) or 'none'}",
-            f"Proposed answer:\n{shorten(state['proposal'], 8_000)}",
-        ]
+    earlier = "\n".join(
+        f"{shorten(turn['question'], 200)}\n{shorten(turn['answer'], 600)}" for turn in (state.get("turns") or [])[-3:]
     )
+    parts = {
+        "Question": shorten(state["question"], 4_000),
+        "Asked and answered before": earlier,
+        "The user's files": shorten(inputs_text(state), room // 4),
+        "Plan": plan,
+        "Plan steps that were left out, and why": "\n".join(state.get("skipped") or []) or "none",
+        "The cells: purpose, code, and after --- what they printed": cells or "(no cell ran)",
+        "Files and figures made": ", ".join(files_made(state)) or "none",
+        "Proposed answer": shorten(state["proposal"], 8_000),
+    }
+    return "\n\n".join(f"{title}:\n{text}" for title, text in parts.items() if text)
 
 
 def _read(reply: Reply) -> list[str]:

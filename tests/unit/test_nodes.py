@@ -12,6 +12,7 @@ from graph.settings import Prices
 from graph.state import Pending, Review, SandboxRef, Usage
 from models.base import ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
 from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
+from nodes.check_final import _evidence
 from nodes.check_final import _read as read_review
 from nodes.generate import _read_calls, _read_text
 from nodes.generate_prompt import inputs_text, system_prompt
@@ -220,3 +221,14 @@ async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_
     assert "cell 4 had been interrupted" in words
     assert "cell 6 ended with error this time, with ok before" in words
     assert "inputs/sales.csv is no longer in the workspace" in words
+
+
+def test_the_reviewer_sees_code_output_files_and_earlier_answers_within_its_room() -> None:
+    turns = [{"number": 1, "question": "Before?", "plan": [], "answer": "So it was."}]
+    state = make_state(turn=2, turns=turns, proposal="It is 5.", inputs=[make_input()])
+    state["cells"] = [make_cell(1, "cell 1 · ok\nprinted five", turn=2, code="the_code()")]
+    evidence = _evidence(state, 16_000)
+    for piece in ("So it was.", "### inputs/sales.csv", "the_code()", "printed five", "It is 5."):
+        assert piece in evidence
+    state["cells"] = [make_cell(n, "o" * 4_000, turn=2, code="c" * 4_000) for n in range(1, 200)]
+    assert len(_evidence(state, 16_000)) < 40_000
