@@ -228,6 +228,23 @@ def fork(
 
 
 @app.command()
+def replay(thread: Thread, as_json: AsJson = False) -> None:
+    """Run a thread's recorded cells again, without a model, and compare.
+
+    They run in a fresh sandbox; the thread itself is left as it is. Output, status and the bytes of the files are
+    compared. The exit code is 1 when something differs. Workbooks (.xlsx) hold the time at which they were written, so
+    their bytes always differ.
+    """
+
+    def work() -> int:
+        from stepwell.replay_lines import replay_one
+
+        return replay_one(thread, as_json=as_json)
+
+    _end(work)
+
+
+@app.command()
 def threads(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many (20).")] = 20,
     as_json: AsJson = False,

@@ -91,7 +91,7 @@ class Run:
             graph = builder.compile(checkpointer=saver, name="stepwell")
             before = await graph.aget_state(self.config)
             given = self._given(before)
-            context = self.context or _context_of(before)
+            context = self.context or context_of(before)
             if context.sandbox not in sandboxes.kinds:
                 known = ", ".join(sandboxes.kinds)
                 raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
@@ -188,7 +188,7 @@ async def finish(run: Run) -> Finished:
     raise RunFailedError(run.thread, "The run ended without an answer.")
 
 
-def _context_of(snapshot: StateSnapshot) -> Context:
+def context_of(snapshot: StateSnapshot) -> Context:
     """The knobs that the thread's last run had."""
     kept = (snapshot.metadata or {}).get(CONTEXT_KEY)
     return Context.model_validate_json(kept) if isinstance(kept, str) else Context()

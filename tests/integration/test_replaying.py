@@ -1,0 +1,54 @@
+"""A replay runs the recorded cells again without a model, and says what differs and why it may."""
+
+from graph.events import Finished
+from graph.settings import Settings
+from stepwell.replaying import ReplayedCell, ReplayEnd, replay, replay_to_end
+from stepwell.runs import start
+from tests.analyses import follow, last, with_model, write_sales
+from tests.scripted_model import Call, Scripted, ScriptedServer
+
+CELLS = (
+    "import pandas as pd\ndf = pd.read_csv('inputs/sales.csv')\nprint(df.units.sum())",
+    "df.to_csv('outputs/copy.csv', index=False)",
+    "raise ValueError('as before')",
+    "import os; os._exit(1)",
+    "import random\nprint(random.random())\nopen('outputs/dice.txt', 'w').write(str(random.random()))",
+)
+
+
+async def test_what_differs_is_named(tmp_path: object, settings: Settings) -> None:
+    sales = write_sales(settings.home.parent / "sales.csv")
+    script: list[Scripted] = [
+        Call("submit_plan", steps=["Do it"]),
+        *(Call("run_python", purpose=f"cell {number}", step=1, code=code) for number, code in enumerate(CELLS, 1)),
+        Call("submit_answer", answer="Done.", skipped=[]),
+        Call("submit_review", good_enough=True, missing=[]),
+    ]
+    async with ScriptedServer(script) as server:
+        run = start("Do it", files=[str(sales)], settings=with_model(settings, server.base_url))
+        finished = last(await follow(run), Finished)
+    found = [one async for one in replay(finished.thread, settings)]
+    cells = [one for one in found if isinstance(one, ReplayedCell)]
+    assert [(cell.same, cell.passed_over) for cell in cells] == [
+        (True, False),
+        (True, False),
+        (True, False),
+        (True, True),
+        (False, False),
+    ]
+    assert cells[-1].reasons == ("it uses randomness",)
+    assert "line 1 of what it printed was" in cells[-1].differences[0]
+    end = found[-1]
+    assert isinstance(end, ReplayEnd)
+    assert not end.same
+    assert end.files_same == 1
+    assert end.files_differ == ("dice.txt",)
+    assert end.versions == ()
+
+
+async def test_the_playbook_gives_the_same_again_byte_for_byte(settings: Settings) -> None:
+    sales = write_sales(settings.home.parent / "sales.csv")
+    finished = last(await follow(start("What is there?", files=[str(sales)], settings=settings)), Finished)
+    end = await replay_to_end(finished.thread, settings)
+    assert [name for name in end.files_differ if not name.endswith(".xlsx")] == []
+    assert end.files_same >= 1
