@@ -232,8 +232,7 @@ def replay(thread: Thread, as_json: AsJson = False) -> None:
     """Run a thread's recorded cells again, without a model, and compare.
 
     They run in a fresh sandbox; the thread itself is left as it is. Output, status and the bytes of the files are
-    compared. The exit code is 1 when something differs. Workbooks (.xlsx) hold the time at which they were written, so
-    their bytes always differ.
+    compared, of workbooks all but the time of writing within them. The exit code is 1 when something differs.
     """
 
     def work() -> int:

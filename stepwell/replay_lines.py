@@ -44,7 +44,7 @@ def _cell_line(cell: ReplayedCell) -> str:
 
 
 def _end_lines(end: ReplayEnd) -> list[str]:
-    lines = [f"files: {end.files_same} the same byte for byte, {len(end.files_differ)} not"]
+    lines = [f"files: {end.files_same} the same, {len(end.files_differ)} not"]
     if end.files_differ:
         lines.append(f"not the same: {', '.join(end.files_differ)}")
     if end.versions:
