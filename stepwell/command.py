@@ -228,6 +228,25 @@ def fork(
 
 
 @app.command()
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="A thread, or a step of it: THREAD@NUMBER.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what B has otherwise than A: questions, variables, files, code, answer.
+
+    Example: stepwell diff 18f0@3 last
+    """
+
+    def work() -> int:
+        from stepwell.comparison_lines import diff_two
+
+        return diff_two(a, b, as_json=as_json)
+
+    _end(work)
+
+
+@app.command()
 def replay(thread: Thread, as_json: AsJson = False) -> None:
     """Run a thread's recorded cells again, without a model, and compare.
 

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import StateSnapshot
 
 from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
 from sandboxes.opening import Sandboxes
 from stepwell.runs import CONTEXT_KEY
-from stepwell.thread_error import ThreadError
-from stepwell.threads import Graph, reading
+from stepwell.steps import at_step
+from stepwell.threads import reading
 
 
 async def fork_thread(
@@ -40,7 +39,7 @@ async def fork_thread(
     settings = await given_or_read(settings)
     new = str(uuid.uuid4())
     async with reading(settings) as (graph, sandboxes):
-        found = await _at_step(graph, thread, step)
+        found = await at_step(graph, thread, step)
         await _copy_inputs(sandboxes, found.values["sandbox"]["kind"], thread, new)
         values = cast("State", dict(found.values))
         values["sandbox"] = SandboxRef(kind=values["sandbox"]["kind"], id=new, snapshot=values["sandbox"]["snapshot"])
@@ -54,50 +53,6 @@ async def fork_thread(
         config: RunnableConfig = {"configurable": {"thread_id": new}, "metadata": kept}
         await graph.aupdate_state(config, dict(values), as_node=node)
     return new
-
-
-def step_named(name: str) -> tuple[str, int | None]:
-    """Take `THREAD@STEP` apart; without `@STEP` the step is None.
-
-    Raises:
-        ThreadError: what follows the `@` is no number.
-    """
-    thread, at, step = name.partition("@")
-    if at and not step.isdecimal():
-        raise ThreadError(f"{name!r} names no step: give THREAD@NUMBER, such as last@3.")
-    return thread, int(step) if at else None
-
-
-async def _at_step(graph: Graph, thread: str, step: int | None) -> StateSnapshot:
-    """The newest state in the thread's own line at which this many cells had run."""
-    config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    head = await graph.aget_state(config)
-    if head.created_at is None:
-        raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
-    if not head.values.get("sandbox"):
-        raise ThreadError(f"Thread {thread} has no step yet: it stopped before its plan.")
-    cells = len(head.values.get("cells") or [])
-    if step is None:
-        step = cells
-        if not head.tasks or head.next in (("generate",), ("execute",)):
-            return head
-    if not 0 <= step <= cells:
-        raise ThreadError(f"Thread {thread} has no step {step}; it has {cells} (`stepwell log {thread}`).")
-    wanted = _id(head.config)
-    async for snapshot in graph.aget_state_history(config):
-        if _id(snapshot.config) != wanted:
-            continue  # of another branch
-        wanted = _id(snapshot.parent_config)
-        ran = len(snapshot.values.get("cells") or [])
-        if ran == step and snapshot.next in (("generate",), ("execute",)) and not snapshot.values.get("pending"):
-            return snapshot
-        if ran < step:
-            break
-    raise ThreadError(f"Step {step} of thread {thread} cannot be found in its checkpoints.")
-
-
-def _id(config: RunnableConfig | None) -> str:
-    return str((config or {}).get("configurable", {}).get("checkpoint_id", ""))
 
 
 def _broken_off(values: State) -> Turn:

@@ -13,12 +13,13 @@ from graph.settings import Settings, read_settings
 from stepwell import approval, runs
 from stepwell.exits import FINISHED
 from stepwell.foreground import Begin, Foreground, View
-from stepwell.forking import fork_thread, step_named
+from stepwell.forking import fork_thread
 from stepwell.live_view import LiveView
 from stepwell.named_files import UsageError, named_files
 from stepwell.plain_view import JsonView, PlainView
 from stepwell.remembered import with_changes
 from stepwell.runs import Decision, Run
+from stepwell.steps import step_named
 from stepwell.terminal import Terminal, is_conversation, is_screen
 from stepwell.threads import find_thread
 

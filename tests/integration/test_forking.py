@@ -6,6 +6,8 @@ import pytest
 
 from graph.events import CellStarted, Finished, Rebuilt
 from graph.settings import Settings
+from stepwell.comparing import compare
+from stepwell.comparison_lines import lines_of
 from stepwell.forking import fork_thread
 from stepwell.runs import resume, start
 from stepwell.thread_error import ThreadError
@@ -66,6 +68,14 @@ async def test_a_fork_of_an_early_step_and_the_original_go_their_own_ways(tmp_pa
     assert log_of(forked) == "1\n2\n10\n"
     assert log_of(gone_on) == "1\n2\n3\n20\n"
     assert log_of(original) == "1\n2\n3\n4\n5\n6\n"
+    difference = await compare((first.thread, 5), (forked.thread, None), settings)
+    assert difference.cells_in_common == 2
+    assert difference.questions.added == ("Append ten instead",)
+    assert difference.variables.changed == ("trail: list 5 items: 1, 2, 3, 4, 5 -> list 3 items: 1, 2, 10",)
+    assert difference.files.changed == ("outputs/log.txt: 10 bytes -> 7 bytes",)
+    assert "+trail = [*globals().get('trail', []), 10]" in difference.code
+    same = await compare((first.thread, 3), (gone_on.thread, 3), settings)
+    assert lines_of(same) == ["the same: 3 cells"]
     state = (await read_thread(forked.thread, settings)).state
     assert [turn["question"] for turn in state["turns"]] == ["Append", "Append ten instead"]
     assert "forked here, after cell 2" in state["turns"][0]["answer"]
