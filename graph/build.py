@@ -3,10 +3,9 @@
 from functools import partial
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
 from langgraph.types import RetryPolicy
 
-from graph.context import Context, knobs
+from graph.context import Context
 from graph.settings import Prices
 from graph.state import FinalOutput, StartInput, State
 from models.base import ChooseModel
@@ -57,10 +56,13 @@ def build_graph(
     return builder
 
 
-def after_generate(state: State, runtime: Runtime[Context]) -> str:
+# These see State alone: LangGraph routes forks and edits of old checkpoints (`update_state`) too, without a context.
+
+
+def after_generate(state: State) -> str:
     """A cell is run (once approved, where that is asked for); an answer is checked; a used-up budget ends the turn."""
     if state.get("pending"):
-        return "approve" if knobs(runtime).approval == "cells" else "execute"
+        return "approve" if state.get("approval") == "cells" else "execute"
     return "upload" if state.get("stopped") else "check_final"
 
 
@@ -69,9 +71,9 @@ def after_approve(state: State) -> str:
     return "execute" if state.get("pending") else "generate"
 
 
-def after_execute(state: State, runtime: Runtime[Context]) -> str:
+def after_execute(state: State) -> str:
     """Further cells of the same reply run next; then the model goes on."""
-    return after_generate(state, runtime) if state.get("pending") else "generate"
+    return after_generate(state) if state.get("pending") else "generate"
 
 
 def after_check_final(state: State) -> str:

@@ -171,6 +171,8 @@ class State(TypedDict, total=False):
     environment: Environment
     plan: list[PlanStep]
     pending: list[Pending]
+    approval: Literal["none", "cells"]
+    """Whether the pending cells wait to be approved: the knob of the run that wrote them."""
     cells: Annotated[list[Cell], DeltaChannel(append, snapshot_frequency=SNAPSHOT_EVERY)]
     namespace: list[Variable]
     sandbox: SandboxRef

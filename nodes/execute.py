@@ -56,6 +56,7 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
     return {
         "cells": [cell],
         "pending": rest,
+        "approval": context.approval,
         "notices": notices,
         "messages": list(messages),
         "namespace": remember_namespace(result.namespace) if kept else state.get("namespace", []),

@@ -77,6 +77,7 @@ async def generate(
         return {
             "messages": [_as_message(asked.value.cells)],
             "pending": list(asked.value.cells),
+            "approval": context.approval,
             "notices": [],
             "usage": usage,
         }

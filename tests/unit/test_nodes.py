@@ -30,25 +30,25 @@ def runtime(**changes: Any) -> Runtime[Context]:
 
 
 @pytest.mark.parametrize(
-    ("state", "context", "goes_to"),
+    ("state", "goes_to"),
     [
-        ({"pending": [PENDING]}, {}, "execute"),
-        ({"pending": [PENDING]}, {"approval": "cells"}, "approve"),
-        ({"pending": []}, {}, "check_final"),
-        ({"pending": [], "stopped": "The budget is used up."}, {}, "upload"),
+        ({"pending": [PENDING]}, "execute"),
+        ({"pending": [PENDING], "approval": "cells"}, "approve"),
+        ({"pending": []}, "check_final"),
+        ({"pending": [], "stopped": "The budget is used up."}, "upload"),
     ],
 )
-def test_after_generate(state: dict[str, Any], context: dict[str, Any], goes_to: str) -> None:
-    assert after_generate(make_state(**state), runtime(**context)) == goes_to
+def test_after_generate(state: dict[str, Any], goes_to: str) -> None:
+    assert after_generate(make_state(**state)) == goes_to
 
 
 def test_after_the_other_nodes() -> None:
     review = Review(after_cell=1, answer="a", missing=["b"], round=1)
     assert after_approve(make_state(pending=[PENDING])) == "execute"
     assert after_approve(make_state(pending=[])) == "generate"
-    assert after_execute(make_state(pending=[]), runtime()) == "generate"
-    assert after_execute(make_state(pending=[PENDING]), runtime()) == "execute"
-    assert after_execute(make_state(pending=[PENDING]), runtime(approval="cells")) == "approve"
+    assert after_execute(make_state(pending=[])) == "generate"
+    assert after_execute(make_state(pending=[PENDING])) == "execute"
+    assert after_execute(make_state(pending=[PENDING], approval="cells")) == "approve"
     assert after_check_final(make_state(review=review)) == "generate"
     assert after_check_final(make_state(review=None)) == "upload"
 
