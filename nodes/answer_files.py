@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterable
 
 from graph.state import State
+from nodes.observation import shorten
 
 MAKE = (
     r"(?:write|save|export|create|make|produce|give|generate|deliver|build|output|return|send|prepare|put|provide|add)"
 )
 NEAR = rf"\b{MAKE}\w*\b[^.?!\n]{{0,80}}?"
+QUESTION_CHARS = 20_000
+"""Characters of a question in which wishes are looked for."""
 SUFFIXES = "xlsx|xls|csv|tsv|png|svg|pdf|json|jsonl|parquet|html|md|txt|docx|pptx|zip"
 FILE_NAME = re.compile(rf"[`'\"(\[\s](?:outputs/)?((?:[\w\-]+/)*[\w\-]+\.(?:{SUFFIXES}))\b")
 CJK_MAKE = r"(?:导出|输出|保存|生成|制作|出力|作成|만들|저장|내보내)"
@@ -37,7 +40,8 @@ KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
 
 def files_asked_for(state: State) -> list[str]:
     """Files that the question asks for by kind, and that no cell has made."""
-    question = _without_input_names(state["question"], [one["path"] for one in state.get("inputs") or []])
+    question = shorten(state["question"], QUESTION_CHARS)
+    question = _without_input_names(question, [one["path"] for one in state.get("inputs") or []])
     made = [path.lower() for path in files_made(state)]
     return [
         f"The user asked for {name}; none was made. Write it into outputs/."

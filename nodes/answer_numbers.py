@@ -1,9 +1,10 @@
 """Was every number of the answer printed by some cell?"""
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from graph.state import State
 
@@ -46,7 +47,7 @@ def numbers_printed(state: State) -> list[str]:
     shown += [one["abstract"] for one in state.get("inputs") or []]
     shown += [turn["question"] + "\n" + turn["answer"] for turn in state.get("turns") or []]
     shown += [row["summary"] for row in state.get("namespace") or []]
-    printed = set(_values(shown))
+    printed = sorted(set(_values(shown)))
     missing: dict[str, None] = {}
     for claim in _claims(NOT_CLAIMS.sub(" ", state["proposal"])):
         if not _is_shown(claim, printed):
@@ -81,17 +82,20 @@ def _values(texts: Iterable[str]) -> Iterator[Decimal]:
 def _decimal(text: str) -> Decimal | None:
     try:
         value = abs(Decimal(re.sub(r"[,_\u202f\u00a0 %]", "", text).replace("−", "-")))
-    except InvalidOperation:
+    except ArithmeticError:  # `4E1234567` may be an article's number; as a value it is none
         return None
     return value if value < Decimal(10) ** 30 else None
 
 
-def _is_shown(claim: Claim, printed: set[Decimal]) -> bool:
-    if claim.value in printed or claim.value * claim.scale in printed:
-        return True
+def _is_shown(claim: Claim, printed: Sequence[Decimal]) -> bool:
     half = claim.unit / 2 + claim.unit / 1000
-    return any(
-        abs(candidate - claim.value) <= half
-        for shown in printed
-        for candidate in (shown, shown * 100, shown / claim.scale)
-    )
+    low, high = claim.value - half, claim.value + half
+    exact = claim.value * claim.scale
+    ranges = [(low, high), (low / 100, high / 100), (low * claim.scale, high * claim.scale), (exact, exact)]
+    return any(_any_between(printed, *ends) for ends in ranges)
+
+
+def _any_between(printed: Sequence[Decimal], low: Decimal, high: Decimal) -> bool:
+    """Whether a sorted sequence has a value between these ends; long analyses print a hundred thousand numbers."""
+    position = bisect_left(printed, low)
+    return position < len(printed) and printed[position] <= high
