@@ -51,7 +51,13 @@ async def open_checkpoints(home: Path) -> AsyncIterator[AsyncSqliteSaver]:
             raise SettingsError(
                 f"The checkpoints in {file} cannot be opened ({error}); move the file away or set STEPWELL_HOME."
             ) from None
-        yield saver
+        try:
+            yield saver
+        except aiosqlite.Error as error:
+            raise SettingsError(
+                f"The checkpoints in {file} cannot be read or written ({error}); if the disk is full, make room there; "
+                "if the file is damaged, move it away or set STEPWELL_HOME."
+            ) from None
     finally:
         await connection.close()
 
@@ -64,6 +70,17 @@ async def newest_threads(saver: AsyncSqliteSaver, *, limit: int) -> list[ThreadH
     )
     async with saver.conn.execute(query, (limit,)) as cursor:
         return [ThreadHead(str(thread), str(head)) async for thread, head in cursor]
+
+
+async def newest_metadata(saver: AsyncSqliteSaver, thread: str, key: str) -> str | None:
+    """A text that a run left in the metadata of its checkpoints: the newest, since forks are made without it."""
+    query = (
+        "select json_extract(cast(metadata as text), ?) as kept from checkpoints where thread_id = ? "
+        "and checkpoint_ns = '' and kept is not null order by checkpoint_id desc limit 1"
+    )
+    async with saver.conn.execute(query, (f'$."{key}"', thread)) as cursor:
+        row = await cursor.fetchone()
+    return str(row[0]) if row else None
 
 
 async def threads_beginning_with(saver: AsyncSqliteSaver, prefix: str) -> list[str]:

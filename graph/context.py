@@ -1,9 +1,10 @@
 """The knobs of one run, editable in Studio and on the command line."""
 
+import json
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class Context(BaseModel):
@@ -39,7 +40,9 @@ class Context(BaseModel):
         json_schema_extra={"langgraph_nodes": ["generate"]},
     )
     max_cells: int = Field(default=30, ge=1, le=1000, title="Cells per turn", description="Then the model must answer.")
-    cell_timeout: float = Field(default=120.0, gt=0, title="Cell time limit", description="Seconds one cell may run.")
+    cell_timeout: float = Field(
+        default=120.0, gt=0, allow_inf_nan=False, title="Cell time limit", description="Seconds one cell may run."
+    )
     max_reviews: int = Field(
         default=2,
         ge=0,
@@ -53,6 +56,7 @@ class Context(BaseModel):
     max_cost: float = Field(
         default=0.0,
         ge=0,
+        allow_inf_nan=False,
         title="Money budget",
         description="For one thread, in the currency of STEPWELL_PRICES; 0: no limit.",
     )
@@ -74,6 +78,21 @@ class Context(BaseModel):
         title="Largest artifact",
         description="Bytes; larger ones are named, not published.",
     )
+
+
+def remembered(kept: object) -> Context:
+    """The knobs that a checkpoint's metadata holds; what today's Context does not know or allow has its default."""
+    try:
+        values = json.loads(kept) if isinstance(kept, str) else {}
+    except ValueError:
+        values = {}
+    if not isinstance(values, dict):
+        return Context()
+    try:
+        return Context.model_validate(values)
+    except ValidationError as error:
+        wrong = {problem["loc"][0] for problem in error.errors()}
+        return Context.model_validate({name: value for name, value in values.items() if name not in wrong})
 
 
 def knobs(runtime: Runtime[Any]) -> Context:

@@ -1,6 +1,7 @@
 """What the operator configures: `STEPWELL_…` variables and `.env`, read here and nowhere else."""
 
 import asyncio
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ class Prices(tuple[float, float]):
 class Settings(BaseSettings):
     """The operator's settings. Use `read_settings`, which turns mistakes into one sentence."""
 
-    model_config = SettingsConfigDict(env_prefix="STEPWELL_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="STEPWELL_", env_ignore_empty=True, extra="ignore", frozen=True)
 
     home: Path = Field(default_factory=lambda: platformdirs.user_data_path("stepwell"))
     """Threads, their workspaces and caches."""
@@ -63,14 +64,21 @@ class Settings(BaseSettings):
     @field_validator("home", mode="after")
     @classmethod
     def _absolute(cls, home: Path) -> Path:
-        return Path(os.path.abspath(home.expanduser()))  # noqa: PTH100 - resolve() would follow links and read the disk
+        try:
+            home = home.expanduser()
+        except RuntimeError as error:
+            raise ValueError(f"{home} names a user whose folder is not known") from error
+        return Path(os.path.abspath(home))  # noqa: PTH100 - resolve() would follow links and read the disk
 
     @field_validator("prices")
     @classmethod
     def _two_numbers(cls, prices: str) -> str:
         if prices:
-            parts = [float(part) for part in prices.split(",")]
-            if len(parts) != 2 or min(parts) < 0:
+            try:
+                parts = [float(part) for part in prices.split(",")]
+            except ValueError:
+                parts = []
+            if len(parts) != 2 or not all(0 <= part < math.inf for part in parts):
                 raise ValueError("two prices separated by a comma are needed, such as 2.5,10")
         return prices
 
@@ -92,9 +100,14 @@ def read_settings(**given: Any) -> Settings:
     Raises:
         SettingsError: a variable is unknown or its value cannot be used.
     """
-    load_dotenv(".env", override=False)
+    try:
+        load_dotenv(".env", override=False)
+        named = {*os.environ, *dotenv_values(".env")}
+    except (OSError, ValueError) as error:
+        reason = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else f"cannot be read ({error})"
+        raise SettingsError(f"The file .env in the working directory {reason}; mend it or move it away.") from None
     known = {f"STEPWELL_{name.upper()}" for name in Settings.model_fields} | ELSEWHERE
-    for name in sorted({*os.environ, *dotenv_values(".env")}):
+    for name in sorted(named):
         if name.startswith("STEPWELL_") and name not in known:
             raise SettingsError(f"{name} is not a setting of Stepwell; known are: {', '.join(sorted(known))}.")
     try:

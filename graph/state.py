@@ -12,8 +12,8 @@ from langgraph.channels import DeltaChannel
 from langgraph.graph.message import _messages_delta_reducer
 from typing_extensions import TypedDict  # pydantic, which makes the schemas for Studio, asks for it on Python 3.11
 
-SNAPSHOT_EVERY = 100
-"""Steps between full copies of a growing channel: a 200-cell analysis stays at a few MB of checkpoints."""
+SNAPSHOT_EVERY = 250
+"""Writes between full copies of a growing channel: a 200-cell analysis stays at a few MB of checkpoints."""
 
 CellStatus = Literal["ok", "error", "timeout", "killed", "rejected"]
 """How a cell ended; `rejected` cells were refused by the user and never ran."""
@@ -156,6 +156,11 @@ def append(items: list[Any] | None, batches: Sequence[list[Any]]) -> list[Any]:
     return [*(items or []), *(item for batch in batches for item in batch)]
 
 
+def newest(before: list[Any] | None, given: Sequence[list[Any]]) -> list[Any]:
+    """Reduce a large value that is replaced as a whole. As a delta it is written once a change, not at every step."""
+    return given[-1] if given else before or []
+
+
 class State(TypedDict, total=False):
     """The durable state of one thread. A node returns the keys that it changes."""
 
@@ -167,14 +172,14 @@ class State(TypedDict, total=False):
     question: str
     turns: Annotated[list[Turn], DeltaChannel(append, snapshot_frequency=SNAPSHOT_EVERY)]
     """The turns that are over."""
-    inputs: list[Input]
+    inputs: Annotated[list[Input], DeltaChannel(newest, snapshot_frequency=SNAPSHOT_EVERY)]
     environment: Environment
     plan: list[PlanStep]
     pending: list[Pending]
     approval: Literal["none", "cells"]
     """Whether the pending cells wait to be approved: the knob of the run that wrote them."""
     cells: Annotated[list[Cell], DeltaChannel(append, snapshot_frequency=SNAPSHOT_EVERY)]
-    namespace: list[Variable]
+    namespace: Annotated[list[Variable], DeltaChannel(newest, snapshot_frequency=SNAPSHOT_EVERY)]
     sandbox: SandboxRef
     notices: list[str]
     """What the model must be told once, e.g. that the session was rebuilt."""

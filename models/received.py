@@ -4,7 +4,7 @@ import json
 import re
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -63,7 +63,25 @@ def read_message(message: AIMessage, tools: Collection[str]) -> Reply:
     checked = tuple(_checked(call, tools) for call in calls)
     if not text and not checked:
         raise ReplyProblem("Your reply was empty. Answer now.")
-    return Reply(text, checked)
+    return _whole(Reply(text, checked))
+
+
+def whole_text(text: str) -> str:
+    """A text without halves of surrogate pairs, which can be neither stored nor sent."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _whole(reply: Reply) -> Reply:
+    calls = tuple(replace(call, id=whole_text(call.id), arguments=_whole_json(call.arguments)) for call in reply.calls)
+    return Reply(whole_text(reply.text), calls)
+
+
+def _whole_json(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {_whole_json(key): _whole_json(one) for key, one in value.items()}
+    return [_whole_json(one) for one in value] if isinstance(value, list) else value
 
 
 def tokens_of(message: AIMessage, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> Tokens:
@@ -90,7 +108,7 @@ def as_text(message: AIMessage, *, limit: int = 4_000) -> str:
     calls = [f"(called {call.name or 'a tool'} with {_raw_arguments(call)})" for call in _calls(message)]
     whole = "\n".join([text, *calls] if text else calls) or "(nothing)"
     # Endpoints refuse half a surrogate pair and control characters, even if a model wrote them.
-    whole = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", whole.encode("utf-8", "replace").decode())
+    whole = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", whole_text(whole))
     if len(whole) > limit:
         whole = f"{whole[: limit // 2]}\n[…]\n{whole[-limit // 2 :]}"
     return whole

@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterable
 
 from graph.state import State
+from nodes.observation import shorten
 
+QUESTION_CHARS = 20_000
+"""Characters of a question in which wishes are looked for."""
 SUFFIXES = "xlsx|xls|csv|tsv|png|svg|pdf|json|jsonl|parquet|html|md|txt|docx|pptx|zip"
 FILE_NAME = re.compile(rf"[`'\"(\[\s（「《“：，、](?:outputs/)?((?:[\w\-]+/)*[\w\-]+\.(?:{SUFFIXES}))(?![A-Za-z0-9_])")
 MAKE = (
@@ -67,7 +70,8 @@ KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = (
 
 def files_asked_for(state: State) -> list[str]:
     """Files that the question asks for by kind, and that no cell has made."""
-    question = _without_input_names(state["question"], [one["path"] for one in state.get("inputs") or []])
+    question = shorten(state["question"], QUESTION_CHARS)
+    question = _without_input_names(question, [one["path"] for one in state.get("inputs") or []])
     now = State(cells=[cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]])
     drawn = [path.lower() for path in files_made(now)]  # `draw it` in a follow-up means a new figure
     made = [path.lower() for path in files_made(state)]

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from graph.context import Context
 from graph.events import CellFinished, tell
 from graph.state import Cell, State
+from models.received import whole_text
 from nodes.observation import shorten
 
 
@@ -33,10 +34,10 @@ async def approve(state: State, runtime: Runtime[Context]) -> State:
         return {}
     if decision.verdict == "edit":
         return {
-            "pending": [{**first, "code": decision.code}, *rest],
+            "pending": [{**first, "code": whole_text(decision.code)}, *rest],
             "notices": [*state.get("notices", []), f"The user edited the code of cell {number} before it ran."],
         }
-    remark = decision.remark.strip() or "no reason was given"
+    remark = whole_text(decision.remark).strip() or "no reason was given"
     cell = Cell(
         number=number,
         turn=state["turn"],

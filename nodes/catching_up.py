@@ -9,6 +9,10 @@ import hashlib
 import time
 from dataclasses import dataclass, field
 
+from langgraph.runtime import Runtime
+
+from graph.context import Context
+from graph.events import Rebuilt, tell
 from graph.state import Cell, State
 from sandboxes.base import Sandbox
 
@@ -32,6 +36,23 @@ class Receipt:
 def next_snapshot(snapshot: str, number: int, code: str) -> str:
     """Name the state after a cell: a hash over everything that was run until then."""
     return hashlib.sha256(f"{snapshot}\n{number}\n{code}".encode()).hexdigest()[:32]
+
+
+async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context]) -> list[str]:
+    """Bring the sandbox to State's snapshot, and tell whoever streams this run what that took.
+
+    Returns:
+        What the model must be told, if anything.
+
+    Raises:
+        SandboxError: as the sandbox's own methods do.
+    """
+    receipt = await catch_up(sandbox, state)
+    words = in_words(receipt, state.get("cells") or []) if receipt is not None else ""
+    if receipt is None or not words:
+        return []
+    tell(runtime, Rebuilt(cells=receipt.cells, seconds=receipt.seconds, problems=receipt.problems))
+    return [words]
 
 
 async def catch_up(sandbox: Sandbox, state: State) -> Receipt | None:

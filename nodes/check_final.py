@@ -1,5 +1,6 @@
 """Look at the proposed answer: the cheap checks first, then one structured question to the model."""
 
+import asyncio
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -10,11 +11,11 @@ from graph.events import ModelAnswered, ModelAsked, SentBack, tell
 from graph.settings import Prices
 from graph.state import Review, State
 from models.asking import ask
-from models.base import ChooseModel, Form, ModelReplyError, Reply, ReplyProblem, Tokens
+from models.base import ChooseModel, Form, ModelRefusedError, ModelReplyError, Reply, ReplyProblem, Tokens
 from models.json_replies import json_in
 from nodes.answer_checks import CHECKS, files_open
 from nodes.answer_files import files_made
-from nodes.catching_up import catch_up
+from nodes.catching_up import caught_up
 from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES
 from nodes.generate_prompt import inputs_text
 from nodes.observation import shorten
@@ -35,8 +36,8 @@ async def check_final(
 ) -> State:
     """Accept the proposed answer, or send it back with what it lacks.
 
-    After `max_reviews` rounds the answer passes with what is still held against it as `concerns`. A reviewer whose
-    reply cannot be read does not hold the answer up.
+    After `max_reviews` rounds the answer passes with what is still held against it as `concerns`. A reviewer who
+    declines, or whose reply cannot be read, does not hold the answer up.
 
     Raises:
         ModelError: the reviewer cannot be reached; the thread can be resumed.
@@ -45,10 +46,12 @@ async def check_final(
     context = knobs(runtime)
     before = state.get("review")
     round_number = (before["round"] if before else 0) + 1
-    lacks = [lack for check in CHECKS for lack in check(state)]
+    # In a thread: a long analysis has printed a lot.
+    lacks = await asyncio.to_thread(lambda: [lack for check in CHECKS for lack in check(state)])
+    notices = list(state.get("notices") or [])
     if files_made(state):
         sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-        await catch_up(sandbox, state)
+        notices += await caught_up(sandbox, state, runtime)
         lacks += await files_open(state, sandbox)
     usage = state.get("usage") or {}
     if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
@@ -66,7 +69,7 @@ async def check_final(
             missing=lacks,
             round=round_number,
         )
-        return {"review": review, "proposal": "", "usage": usage}
+        return {"review": review, "proposal": "", "notices": notices, "usage": usage}
     return {"answer": state["proposal"], "concerns": lacks, "review": None, "usage": usage}
 
 
@@ -86,7 +89,7 @@ async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -
             tool_calling=context.tool_calling,
             choose="submit_review",
         )
-    except ModelReplyError as error:
+    except (ModelReplyError, ModelRefusedError) as error:
         return [], error.tokens, 0.0
     return asked.value, asked.tokens, asked.seconds
 

@@ -28,6 +28,15 @@ class Detail:
     full: int
     short: int
     line: int
+    turns: int
+    """From which turn on questions and answers are shown."""
+    most: int
+    """Characters of one cell's code or observation, shown in full."""
+
+
+LEVELS = ((4, 16, LINES_SHOWN, 20), (3, 8, 40, 10), (2, 4, 20, 5), (1, 2, 10, 3), (1, 1, 0, 2))
+"""Less and less: how many cells are kept in full, short and as one line, and how many past turns."""
+UNCUT = 1 << 40
 
 
 def write_conversation(state: State, *, tools: bool, limit: int, closing: str = "") -> list[BaseMessage]:
@@ -40,12 +49,17 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
         closing: What is added to the last message, after the namespace table.
     """
     count = len(state.get("cells") or [])
+    past = len(state.get("turns") or [])
     messages: list[BaseMessage] = []
-    for keep_full, keep_short, keep_lines in ((4, 16, LINES_SHOWN), (3, 8, 40), (2, 4, 20), (1, 2, 10), (1, 1, 0)):
+    # In the end whatever is left is cut: a few huge cells must not go beyond the limit either.
+    for level, most in [*((level, UNCUT) for level in LEVELS), (LEVELS[-1], limit // 16), (LEVELS[-1], limit // 64)]:
+        keep_full, keep_short, keep_lines, keep_turns = level
         detail = Detail(
             full=_border(count, keep_full),
             short=_border(count, keep_short),
             line=max(count - keep_lines - keep_short, 0),
+            turns=past - keep_turns + 1,
+            most=most,
         )
         messages = _write(state, detail, tools=tools, closing=closing)
         if sum(len(message.text) + len(str(getattr(message, "tool_calls", ""))) for message in messages) <= limit:
@@ -68,15 +82,18 @@ def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> list[B
         plan=[_plan_line(step) for step in state.get("plan") or []],
         answer="",
     )
-    for turn in [*past, now]:
+    shown = [turn for turn in past if turn["number"] >= detail.turns]
+    unseen = f"({len(past) - len(shown)} earlier questions are not shown.)\n\n" if len(shown) < len(past) else ""
+    for turn in [*shown, now]:
         own = [cell for cell in cells if cell["turn"] == turn["number"]]
         is_now = turn is now
         age = len(past) - turn["number"] + 1
-        messages.append(HumanMessage(_opening(turn, own, detail, cut=4_000 if is_now else 600)))
+        messages.append(HumanMessage(unseen + _opening(turn, own, detail, cut=4_000 if is_now else 600)))
+        unseen = ""
         review = state.get("review") if is_now else None
         for cell in own:
             if cell["number"] >= detail.short:
-                messages.extend(_exchange(cell, full=cell["number"] >= detail.full, tools=tools))
+                messages.extend(_exchange(cell, detail, tools=tools))
             if review and review["after_cell"] == cell["number"]:
                 messages.extend(_sent_back(review, tools=tools))
         if review and not any(review["after_cell"] == cell["number"] for cell in own):
@@ -110,9 +127,10 @@ def _line(cell: Cell) -> str:
     return shorten(f"{cell['number']} · {cell['status']} · {cell['purpose']}: {said}", LINE).replace("\n", " ")
 
 
-def _exchange(cell: Cell, *, full: bool, tools: bool) -> list[BaseMessage]:
-    code = cell["code"] if full else shorten(cell["code"], SHORT_CODE)
-    observation = cell["observation"] if full else shorten(cell["observation"], SHORT_OBSERVATION)
+def _exchange(cell: Cell, detail: Detail, *, tools: bool) -> list[BaseMessage]:
+    full = cell["number"] >= detail.full
+    code = shorten(cell["code"], detail.most if full else min(SHORT_CODE, detail.most))
+    observation = shorten(cell["observation"], detail.most if full else min(SHORT_OBSERVATION, detail.most))
     thought = shorten(cell["thought"], 1_000 if full else 200)
     if tools:
         call_id = f"cell_{cell['number']}"

@@ -4,9 +4,9 @@ from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs, thread_of
-from graph.events import CellFinished, CellStarted, Displayed, Output, Rebuilt, tell
+from graph.events import CellFinished, CellStarted, Displayed, Output, tell
 from graph.state import PlanStep, SandboxRef, State
-from nodes.catching_up import catch_up, in_words, next_snapshot
+from nodes.catching_up import caught_up, next_snapshot
 from nodes.observation import remember, remember_namespace
 from sandboxes.base import OpenSandbox, Streamed
 
@@ -27,10 +27,7 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
     number = len(cells) + 1
     sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
     notices = list(state.get("notices") or [])
-    receipt = await catch_up(sandbox, state)
-    if receipt is not None and (words := in_words(receipt, cells)):
-        tell(runtime, Rebuilt(cells=receipt.cells, seconds=receipt.seconds, problems=receipt.problems))
-        notices.append(words)
+    notices += await caught_up(sandbox, state, runtime)
 
     def show(streamed: Streamed) -> None:
         if streamed.stream == "display":

@@ -3,7 +3,7 @@
 import re
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall
@@ -23,7 +23,7 @@ from nodes.spending import add_usage, budget_reached
 
 MAX_PARALLEL_CELLS = 5
 """Cells taken from one reply; they run one after the other."""
-FIRST_LINE = re.compile(r"^\s*#\s*step\s+(\d+)\s*[:.\-]\s*(.*)", re.IGNORECASE)
+FIRST_LINE = re.compile(r"^\s*#\s*step\s+(\d{1,4})\s*[:.\-]\s*(.*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ async def generate(
         wanted = _read_calls(reply) if reply.calls else _read_text(reply)
         if must_answer and wanted.cells:
             raise ReplyProblem(last_call(context.max_cells, tools=bool(reply.calls)))
-        return wanted
+        return replace(wanted, cells=wanted.cells[: context.max_cells - used])
 
     tell(runtime, ModelAsked(node="generate"))
     asked = await ask(
@@ -163,7 +163,9 @@ def _as_message(cells: Sequence[Pending]) -> AIMessage:
 
 
 def _stopped(state: State, reason: str) -> State:
-    """The answer when a budget is used up: what was done, with no further model call."""
+    """The answer when a budget is used up, with no further model call: the one that was sent back, or what was done."""
+    if review := state.get("review"):
+        return {"proposal": review["answer"], "pending": [], "stopped": reason, "concerns": review["missing"]}
     done = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
     lines = [f"- {cell['purpose']} ({cell['status']})" for cell in done]
     answer = f"{reason} The analysis stopped before its answer."

@@ -47,6 +47,8 @@ ANSWER_TOOL: dict[str, Any] = {
 
 INPUTS_CHARS = 30_000
 """Characters for all abstracts together; with many files each is cut."""
+LEAST_CHARS = 300
+"""Characters of one abstract, however many there are."""
 
 RULES = """\
 You are Stepwell, a careful data analyst. You answer the user's question by writing Python cells that run in a live \
@@ -131,12 +133,12 @@ def inputs_text(state: State) -> str:
     inputs = state.get("inputs") or []
     if not inputs:
         return "The user brought no files.\n"
-    room = max(INPUTS_CHARS // len(inputs), 300)
+    room = max(INPUTS_CHARS // len(inputs), LEAST_CHARS)
     texts = [
         f"### {brought['path']}\nCannot be read: {brought['problem']}"
         if brought["problem"]
         else shorten(brought["abstract"], room)
-        for brought in inputs[: INPUTS_CHARS // 300]
+        for brought in inputs[: INPUTS_CHARS // LEAST_CHARS]
     ]
     if len(inputs) > len(texts):
         texts.append(f"… and {len(inputs) - len(texts)} more files; list inputs/ to see them.")

@@ -9,6 +9,8 @@ TRACEBACK_CHARS = 1_500
 GLYPH = re.compile(r"[^\n]*Warning: Glyph (\d{1,7}) [^\n]*missing from[^\n]*\n?(?:  [^\n]*\n?)?")
 GLYPHS_SHOWN = 40
 FILES_SHOWN = 20
+NAMESPACE_KEPT = 8_000
+"""Characters; twice what a prompt shows."""
 
 
 def observe(result: CellResult, *, number: int, limit: int) -> str:
@@ -69,8 +71,16 @@ def remember(pending: Pending, result: CellResult, *, number: int, turn: int, li
 
 
 def remember_namespace(rows: tuple[NamespaceRow, ...]) -> list[Variable]:
-    """The namespace table as State keeps it."""
-    return [Variable(name=row.name[:100], type=row.type[:100], summary=row.summary[:200]) for row in rows[:200]]
+    """The namespace table as State keeps it: it is written after every cell, so the newest rows must do."""
+    kept: list[Variable] = []
+    room = NAMESPACE_KEPT
+    for row in reversed(rows):
+        variable = Variable(name=row.name[:100], type=row.type[:100], summary=row.summary[:200])
+        room -= sum(map(len, (variable["name"], variable["type"], variable["summary"]))) + 20
+        if room < 0:
+            break
+        kept.append(variable)
+    return kept[::-1]
 
 
 def shorten(text: str, limit: int) -> str:

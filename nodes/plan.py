@@ -1,12 +1,12 @@
 """Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model for a plan."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 import sandboxes
@@ -16,10 +16,11 @@ from graph.settings import Prices
 from graph.state import Environment, Input, PlanStep, SandboxRef, State, Turn
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
+from models.received import whole_text
 from models.replies import steps_in
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
-from nodes.generate_prompt import environment_text, inputs_text
+from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text
 from nodes.observation import shorten
 from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
 from nodes.spending import add_usage, budget_reached
@@ -30,8 +31,10 @@ from storage.inputs import InputError, InputSource, unused_name
 MAX_STEPS = 12
 PROGRAMS = Path(sandboxes.__file__).parent
 PROFILE_SECONDS = 120
-"""For all files of one turn together; what is not reached by then is named."""
+"""For all files of one call together; what is not reached by then is named."""
 START_SECONDS = 20
+PROFILED_AT_ONCE = 200
+"""Files for which the profiler is called once: what it prints and its command line are bounded."""
 
 
 class NoQuestionError(Exception):
@@ -60,16 +63,17 @@ async def plan(
     thread = thread_of(runtime)
     sandbox = await open_sandbox(context.sandbox, thread)
     snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
-    brought = await _take_in(state, runtime, sandbox, inputs, context)
+    brought, newer = await _take_in(state, runtime, sandbox, inputs, context)
+    left = _left_open(state)
     turn: State = {
-        "turn": len(state.get("turns") or []) + 1,
+        **left,
+        "turn": len(state.get("turns") or []) + len(left.get("turns") or []) + 1,
         "question": question,
         "files": [],
-        "inputs": brought,
         "environment": state.get("environment") or Environment(**await describe_environment(sandbox)),
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=snapshot),
         "pending": [],
-        "notices": [],
+        "notices": newer,
         "proposal": "",
         "skipped": [],
         "review": None,
@@ -77,6 +81,8 @@ async def plan(
         "stopped": "",
         "answer": "",
     }
+    if state.get("files"):
+        turn["inputs"] = brought
     if budget_reached(state, context, prices):
         return {**turn, "plan": []}
     tell(runtime, ModelAsked(node="plan"))
@@ -98,53 +104,83 @@ def _question(state: State) -> str:
     messages = state.get("messages") or []
     if not messages or not isinstance(messages[-1], HumanMessage) or not messages[-1].text.strip():
         raise NoQuestionError("There is no question: the last message must be the user's, with text in it.")
-    return messages[-1].text.strip()
+    return whole_text(messages[-1].text).strip()
+
+
+def _left_open(state: State) -> State:
+    """A turn that has no answer and gets none, since this question came first: remembered, and its calls answered."""
+    turns = state.get("turns") or []
+    if state.get("turn", 0) <= len(turns):
+        return {}
+    steps = [step["text"] for step in state.get("plan") or []]
+    return {
+        "turns": [Turn(number=state["turn"], question=state["question"], plan=steps, answer="")],
+        "messages": [
+            ToolMessage("Not run: another question came first.", tool_call_id=pending["call_id"])
+            for pending in state.get("pending") or []
+        ],
+    }
 
 
 async def _take_in(
     state: State, runtime: Runtime[Context], sandbox: Sandbox, source: InputSource, context: Context
-) -> list[Input]:
-    """Copy the new files into the workspace and profile them there."""
-    known = list(state.get("inputs") or [])
-    asked_for = state.get("files") or []
-    taken: list[Input] = []
+) -> tuple[list[Input], list[str]]:
+    """Copy the new files into the workspace and profile them there; also says which are newer versions of which."""
+    known = {one["path"]: one for one in state.get("inputs") or []}
+    asked_for: Any = state.get("files") or []
+    if not isinstance(asked_for, list) or not all(isinstance(spec, str) for spec in asked_for):
+        raise InputError("`files` must be a list of paths and URLs.")
+    brought = dict(known)
     failed: list[str] = []
     for spec in asked_for:
         try:
             for file in await source.expand(spec):
                 try:
-                    taken.append(await _put(file, sandbox, source, known + taken))
+                    one = await _put(file, sandbox, source, brought)
+                    brought[one["path"]] = one
                 except InputError as error:
                     failed.append(str(error))
         except InputError as error:
             failed.append(str(error))
     for problem in failed:
         tell(runtime, Notice(problem, level="warning"))
+    taken = [one for path, one in brought.items() if one is not known.get(path)]
     if asked_for and not taken:
         raise InputError(" ".join(failed))
-    if taken:
-        taken = await _profile(taken, sandbox, context)
-        for one in taken:
+    for some in range(0, len(taken), PROFILED_AT_ONCE):
+        for one in await _profile(taken[some : some + PROFILED_AT_ONCE], sandbox, _chars_each(context, len(brought))):
+            brought[one["path"]] = one
             tell(runtime, InputTaken(one))
-    replaced = {one["path"] for one in taken}
-    return [one for one in known if one["path"] not in replaced] + taken
+    return list(brought.values()), [
+        f"{one['path']} is a newer version of {old['path']}; cells that ran before it have seen the older one."
+        for one in taken
+        for old in known.values()
+        if old["source"] == one["source"] and old["path"] != one["path"]
+    ]
 
 
-async def _put(spec: str, sandbox: Sandbox, source: InputSource, known: Sequence[Input]) -> Input:
+def _chars_each(context: Context, count: int) -> int:
+    """More of an abstract than a prompt shows is not remembered either."""
+    return min(context.abstract_chars, max(INPUTS_CHARS // count, LEAST_CHARS))
+
+
+async def _put(spec: str, sandbox: Sandbox, source: InputSource, known: Mapping[str, Input]) -> Input:
+    """Copy one file in. What lies there under its name stays: cells that read it may have to run again."""
     async with source.bring(spec) as brought:
-        same = next((one for one in known if one["source"] == brought.source), None)
-        taken = {one["path"].removeprefix("inputs/") for one in known}
-        path = same["path"] if same else f"inputs/{unused_name(brought.name, taken)}"
+        same = (one for one in known.values() if (one["source"], one["sha256"]) == (brought.source, brought.sha256))
+        there = next(same, None)
+        names = {path.removeprefix("inputs/") for path in known}
+        path = there["path"] if there else f"inputs/{unused_name(brought.name, names)}"
         await sandbox.put(brought.file, path)
         return Input(
             path=path, source=brought.source, size=brought.size, sha256=brought.sha256, abstract="", problem=""
         )
 
 
-async def _profile(taken: list[Input], sandbox: Sandbox, context: Context) -> list[Input]:
+async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Input]:
     """Have the profiler look at the files; what it says is data from the sandbox and is checked and cut."""
     paths = [one["path"] for one in taken]
-    arguments = ["--chars", str(context.abstract_chars), "--total-seconds", str(PROFILE_SECONDS), *paths]
+    arguments = ["--chars", str(chars), "--total-seconds", str(PROFILE_SECONDS), *paths]
     result = await sandbox.run_program(PROGRAMS / "profiler", arguments, timeout=PROFILE_SECONDS + START_SECONDS)
     said: dict[str, dict[str, Any]] = {}
     try:
@@ -156,7 +192,7 @@ async def _profile(taken: list[Input], sandbox: Sandbox, context: Context) -> li
     profiled = []
     for one in taken:
         row = said.get(one["path"], {})
-        abstract = shorten(str(row.get("abstract") or f"### {one['path']}\n{unread}"), context.abstract_chars)
+        abstract = shorten(str(row.get("abstract") or f"### {one['path']}\n{unread}"), chars)
         profiled.append(
             Input(
                 path=one["path"],
@@ -185,12 +221,14 @@ def _write(state: State, form: Form) -> list[BaseMessage]:
 def _asked(state: State) -> str:
     parts = [_earlier(turn) for turn in (state.get("turns") or [])[-3:]]
     parts.append(namespace_table(state.get("namespace") or []))
+    parts.extend(state.get("notices") or [])
     parts.append(f"The question now:\n{state['question']}")
     return "\n\n".join(part for part in parts if part)
 
 
 def _earlier(turn: Turn) -> str:
-    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered: {shorten(turn['answer'], 800)}"
+    answer = shorten(turn["answer"], 800) or "(not answered)"
+    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered: {answer}"
 
 
 def _read(reply: Reply) -> list[str]:

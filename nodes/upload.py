@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,14 @@ from langgraph.runtime import Runtime
 from graph.context import Context, knobs, thread_of
 from graph.events import Notice, Published, tell
 from graph.state import Artifact, Cell, State, Turn
-from nodes.catching_up import catch_up
-from sandboxes.base import OpenSandbox, Sandbox
+from nodes.catching_up import caught_up
+from sandboxes.base import OpenSandbox, Sandbox, workspace_path
 from storage.artifacts import Artifacts, mime_of
 
 FOLDERS = ("outputs", "figures")
 MAX_FILES = 500
+OURS = re.compile(r"answer(-\d+)?\.md|analysis\.py", re.IGNORECASE)
+"""Names of artifacts that Stepwell writes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ async def upload(state: State, runtime: Runtime[Context], *, open_sandbox: OpenS
         publisher = Publisher(artifacts, thread, Path(staging.name), known)
         if any(cell["files"] or cell["figures"] for cell in state.get("cells") or []):
             sandbox = await open_sandbox(context.sandbox, thread)
-            await catch_up(sandbox, state)
+            await caught_up(sandbox, state, runtime)
             await _publish_files(state, runtime, sandbox, publisher, current, context.max_artifact_bytes)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"
@@ -76,7 +79,7 @@ async def upload(state: State, runtime: Runtime[Context], *, open_sandbox: OpenS
                 tell(runtime, Published(current[name]))
     finally:
         await asyncio.to_thread(staging.cleanup)
-    answers = {name: one for name, one in known.items() if name.startswith("answer") and name not in current}
+    answers = {name: one for name, one in known.items() if OURS.fullmatch(name) and name not in current}
     return {
         "answer": answer,
         "artifacts": [*answers.values(), *current.values()],
@@ -112,9 +115,11 @@ async def _publish_files(
             ),
         )
     for file in files[:MAX_FILES]:
-        name = file.path.removeprefix("outputs/")
+        name = published_name(file.path)
         staged = publisher.folder / "file"
         try:
+            if workspace_path(file.path) != file.path:
+                raise ValueError("its name holds a character that other systems do not take in names")
             fetched = await sandbox.fetch(file.path, staged, max_bytes=max_bytes)
         except (FileNotFoundError, ValueError) as error:
             tell(runtime, Notice(f"{file.path} was not published: {error}", "warning"))
@@ -123,6 +128,12 @@ async def _publish_files(
         current[name], new = await publisher.publish(name, staged, size=fetched.size, sha256=fetched.sha256, cell=cell)
         if new:
             tell(runtime, Published(current[name]))
+
+
+def published_name(path: str) -> str:
+    """The name of a workspace file among the artifacts: its own, unless that could be another's."""
+    name = path.removeprefix("outputs/")
+    return path if OURS.fullmatch(name) or (name != path and name.startswith(("figures/", "outputs/"))) else name
 
 
 def makers(cells: list[Cell]) -> dict[str, int]:
@@ -146,15 +157,19 @@ def as_script(state: State) -> str:
             turn = cell["turn"]
             question = "\n".join(f"# {line}" for line in questions.get(turn, "").splitlines())
             parts.append(f"\n# ==== Question {turn} ====\n{question}\n")
-        head = f"\n# %% cell {cell['number']}: {cell['purpose']}"
+        head = f"\n# %% cell {cell['number']}: {_one_line(cell['purpose'])}"
         if cell["status"] in ("rejected", "killed"):
             code = "\n".join(f"# {line}" for line in cell["code"].splitlines())
             parts.append(f"{head} ({cell['status']}; left out)\n{code}\n")
         elif cell["status"] == "ok":
             parts.append(f"{head}\n{cell['code']}\n")
         else:
-            parts.append(f"{head} ({cell['status']}: {cell['error']})\n" + _guarded(cell["code"]))
+            parts.append(f"{head} ({cell['status']}: {_one_line(cell['error'])})\n" + _guarded(cell["code"]))
     return "".join(parts)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _guarded(code: str) -> str:

@@ -3,7 +3,8 @@
 ```
 SandboxError                   the sandbox failed, not the code in it
 ├─ SandboxUnavailableError     cannot be reached or started now; trying again may help
-└─ SandboxLostError            it was there and is gone, with its variables
+├─ SandboxLostError            it was there and is gone, with its variables
+└─ NoSuchSandboxError          no sandbox can have that kind or name
 ```
 
 What the user's code did is data (`CellResult.status`); what the sandbox did is an exception.
@@ -28,6 +29,10 @@ class SandboxUnavailableError(SandboxError):
 
 class SandboxLostError(SandboxError):
     """It is gone, with its variables."""
+
+
+class NoSuchSandboxError(SandboxError, ValueError):
+    """No sandbox can have that kind or name; trying again does not help."""
 
 
 @dataclass(frozen=True, slots=True)

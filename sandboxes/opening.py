@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sandboxes.base import Sandbox
+from sandboxes.base import NoSuchSandboxError, Sandbox
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
@@ -42,13 +42,13 @@ class Sandboxes:
 
         Raises:
             SandboxUnavailableError: it cannot be made or reached now.
-            ValueError: there is no such kind, or the name is not one.
+            NoSuchSandboxError: there is no such kind, or the name is not one.
         """
         make = self._kinds.get(kind)
         if make is None:
-            raise ValueError(f"There is no sandbox of kind {kind!r}. Kinds: {', '.join(self.kinds)}.")
+            raise NoSuchSandboxError(f"There is no sandbox of kind {kind!r}. Kinds: {', '.join(self.kinds)}.")
         if not ID.fullmatch(id):
-            raise ValueError(f"{id!r} does not name a sandbox: up to 64 letters, digits, - and _ do.")
+            raise NoSuchSandboxError(f"{id!r} does not name a sandbox: up to 64 letters, digits, - and _ do.")
         async with self._turn:
             sandbox = self._open.get((kind, id))
             if sandbox is None:

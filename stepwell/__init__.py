@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from graph.context import Context as Context
     from graph.events import Event as Event
@@ -63,7 +64,7 @@ def __getattr__(name: str) -> Any:
 async def run(
     question: str,
     *,
-    files: "Sequence[str]" = (),
+    files: "Sequence[str | PathLike[str]]" = (),
     thread: str | None = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
@@ -94,7 +95,7 @@ async def run(
 def stream(
     question: str,
     *,
-    files: "Sequence[str]" = (),
+    files: "Sequence[str | PathLike[str]]" = (),
     thread: str | None = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
+from graph.checkpoints import newest_metadata
 from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
 from sandboxes.opening import Sandboxes
@@ -48,9 +49,8 @@ async def fork_thread(
         if new_turn and found.tasks:
             values["turns"] = [*(values.get("turns") or []), _broken_off(values)]
             node = "upload"
-        metadata = dict(found.metadata or {})
-        kept = {CONTEXT_KEY: metadata[CONTEXT_KEY]} if CONTEXT_KEY in metadata else {}
-        config: RunnableConfig = {"configurable": {"thread_id": new}, "metadata": kept}
+        knobs = await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY)  # type: ignore[arg-type]  # ours
+        config: RunnableConfig = {"configurable": {"thread_id": new}, "metadata": {CONTEXT_KEY: knobs} if knobs else {}}
         await graph.aupdate_state(config, dict(values), as_node=node)
     return new
 

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graph.checkpoints import open_checkpoints
-from graph.context import Context
+from pydantic import ValidationError
+
+from graph.checkpoints import newest_metadata, open_checkpoints
+from graph.context import Context, remembered
 from graph.settings import Settings
+from stepwell.named_files import UsageError
 from stepwell.runs import CONTEXT_KEY
 
 
@@ -19,11 +22,26 @@ async def with_changes(thread: str, changes: Mapping[str, Any], settings: Settin
 
     Returns:
         None when nothing was named: the thread then goes on with what it had.
+
+    Raises:
+        UsageError: a value is not allowed.
     """
     if not changes:
         return None
     async with open_checkpoints(settings.home) as saver:
-        newest = await saver.aget_tuple({"configurable": {"thread_id": thread}})
-    kept = dict(newest.metadata).get(CONTEXT_KEY) if newest else None
-    before = Context.model_validate_json(kept) if isinstance(kept, str) else Context()
-    return Context.model_validate({**before.model_dump(), **changes})
+        before = remembered(await newest_metadata(saver, thread, CONTEXT_KEY))
+    return changed(before, changes)
+
+
+def changed(before: Context, changes: Mapping[str, Any]) -> Context:
+    """The knobs with those that were named put over them.
+
+    Raises:
+        UsageError: a value is not allowed.
+    """
+    try:
+        return Context.model_validate({**before.model_dump(), **changes})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "-".join(str(part) for part in first["loc"]).replace("_", "-")
+        raise UsageError(f"--{name} cannot be {first['input']!r}: {first['msg']}.") from None

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graph.context import Context
+from graph.checkpoints import newest_metadata
+from graph.context import Context, remembered
 from graph.settings import Settings, given_or_read
 from graph.state import Cell, State
 from nodes.observation import observe
 from sandboxes.base import Sandbox
 from sandboxes.environment import describe_environment
 from sandboxes.opening import Sandboxes
-from stepwell.runs import context_of
+from stepwell.runs import CONTEXT_KEY
 from stepwell.thread_error import ThreadError
 from stepwell.threads import reading
 
@@ -83,7 +84,7 @@ async def replay(thread: str, settings: Settings | None = None) -> AsyncIterator
         cells: list[Cell] = state.get("cells") or []
         if not cells:
             raise ThreadError(f"There is nothing to replay: thread {thread} has no cells.")
-        context = context_of(snapshot)
+        context = remembered(await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY))  # type: ignore[arg-type]  # ours
         async with _fresh(settings, sandboxes, state) as (fresh, staging):
             same = True
             for cell in cells:

@@ -17,7 +17,7 @@ from stepwell.forking import fork_thread
 from stepwell.live_view import LiveView
 from stepwell.named_files import UsageError, named_files
 from stepwell.plain_view import JsonView, PlainView
-from stepwell.remembered import with_changes
+from stepwell.remembered import changed, with_changes
 from stepwell.runs import Decision, Run
 from stepwell.steps import step_named
 from stepwell.terminal import Terminal, is_conversation, is_screen
@@ -42,7 +42,7 @@ class Choices:
 def run_new(question: str, files: Sequence[str], choices: Choices) -> int:
     """`stepwell run`."""
     inputs, settings = _taken(question, files), choices.settings()
-    context = Context.model_validate(dict(choices.knobs))
+    context = changed(Context(), choices.knobs)
 
     async def begin() -> Run:
         return runs.start(question, files=inputs, context=context, settings=settings)
@@ -133,7 +133,8 @@ def _taken(question: str, files: Sequence[str]) -> list[str]:
 def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:
     def further(thread: str, decision: Decision) -> Begin:
         async def resumed() -> Run:
-            return runs.resume(thread, decision=decision, settings=settings)
+            context = await with_changes(thread, choices.knobs, settings)
+            return runs.resume(thread, decision=decision, context=context, settings=settings)
 
         return resumed
 

@@ -1,6 +1,7 @@
 """Runs: start a turn, ask on, or resume, and follow what happens as typed events."""
 
 import asyncio
+import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -12,15 +13,17 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from graph.checkpoints import open_checkpoints
-from graph.context import Context
+from graph.checkpoints import newest_metadata, open_checkpoints
+from graph.context import Context, remembered
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
 from graph.settings import Settings, SettingsError, given_or_read
 from graph.wiring import make_sandboxes, wire
 from models.base import ModelError
+from models.received import whole_text
 from nodes.plan import NoQuestionError
 from nodes.spending import tokens_spent
 from sandboxes.base import SandboxError
+from sandboxes.opening import ID
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
 from storage.artifacts import Artifacts, StorageError
@@ -29,6 +32,8 @@ from storage.inputs import InputError
 MAX_SUPERSTEPS = 10_000
 CONTEXT_KEY = "stepwell_context"
 """Where a checkpoint's metadata keeps the knobs of the run, so that resuming goes on with the same."""
+NOT_BEGUN = ("__start__", "plan")
+"""What a thread waits at whose newest question has not been taken up yet."""
 STOPS = (ModelError, SandboxError, StorageError, InputError, NoQuestionError, SettingsError)
 """What ends a run with one sentence and leaves the thread where it was."""
 
@@ -75,6 +80,8 @@ class Run:
     context: Context | None = None
     settings: Settings | None = None
     resumes: bool = False
+    follows: bool = False
+    """Whether the thread must be there already."""
     config: RunnableConfig = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,48 +89,61 @@ class Run:
         object.__setattr__(self, "config", config)
 
     async def __aiter__(self) -> AsyncIterator[Event]:
+        if not ID.fullmatch(self.thread):
+            raise ThreadError(f"{self.thread!r} is no thread's id; `stepwell threads` lists them.")
         settings = await given_or_read(self.settings)
         sandboxes = make_sandboxes(settings)
         ending: Event | None = None
-        async with alone_on(self.thread, settings.home), open_checkpoints(settings.home) as saver, sandboxes:
-            artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-            builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
-            graph = builder.compile(checkpointer=saver, name="stepwell")
-            before = await graph.aget_state(self.config)
-            given = self._given(before)
-            context = self.context or context_of(before)
-            if context.sandbox not in sandboxes.kinds:
-                known = ", ".join(sandboxes.kinds)
-                raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
-            started = time.monotonic()
-            question = self.question or str(before.values.get("question") or "")
-            yield Started(self.thread, question, resumed=self.resumes)
-            if given is not before:
-                config: RunnableConfig = {**self.config, "metadata": {CONTEXT_KEY: context.model_dump_json()}}
-                events = graph.astream(given, config, context=context, stream_mode="custom", durability="sync")
-                try:
-                    async with aclosing(events):  # type: ignore[type-var]  # an async generator, typed as an iterator
-                        async for data in events:
-                            yield read_event(data)
-                except STOPS as error:
-                    ending = Failed(self.thread, str(error))
-            if ending is None:
-                ending = _ending(self.thread, await graph.aget_state(self.config), time.monotonic() - started)
+        begun = False
+        try:
+            async with alone_on(self.thread, settings.home), open_checkpoints(settings.home) as saver, sandboxes:
+                artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
+                builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
+                graph = builder.compile(checkpointer=saver, name="stepwell")
+                before = await graph.aget_state(self.config)
+                given = await self._given(before)
+                context = self.context or remembered(await newest_metadata(saver, self.thread, CONTEXT_KEY))
+                if context.sandbox not in sandboxes.kinds:
+                    known = ", ".join(sandboxes.kinds)
+                    raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
+                started, begun = time.monotonic(), True
+                yield Started(self.thread, self.question or last_question(before.values), resumed=self.resumes)
+                if given is not before:
+                    config: RunnableConfig = {**self.config, "metadata": {CONTEXT_KEY: context.model_dump_json()}}
+                    events = graph.astream(given, config, context=context, stream_mode="custom", durability="sync")
+                    try:
+                        async with aclosing(events):  # type: ignore[type-var]  # an async generator, typed as an iterator
+                            async for data in events:
+                                yield read_event(data)
+                    except STOPS as error:
+                        ending = Failed(self.thread, str(error))
+                if ending is None:
+                    ending = _ending(self.thread, await graph.aget_state(self.config), time.monotonic() - started)
+        except SettingsError as error:  # of the checkpoints, while the run went on
+            if not begun:
+                raise
+            ending = Failed(self.thread, str(error))
         # Only now: whoever sees the last event may use the thread at once.
         yield ending
 
-    def _given(self, before: StateSnapshot) -> Any:
+    async def _given(self, before: StateSnapshot) -> Any:
         """What the graph is started with; the snapshot itself when there is nothing to do but to ask again."""
+        if (self.resumes or self.follows) and before.created_at is None:
+            raise ThreadError(f"There is no thread {self.thread}; `stepwell threads` lists them.")
         if not self.resumes:
-            if before.tasks:
+            # A turn that stopped before its plan (a wrong URL, a wrong key) may be asked anew, in other words.
+            if any(task.name not in NOT_BEGUN or task.result for task in before.tasks):
                 raise ThreadError(
                     f"Thread {self.thread} is still at its last question; go on with: stepwell resume {self.thread}"
                 )
-            return {"messages": [HumanMessage(self.question)], "files": list(self.files)}
-        if before.created_at is None:
-            raise ThreadError(f"There is no thread {self.thread}; `stepwell threads` lists them.")
+            files = await asyncio.to_thread(lambda: [_absolute(file) for file in self.files])
+            return {"messages": [HumanMessage(self.question)], "files": files}
         if not before.tasks:
             raise ThreadError(f"Thread {self.thread} is finished; ask on with: stepwell ask {self.thread} QUESTION")
+        if self.decision is not None and not before.interrupts:
+            raise ThreadError(
+                f"No cell of thread {self.thread} waits for a decision; go on with: stepwell resume {self.thread}"
+            )
         if not before.interrupts:
             return None
         if self.decision is None:
@@ -136,7 +156,7 @@ class Run:
 def start(
     question: str,
     *,
-    files: Sequence[str] = (),
+    files: Sequence[str | os.PathLike[str]] = (),
     thread: str | None = None,
     context: Context | None = None,
     settings: Settings | None = None,
@@ -153,9 +173,18 @@ def start(
     Raises:
         ThreadError: the question is empty.
     """
+    question = whole_text(question)
     if not question.strip():
         raise ThreadError("The question is empty.")
-    return Run(thread or str(uuid.uuid4()), question, tuple(files), context=context, settings=settings)
+    given = (files,) if isinstance(files, str | os.PathLike) else files
+    return Run(
+        thread or str(uuid.uuid4()),
+        question,
+        tuple(os.fspath(file) for file in given),
+        context=context,
+        settings=settings,
+        follows=thread is not None,
+    )
 
 
 def resume(
@@ -188,10 +217,15 @@ async def finish(run: Run) -> Finished:
     raise RunFailedError(run.thread, "The run ended without an answer.")
 
 
-def context_of(snapshot: StateSnapshot) -> Context:
-    """The knobs that the thread's last run had."""
-    kept = (snapshot.metadata or {}).get(CONTEXT_KEY)
-    return Context.model_validate_json(kept) if isinstance(kept, str) else Context()
+def last_question(state: Any) -> str:
+    """The question that a thread is at: the newest message of the user's, which may not have been planned yet."""
+    asked = (message.text for message in reversed(state.get("messages") or []) if message.type == "human")
+    return next(asked, "") or state.get("question") or ""
+
+
+def _absolute(file: str) -> str:
+    """A local path as it is from any folder: a thread may be resumed from another one."""
+    return file if not file.strip() or "://" in file else os.path.abspath(os.path.expanduser(file))  # noqa: PTH100, PTH111 - following no links
 
 
 def _ending(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:

@@ -16,6 +16,7 @@ from graph.settings import Settings, given_or_read
 from graph.state import FinalOutput, StartInput, State
 from graph.wiring import make_sandboxes, wire
 from sandboxes.opening import Sandboxes
+from stepwell.runs import last_question
 from stepwell.thread_error import ThreadError
 from storage.artifacts import Artifacts
 
@@ -59,7 +60,7 @@ async def list_threads(*, limit: int = 20, settings: Settings | None = None) -> 
             summaries.append(
                 ThreadSummary(
                     id=head.thread,
-                    question=_question(state),
+                    question=last_question(state),
                     status=detail.status,
                     turns=max(state.get("turn", 0), len(state.get("turns") or [])),
                     cells=len(state.get("cells") or []),
@@ -136,10 +137,3 @@ def _status(snapshot: StateSnapshot) -> ThreadStatus:
     # A run that was cancelled leaves its CancelledError behind: that is a pause, asked for by somebody.
     failed = any(task.error and "CancelledError" not in repr(task.error) for task in snapshot.tasks)
     return "failed" if failed else "paused"
-
-
-def _question(state: State) -> str:
-    if state.get("question"):
-        return state["question"]
-    messages = state.get("messages") or []
-    return messages[-1].text if messages else ""

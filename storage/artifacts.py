@@ -3,6 +3,7 @@
 import asyncio
 import mimetypes
 import os
+import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,8 @@ class Artifacts:
         url = f"{folder}/{name}"
         try:
             if "://" in folder:
-                filesystem, path = fsspec.url_to_fs(url)
+                filesystem, root = fsspec.url_to_fs(folder)  # not of the whole: a name may hold `::` or `?`
+                path = f"{root.rstrip('/')}/{name}"
                 filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
                 filesystem.put_file(str(file), path)
             else:
@@ -93,7 +95,8 @@ class Artifacts:
 
 def _copy_whole(file: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    # A short name of its own: the target's may be as long as names can be.
+    partial = target.with_name(f".stepwell-{secrets.token_hex(8)}.partial")
     try:
         with file.open("rb") as source, partial.open("wb") as out:
             shutil.copyfileobj(source, out, 1 << 20)

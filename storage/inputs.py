@@ -22,6 +22,7 @@ PROTOCOLS = ("http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "
 MAX_FILES = 1_000
 """Files that one folder or glob may stand for."""
 PIECE = 1 << 20
+LONGEST_SHOWN = 200
 HTTP_NOT_FOUND = 404
 
 
@@ -56,9 +57,15 @@ class InputSource:
         Raises:
             InputError: there is none, or there are too many.
         """
+        if not spec.strip():
+            raise InputError("A file's name is empty; leave it out.")  # the empty path is the working directory
         if is_url(spec):
             return [spec]
-        found = await asyncio.to_thread(self._local_files, spec)
+        try:
+            found = await asyncio.to_thread(self._local_files, spec)
+        except (OSError, RuntimeError, ValueError) as error:  # too long, not allowed, `~nobody`, a NUL
+            shown = spec if len(spec) <= LONGEST_SHOWN else spec[:LONGEST_SHOWN] + "…"
+            raise InputError(f"{shown} cannot be looked at ({getattr(error, 'strerror', None) or error}).") from None
         if len(found) > MAX_FILES:
             raise InputError(f"{spec} stands for more than {MAX_FILES:,} files; name fewer.")
         return found
@@ -178,7 +185,8 @@ def unused_name(name: str, taken: set[str]) -> str:
     """The name itself, or with a number before its suffixes when it is taken."""
     stem, *suffixes = name.split(".")
     number, candidate = 1, name
-    while candidate.lower() in {other.lower() for other in taken}:
+    lowered = {other.lower() for other in taken}
+    while candidate.lower() in lowered:
         number += 1
         candidate = ".".join([f"{stem}-{number}", *suffixes])
     return candidate

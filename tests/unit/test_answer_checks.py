@@ -235,3 +235,8 @@ async def test_a_file_that_does_not_open_is_missing(tmp_path: Path, said: Any, l
     sandbox = FakeSandbox(tmp_path, programs={"profiler": said})
     state = make_state(cells=[make_cell(1, files=[make_file("outputs/a.xlsx")])])
     assert len(await files_open(state, sandbox)) == lacks
+
+
+@pytest.mark.parametrize("number", ["1e9999999", "4E1234567", "1e-9999999", "1" * 5_000])
+def test_a_number_beyond_all_measure_is_no_crash(number: str) -> None:
+    numbers_printed(make_state(cells=[make_cell(1, f"cell 1\n{number}")], proposal=f"It is {number}."))

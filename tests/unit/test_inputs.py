@@ -148,3 +148,10 @@ def test_a_windows_drive_and_a_plain_path_are_no_urls() -> None:
     assert not is_url("data/a.csv")
     assert not is_url("C:\\data\\a.csv")
     assert is_url("s3://bucket/a.csv")
+
+
+@pytest.mark.parametrize("spec", ["", "  ", "~nobody-of-that-name/a.csv", "x" * 5_000, "a\0b"])
+async def test_a_name_that_cannot_be_looked_at_is_one_sentence(spec: str) -> None:
+    with pytest.raises(InputError) as failure:
+        await InputSource().expand(spec)
+    assert len(str(failure.value)) < 400

@@ -14,8 +14,9 @@ from models.base import ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
 from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
 from nodes.check_final import _evidence
 from nodes.check_final import _read as read_review
-from nodes.generate import _read_calls, _read_text
+from nodes.generate import _read_calls, _read_text, _stopped
 from nodes.generate_prompt import inputs_text, system_prompt
+from nodes.observation import shorten
 from nodes.plan import _read as read_plan
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import as_script, makers
@@ -232,3 +233,15 @@ def test_the_reviewer_sees_code_output_files_and_earlier_answers_within_its_room
         assert piece in evidence
     state["cells"] = [make_cell(n, "o" * 4_000, turn=2, code="c" * 4_000) for n in range(1, 200)]
     assert len(_evidence(state, 16_000)) < 40_000
+
+
+def test_the_script_of_an_analysis_can_be_read_whatever_its_cells_are_called() -> None:
+    long = shorten("purpose " * 60, 200)
+    cells = [make_cell(1, purpose=long), make_cell(2, status="error", error="KeyError: 'a\nb'", code="1/0")]
+    compile(as_script(make_state(cells=cells)), "analysis.py", "exec")
+
+
+def test_a_budget_that_ends_a_review_gives_the_answer_that_there_is() -> None:
+    review = Review(after_cell=1, answer="It is 5.", missing=["A chart."], round=1)
+    stopped = _stopped(make_state(review=review), "The token budget is used up.")
+    assert (stopped["proposal"], stopped["concerns"]) == ("It is 5.", ["A chart."])

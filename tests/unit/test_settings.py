@@ -40,3 +40,28 @@ def test_a_mistake_is_one_sentence(monkeypatch: pytest.MonkeyPatch, variable: st
         read_settings()
     assert variable in str(failure.value)
     assert "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"STEPWELL_MODEL=caf\xe9\n", "not UTF-8"),
+        (b"STEPWELL_HOME=~nobody-of-that-name/x\n", "folder is not known"),
+        (b"STEPWELL_PRICES=a,b\n", "two prices"),
+        (b"STEPWELL_PRICES=nan,1\n", "two prices"),
+    ],
+)
+def test_an_env_file_that_cannot_be_used_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, words: str
+) -> None:
+    monkeypatch.delenv("STEPWELL_HOME")
+    Path(".env").write_bytes(content)
+    with pytest.raises(SettingsError, match=words):
+        read_settings()
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    default = read_settings().home
+    monkeypatch.setenv("STEPWELL_TEMPERATURE", "")
+    assert read_settings().temperature is None
+    assert read_settings().home == default

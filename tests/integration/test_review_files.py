@@ -1,0 +1,97 @@
+"""Files with odd names, the same file twice, many files; and what is published of them."""
+
+import os
+from pathlib import Path
+
+from graph.events import Failed, Finished
+from graph.settings import Settings
+from graph.state import Input
+from stepwell.runs import start
+from stepwell.threads import read_thread
+from tests.analyses import follow, last, with_model
+from tests.scripted_model import Call, Request, Scripted, ScriptedServer
+
+PLAN = Call("submit_plan", steps=["Do it"])
+ENDING: list[Scripted] = [
+    Call("submit_answer", answer="Done.", skipped=[]),
+    Call("submit_review", good_enough=True, missing=[]),
+]
+
+
+def cell(code: str) -> Call:
+    return Call("run_python", purpose="do it", step=1, code=code)
+
+
+async def inputs_of(thread: str, settings: Settings) -> list[Input]:
+    return (await read_thread(thread, settings)).state["inputs"]
+
+
+async def test_a_file_named_twice_is_taken_once(tmp_path: Path, settings: Settings) -> None:
+    for name in ("a b\nc.csv", "空.csv", "-rf.csv", "zero.csv"):
+        (tmp_path / "in" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_text("" if name == "zero.csv" else "a\n1\n")
+    Path("in").symlink_to(tmp_path / "in")
+    async with ScriptedServer([PLAN, *ENDING]) as server:
+        model = with_model(settings, server.base_url)
+        files: list[str | os.PathLike[str]] = ["in/zero.csv", "in/../in/zero.csv", Path("in/-rf.csv"), "./in"]
+        run = start("Count", files=files, settings=model)
+        last(await follow(run), Finished)
+    names = ["inputs/zero.csv", "inputs/-rf.csv", "inputs/a b_c.csv", "inputs/空.csv"]
+    assert [one["path"] for one in await inputs_of(run.thread, settings)] == names
+
+
+async def test_one_path_is_a_list_of_one(tmp_path: Path, settings: Settings) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    async with ScriptedServer([PLAN, *ENDING]) as server:
+        run = start("Count", files=str(tmp_path / "a.csv"), settings=with_model(settings, server.base_url))
+        last(await follow(run), Finished)
+    assert [one["path"] for one in await inputs_of(run.thread, settings)] == ["inputs/a.csv"]
+
+
+async def test_a_changed_file_does_not_replace_what_earlier_cells_have_read(tmp_path: Path, settings: Settings) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("a\n1\n")
+
+    def told(request: Request) -> Call:
+        assert "inputs/a-2.csv is a newer version of inputs/a.csv" in request.text
+        return cell("print(first, open('inputs/a-2.csv').read())")
+
+    async with ScriptedServer([PLAN, cell("first = open('inputs/a.csv').read()"), *ENDING, PLAN, told]) as server:
+        model = with_model(settings, server.base_url)
+        run = start("Count", files=[str(file)], settings=model)
+        last(await follow(run), Finished)
+        file.write_text("a\n2\n")
+        server.script.extend(ENDING)
+        last(await follow(start("And now?", files=[str(file)], thread=run.thread, settings=model)), Finished)
+    state = (await read_thread(run.thread, settings)).state
+    assert state["cells"][-1]["observation"].endswith("a\n1\n a\n2")
+
+
+async def test_the_empty_name_is_not_the_working_directory(settings: Settings) -> None:
+    Path("secret.txt").write_text("x")
+    failed = last(await follow(start("Count", files=[""], settings=settings)), Failed)
+    assert "name is empty" in failed.error
+
+
+async def test_files_of_the_same_names_as_ours_are_published_beside_them(settings: Settings) -> None:
+    code = (
+        "import os, matplotlib.pyplot as plt\n"
+        "for name in ('answer.md', 'analysis.py', 'answers.csv', 'n' * 250):\n"
+        "    open(f'outputs/{name}', 'w').write('mine')\n"
+        "os.makedirs('outputs/figures')\nopen('outputs/figures/cell-001-1.png', 'w').write('mine')\n"
+        "open('outputs/a\\\\b.txt', 'w').write('mine')\nplt.plot([1, 2])"
+    )
+    async with ScriptedServer([PLAN, cell(code), *ENDING]) as server:
+        run = start("Count", settings=with_model(settings, server.base_url, artifacts=f"file://{settings.artifacts}"))
+        finished = last(await follow(run), Finished)
+    texts = {one["name"]: Path(one["url"].removeprefix("file://")).read_bytes() for one in finished.artifacts}
+    mine = {name for name, content in texts.items() if content == b"mine"}
+    assert mine == {
+        "outputs/answer.md",
+        "outputs/analysis.py",
+        "answers.csv",
+        "n" * 250,
+        "outputs/figures/cell-001-1.png",
+    }
+    assert texts["answer.md"] == b"# Count\n\nDone.\n"
+    assert texts["figures/cell-001-1.png"].startswith(b"\x89PNG")

@@ -1,0 +1,75 @@
+"""A long analysis with many variables and many inputs keeps its checkpoints small, and its prompts bounded."""
+
+import asyncio
+from pathlib import Path
+
+from langchain_core.messages import HumanMessage
+
+from bench.scripted import ScriptedChat
+from graph.build import build_graph
+from graph.checkpoints import checkpoints_file, open_checkpoints
+from graph.context import Context
+from graph.state import Turn
+from nodes.conversation import write_conversation
+from sandboxes.base import CapturedText, CellResult, NamespaceRow, Sandbox
+from sandboxes.fake import FakeSandbox
+from storage.artifacts import Artifacts
+from storage.inputs import InputSource
+from tests.states import make_cell, make_state
+
+CELLS, INPUTS = 200, 1_000
+
+
+async def test_two_hundred_cells_stay_below_ten_megabytes(tmp_path: Path) -> None:
+    text = "".join(f"{line} {line * 7919 % 100_003}\n" for line in range(600))
+    rows = tuple(NamespaceRow(f"variable_{number}", "DataFrame", "s" * 180) for number in range(200))
+    result = CellResult("ok", stdout=CapturedText(text), namespace=rows)
+    described = {"python": "3.12", "packages": {}, "fonts": []}
+    names = [f"f{number}.csv" for number in range(INPUTS)]
+    profiled = [{"path": f"inputs/{name}", "abstract": f"### {name}\n" + "a" * 1_900, "problem": ""} for name in names]
+    sandbox = FakeSandbox(tmp_path, cells=[result] * (CELLS + 1), programs={"kernel": described, "profiler": profiled})
+    model = ScriptedChat(cells=[f"x = {number}\n" + "y = 1\n" * 100 for number in range(CELLS)])
+    folder = tmp_path / "in"
+    await asyncio.to_thread(_write, folder, names)
+
+    async def choose_model(name: str) -> ScriptedChat:
+        return model
+
+    async def open_sandbox(kind: str, id: str) -> Sandbox:
+        return sandbox
+
+    builder = build_graph(
+        choose_model=choose_model,
+        open_sandbox=open_sandbox,
+        inputs=InputSource(),
+        artifacts=Artifacts.at(str(tmp_path / "out")),
+    )
+    async with open_checkpoints(tmp_path) as saver:
+        graph = builder.compile(checkpointer=saver)
+        given = {"messages": [HumanMessage("Go")], "files": [str(folder)]}
+        config = {"configurable": {"thread_id": "t"}, "recursion_limit": 10_000}
+        await graph.ainvoke(given, config, context=Context(max_cells=CELLS), durability="sync")  # type: ignore[call-overload]
+        state = (await graph.aget_state({"configurable": {"thread_id": "t"}})).values
+    assert (len(state["cells"]), len(state["inputs"])) == (CELLS, INPUTS)
+    assert len(state["messages"]) == 2 + 2 * CELLS
+    assert state["namespace"][-1]["name"] == "variable_199"
+    assert checkpoints_file(tmp_path).stat().st_size < 10_000_000
+
+
+def _write(folder: Path, names: list[str]) -> None:
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text("a,b\n1,2\n")
+
+
+def size(turns: int, cells: int, code: str) -> int:
+    past = [Turn(number=number, question="q" * 900, plan=[], answer="a" * 3_000) for number in range(1, turns + 1)]
+    made = [make_cell(number, "o" * 4_000, code=code, turn=turns + 1) for number in range(1, cells + 1)]
+    messages = write_conversation(make_state(turns=past, turn=turns + 1, cells=made), tools=True, limit=60_000)
+    return sum(len(message.text) + len(str(getattr(message, "tool_calls", ""))) for message in messages)
+
+
+def test_the_conversation_keeps_to_its_limit_over_many_turns_and_huge_cells() -> None:
+    assert size(300, 1, "x = 1") <= 60_000
+    assert size(0, 9, "x = 1\n" * 20_000) <= 60_000
+    assert size(300, 40, "x = 1\n" * 20_000) <= 60_000
