@@ -168,7 +168,7 @@ def namespace_table(rows: Sequence[Variable]) -> str:
     lines: list[str] = []
     room = NAMESPACE_CHARS
     for row in reversed(rows):
-        line = f"{row['name']}: {row['type']}" + (f" {row['summary']}" if row["summary"] else "")
+        line = f"{row['name']}: {row['kind']}" + (f" {row['summary']}" if row["summary"] else "")
         if len(line) + 1 > room:
             break
         room -= len(line) + 1

@@ -32,7 +32,7 @@ async def test_a_file_named_twice_is_taken_once(tmp_path: Path, settings: Settin
     Path("in").symlink_to(tmp_path / "in")
     async with ScriptedServer([PLAN, *ENDING]) as server:
         model = with_model(settings, server.base_url)
-        files = ["in/zero.csv", "in/../in/zero.csv", Path("in/-rf.csv"), "./in"]
+        files: list[str | Path] = ["in/zero.csv", "in/../in/zero.csv", Path("in/-rf.csv"), "./in"]
         run = start("Count", files=files, settings=model)
         last(await follow(run), Finished)
     names = ["inputs/zero.csv", "inputs/-rf.csv", "inputs/a b_c.csv", "inputs/空.csv"]
