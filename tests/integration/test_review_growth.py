@@ -50,7 +50,7 @@ async def test_two_hundred_cells_stay_below_ten_megabytes(tmp_path: Path) -> Non
         graph = builder.compile(checkpointer=saver)
         given = {"messages": [HumanMessage("Go")], "files": [str(folder)]}
         config = {"configurable": {"thread_id": "t"}, "recursion_limit": 10_000}
-        await graph.ainvoke(given, config, context=Context(max_cells=CELLS), durability="sync")  # type: ignore[arg-type,call-overload]
+        await graph.ainvoke(given, config, context=Context(max_cells=CELLS), durability="sync")  # type: ignore[call-overload]
         state = (await graph.aget_state({"configurable": {"thread_id": "t"}})).values
     assert (len(state["cells"]), len(state["inputs"])) == (CELLS, INPUTS)
     assert len(state["messages"]) == 2 + 2 * CELLS
