@@ -87,7 +87,8 @@ class Variable(TypedDict):
     """One row of the namespace table."""
 
     name: str
-    type: str
+    kind: str
+    """Its type. Not called `type`: LangGraph takes a dict with that key in a delta channel for a message."""
     summary: str
 
 

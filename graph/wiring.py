@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from langgraph.graph import StateGraph
-from sandboxes.opening import Sandboxes
 
 from graph.build import build_graph
 from graph.context import Context
 from graph.settings import Settings
 from graph.state import FinalOutput, StartInput, State
 from models.choosing import make_chooser
+from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.inputs import InputSource
 

@@ -30,14 +30,15 @@ async def approve(state: State, runtime: Runtime[Context]) -> State:
         {"ask": "Run this cell?", "number": number, "purpose": first["purpose"], "code": first["code"]},
         response_schema=Decision,
     )
-    if decision.verdict == "approve" or (decision.verdict == "edit" and not decision.code.strip()):
+    if decision.verdict == "approve":
         return {}
-    if decision.verdict == "edit":
+    if decision.verdict == "edit" and decision.code.strip():
         return {
             "pending": [{**first, "code": whole_text(decision.code)}, *rest],
             "notices": [*state.get("notices", []), f"The user edited the code of cell {number} before it ran."],
         }
-    remark = whole_text(decision.remark).strip() or "no reason was given"
+    removed = "its code was removed" if decision.verdict == "edit" else "no reason was given"
+    remark = whole_text(decision.remark).strip() or removed
     cell = Cell(
         number=number,
         turn=state["turn"],

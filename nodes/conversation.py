@@ -37,6 +37,8 @@ class Detail:
 LEVELS = ((4, 16, LINES_SHOWN, 20), (3, 8, 40, 10), (2, 4, 20, 5), (1, 2, 10, 3), (1, 1, 0, 2))
 """Less and less: how many cells are kept in full, short and as one line, and how many past turns."""
 UNCUT = 1 << 40
+LEAST = 4_000
+"""Characters of a cell's code or observation that are always shown of the newest cells."""
 
 
 def write_conversation(state: State, *, tools: bool, limit: int, closing: str = "") -> list[BaseMessage]:
@@ -52,7 +54,7 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
     past = len(state.get("turns") or [])
     messages: list[BaseMessage] = []
     # In the end whatever is left is cut: a few huge cells must not go beyond the limit either.
-    for level, most in [*((level, UNCUT) for level in LEVELS), (LEVELS[-1], limit // 16), (LEVELS[-1], limit // 64)]:
+    for level, most in [*((level, UNCUT) for level in LEVELS), (LEVELS[-1], max(limit // 15, LEAST))]:
         keep_full, keep_short, keep_lines, keep_turns = level
         detail = Detail(
             full=_border(count, keep_full),
@@ -168,7 +170,7 @@ def namespace_table(rows: Sequence[Variable]) -> str:
     lines: list[str] = []
     room = NAMESPACE_CHARS
     for row in reversed(rows):
-        line = f"{row['name']}: {row['type']}" + (f" {row['summary']}" if row["summary"] else "")
+        line = f"{row['name']}: {row['kind']}" + (f" {row['summary']}" if row["summary"] else "")
         if len(line) + 1 > room:
             break
         room -= len(line) + 1

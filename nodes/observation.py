@@ -75,8 +75,8 @@ def remember_namespace(rows: tuple[NamespaceRow, ...]) -> list[Variable]:
     kept: list[Variable] = []
     room = NAMESPACE_KEPT
     for row in reversed(rows):
-        variable = Variable(name=row.name[:100], type=row.type[:100], summary=row.summary[:200])
-        room -= sum(map(len, (variable["name"], variable["type"], variable["summary"]))) + 20
+        variable = Variable(name=row.name[:100], kind=row.type[:100], summary=row.summary[:200])
+        room -= sum(map(len, (variable["name"], variable["kind"], variable["summary"]))) + 20
         if room < 0:
             break
         kept.append(variable)

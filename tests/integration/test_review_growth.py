@@ -2,14 +2,16 @@
 
 import asyncio
 from pathlib import Path
+from typing import get_type_hints
 
+import pytest
 from langchain_core.messages import HumanMessage
 
 from bench.scripted import ScriptedChat
 from graph.build import build_graph
 from graph.checkpoints import checkpoints_file, open_checkpoints
 from graph.context import Context
-from graph.state import Turn
+from graph.state import Cell, Input, Turn, Variable
 from nodes.conversation import write_conversation
 from sandboxes.base import CapturedText, CellResult, NamespaceRow, Sandbox
 from sandboxes.fake import FakeSandbox
@@ -73,3 +75,9 @@ def test_the_conversation_keeps_to_its_limit_over_many_turns_and_huge_cells() ->
     assert size(300, 1, "x = 1") <= 60_000
     assert size(0, 9, "x = 1\n" * 20_000) <= 60_000
     assert size(300, 40, "x = 1\n" * 20_000) <= 60_000
+
+
+@pytest.mark.parametrize("row", [Cell, Input, Turn, Variable])
+def test_nothing_in_a_growing_channel_looks_like_a_message(row: type) -> None:
+    # LangGraph gives ids to what it takes for messages there, fails on what it cannot convert, and the step is lost.
+    assert not {"type", "role"} & set(get_type_hints(row))

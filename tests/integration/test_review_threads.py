@@ -224,3 +224,18 @@ async def test_a_reviewer_who_declines_does_not_hold_the_answer_up(settings: Set
     async with ScriptedServer([PLAN, answer(), declined, declined]) as server:
         events = await follow(start("Count", settings=with_model(settings, server.base_url)))
     assert last(events, Finished).answer == "Done."
+
+
+async def test_a_cell_whose_code_was_removed_does_not_run(settings: Settings) -> None:
+    def told(request: Request) -> Call:
+        assert "its code was removed" in request.text
+        return Call("submit_answer", answer="Done.", skipped=["1: refused"])
+
+    async with ScriptedServer([PLAN, Calls([cell("x = 1"), cell("x = 2")]), told, GOOD]) as server:
+        model = with_model(settings, server.base_url)
+        asked = last(await follow(start("Count", settings=model, context=Context(approval="cells"))), ApprovalAsked)
+        events = await follow(resume(asked.thread, decision=Decision("edit", code=" \n"), settings=model))
+        state = (await read_thread(asked.thread, settings)).state
+    assert last(events, Finished).cells == 1
+    assert not only(events, CellStarted)
+    assert not unanswered(state["messages"])

@@ -48,7 +48,7 @@ async def test_a_destination_that_fails_is_one_sentence(tmp_path: Path, file: Pa
         # The device that is always full stands in for a full disk: the copy goes through a link to it.
         folder = tmp_path / "full" / THREAD
         folder.mkdir(parents=True)
-        (folder / f".result.csv.{os.getpid()}.partial").symlink_to(full)
+        (folder / f".stepwell-{os.getpid()}.partial").symlink_to(full)
     where = destination.format(blocked=tmp_path / "blocked", full=tmp_path / "full")
     with pytest.raises(StorageError) as failure:
         await Artifacts.at(where).publish(THREAD, "result.csv", file)

@@ -88,14 +88,14 @@ def test_notices_variables_and_the_closing_word_come_last() -> None:
     state = make_state(
         cells=[make_cell(1)],
         notices=["The session was rebuilt."],
-        namespace=[Variable(name="df", type="DataFrame", summary="5 x 2")],
+        namespace=[Variable(name="df", kind="DataFrame", summary="5 x 2")],
     )
     last = write_conversation(state, tools=True, limit=60_000, closing="Answer now.")[-1].text
     assert last.endswith("The session was rebuilt.\n\nVariables now:\ndf: DataFrame 5 x 2\n\nAnswer now.")
 
 
 def test_the_namespace_table_is_bounded_and_keeps_the_newest() -> None:
-    rows = [Variable(name=f"v{number}", type="int", summary="s" * 100) for number in range(200)]
+    rows = [Variable(name=f"v{number}", kind="int", summary="s" * 100) for number in range(200)]
     table = namespace_table(rows)
     assert len(table) <= NAMESPACE_CHARS + 100
     assert "v199" in table

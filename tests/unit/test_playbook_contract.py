@@ -70,7 +70,7 @@ def run(host: Analysis, state: State, wanted: dict[str, Any]) -> None:
     if status == "ok" and wanted["step"]:
         state["plan"][wanted["step"] - 1]["done"] = True
     state["namespace"] = [
-        Variable(name=name, type=type(value).__name__, summary="")
+        Variable(name=name, kind=type(value).__name__, summary="")
         for name, value in host.namespace.items()
         if not name.startswith("__")
     ]
