@@ -91,7 +91,7 @@ def _lines(state: State, common: int) -> list[str]:
 
 
 def _variables(state: State) -> dict[str, str]:
-    return {row["name"]: f"{row['type']} {row['summary']}".strip() for row in state.get("namespace") or []}
+    return {row["name"]: f"{row['kind']} {row['summary']}".strip() for row in state.get("namespace") or []}
 
 
 def _files(state: State) -> dict[str, str]:
