@@ -27,6 +27,11 @@ class FolderShelf:
         """The folder."""
         return str(self._root)
 
+    @property
+    def files(self) -> Callable[[str], Path]:
+        """Where a blob's file lies."""
+        return self._file
+
     def has(self, names: Sequence[str]) -> set[str]:
         """Which of these are there."""
         return {name for name in names if self._file(name).exists()}

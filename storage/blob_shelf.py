@@ -39,6 +39,10 @@ class Shelf(Protocol):
         What is there already only becomes young again. On leaving, everything that was taken in is durable.
         """
 
+    @property
+    def files(self) -> Callable[[str], Path] | None:
+        """Where a blob's file lies on this machine, by name; None when blobs are no files here."""
+
     def open(self, name: str) -> BinaryIO:
         """Read one.
 

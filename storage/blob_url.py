@@ -40,6 +40,11 @@ class UrlShelf:
         filesystem, path = fsspec.url_to_fs(self._url, use_listings_cache=False)
         return filesystem, str(path).rstrip("/")
 
+    @property
+    def files(self) -> None:
+        """Blobs are no files here."""
+        return
+
     def has(self, names: Sequence[str]) -> set[str]:
         """Which of these are there."""
         filesystem, _ = self._place

@@ -9,8 +9,9 @@ import hashlib
 import re
 import secrets
 import shutil
+import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, Self, TypeVar
@@ -48,16 +49,17 @@ class Blobs:
 
     Args:
         shelf: Where they lie.
-        owner: Who names these blobs in checkpoints; noted in the store with the first blob that is added, so that
-            `stepwell gc` in one data folder does not remove what another one needs. Empty: not noted.
+        owner: A file that holds the name of who names these blobs in checkpoints; made when it is missing. The name is
+            noted in the store with the first blob that is added, so that `stepwell gc` in one data folder does not
+            remove what another one needs. None: not noted.
     """
 
-    def __init__(self, shelf: Shelf, *, owner: str = "") -> None:
+    def __init__(self, shelf: Shelf, *, owner: Path | None = None) -> None:
         self._shelf = shelf
         self._owner = owner
 
     @classmethod
-    def at(cls, location: str, *, owner: str = "") -> Self:
+    def at(cls, location: str, *, owner: Path | None = None) -> Self:
         """The store in a folder or at an fsspec URL; nothing is read or made before it is used."""
         if "://" in location:
             return cls(UrlShelf(location), owner=owner)
@@ -84,13 +86,26 @@ class Blobs:
         """
         await self._do(self._add, [(file, checked(name))], move=False)
 
-    async def take_in(self, files: Mapping[str, Path]) -> None:
-        """The same for several files, by name, that lie in a folder of `arriving`: they are moved.
+    async def take_in(self, files: Mapping[str, Path], *, max_bytes: int) -> int:
+        """The same for several files, by name, that lie in a folder of `arriving`: they are moved, in this order.
+
+        Returns:
+            Their size in bytes.
 
         Raises:
-            BlobError: a content is not what its name says (those before it are stored), or the store cannot be written.
+            BlobError: together they have more than `max_bytes` (then none is stored), a content is not what its name
+                says (those before it are stored), or the store cannot be written.
         """
-        await self._do(self._add, [(file, checked(name)) for name, file in files.items()], move=True)
+        named = [(file, checked(name)) for name, file in files.items()]
+
+        def take_in() -> int:
+            size = sum(file.stat().st_size for file, _ in named)
+            if size > max_bytes:
+                raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
+            self._add(named, move=True)
+            return size
+
+        return await self._do(take_in)
 
     @asynccontextmanager
     async def arriving(self) -> AsyncIterator[Path]:
@@ -126,6 +141,44 @@ class Blobs:
         """
         return await self._do(self._read, checked(name), max_bytes)
 
+    async def look_at(self, file: Path, *, max_bytes: int) -> bytes:
+        """The content of a file in a folder of `arriving`, which nobody has checked yet.
+
+        Raises:
+            BlobError: it is larger than `max_bytes`, or cannot be read.
+        """
+        return await self._do(_bounded, lambda: file.open("rb"), file.name, max_bytes)
+
+    @asynccontextmanager
+    async def lend(self, names: Sequence[str]) -> AsyncIterator[list[Path]]:
+        """Checked files with the contents of these blobs, named like them, to be copied and not to be changed.
+
+        Raises:
+            BlobMissingError: one is not there, or damaged.
+            BlobError: the store cannot be reached.
+        """
+        own = self._shelf.files
+        folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-blobs-") if own is None else None
+        turn = asyncio.Semaphore(AT_ONCE)
+
+        async def one(name: str) -> Path:
+            async with turn:
+                if own is not None:
+                    return await self._do(self._check, own(checked(name)), name)
+                target = Path(str(folder)) / name
+                await self.fetch(name, target)
+                return target
+
+        try:
+            files = await asyncio.gather(*(one(name) for name in names), return_exceptions=True)
+            for file in files:
+                if isinstance(file, BaseException):
+                    raise file
+            yield [file for file in files if isinstance(file, Path)]
+        finally:
+            if folder is not None:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
     async def names(self) -> AsyncIterator[Stored]:
         """Everything in the store: blobs, and what broken-off writers left behind.
 
@@ -151,17 +204,26 @@ class Blobs:
         """
         return await self._do(lambda: [one for one in stored if self._shelf.remove(one.key, older_than=grace)])
 
-    async def owners(self) -> set[str]:
-        """Who has added blobs, as they called themselves.
+    async def other_owners(self) -> list[str]:
+        """Who else has added blobs, as they called themselves.
 
         Raises:
             BlobError: the store cannot be reached.
         """
-        return await self._do(self._shelf.owners)
+        return await self._do(lambda: sorted(self._shelf.owners() - {self._owner_name()}))
+
+    def _owner_name(self) -> str:
+        if self._owner is None:
+            return ""
+        if not self._owner.exists():
+            self._owner.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError), self._owner.open("x") as out:
+                out.write(f"{self._owner.parent} on {socket.gethostname()} ({secrets.token_hex(4)})")
+        return self._owner.read_text()
 
     def _add(self, files: list[tuple[Path, str]], *, move: bool) -> None:
-        if self._owner:
-            self._shelf.note_owner(self._owner)
+        if name := self._owner_name():
+            self._shelf.note_owner(name)
         with self._shelf.adding() as put:
             for file, name in files:
                 mine = file if move else self._shelf.arriving() / f"{name}.{secrets.token_hex(4)}"
@@ -175,6 +237,14 @@ class Blobs:
                 finally:
                     if not move:
                         mine.unlink(missing_ok=True)
+
+    def _check(self, file: Path, name: str) -> Path:
+        for _ in range(2):
+            with self._open(name) as stream:
+                if hashlib.file_digest(stream, "sha256").hexdigest() == name:  # type: ignore[arg-type]  # a file
+                    return file
+        self._shelf.put_aside(name)
+        raise self._damaged(name)
 
     def _make_folder(self) -> Path:
         return Path(tempfile.mkdtemp(prefix="taking-", dir=self._shelf.arriving()))
@@ -196,10 +266,7 @@ class Blobs:
                 partial.unlink(missing_ok=True)
 
     def _read(self, name: str, max_bytes: int) -> bytes:
-        with self._open(name) as stream:
-            data = stream.read(max_bytes + 1)
-        if len(data) > max_bytes:
-            raise BlobError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
+        data = _bounded(lambda: self._open(name), name, max_bytes)
         if hashlib.sha256(data).hexdigest() != name:
             self._shelf.put_aside(name)
             raise self._damaged(name)
@@ -243,6 +310,14 @@ def checked(name: str) -> str:
     if not NAME.fullmatch(name):
         raise BlobError(f"{name[:80]!r} does not name a blob.")
     return name
+
+
+def _bounded(opened: Callable[[], BinaryIO], name: str, max_bytes: int) -> bytes:
+    with opened() as stream:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise BlobError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
+    return data
 
 
 def _hash(file: Path) -> str:

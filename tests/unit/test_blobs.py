@@ -42,11 +42,11 @@ def s3_bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 async def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Blobs]:
     """A store of each kind."""
     if request.param == "folder":
-        yield Blobs.at(str(tmp_path / "blobs"), owner="test")
+        yield Blobs.at(str(tmp_path / "blobs"), owner=tmp_path / "me")
     elif request.param == "memory":
-        yield Blobs.at(f"memory://{uuid.uuid4().hex}", owner="test")
+        yield Blobs.at(f"memory://{uuid.uuid4().hex}", owner=tmp_path / "me")
     else:
-        yield Blobs.at(request.getfixturevalue("s3_bucket"), owner="test")
+        yield Blobs.at(request.getfixturevalue("s3_bucket"), owner=tmp_path / "me")
 
 
 @pytest.fixture
@@ -84,7 +84,9 @@ async def test_what_goes_in_comes_out(blobs: Blobs, make: Make, tmp_path: Path) 
     found = [stored async for stored in blobs.names()]
     assert [(stored.name, stored.size) for stored in found] == [(name, len(data))]
     assert 0 <= found[0].age + 1 < 60
-    assert await blobs.owners() == {"test"}
+    assert await blobs.other_owners() == []
+    (tmp_path / "me").write_text("somebody else")
+    assert len(await blobs.other_owners()) == 1
 
 
 async def test_an_empty_blob_is_one_too(blobs: Blobs, make: Make, tmp_path: Path) -> None:
@@ -100,10 +102,28 @@ async def test_files_that_arrive_are_moved_in(blobs: Blobs, make: Make) -> None:
     async with blobs.arriving() as folder:
         (folder / "a").write_bytes(b"one")
         (folder / "b").write_bytes(b"two")
-        await blobs.take_in({first: folder / "a", second: folder / "b"})
+        assert await blobs.look_at(folder / "a", max_bytes=3) == b"one"
+        with pytest.raises(BlobError, match="more than"):
+            await blobs.take_in({first: folder / "a", second: folder / "b"}, max_bytes=5)
+        assert await blobs.take_in({first: folder / "a", second: folder / "b"}, max_bytes=6) == 6
         assert list(folder.iterdir()) == []
     assert not folder.exists()
     assert await blobs.has([first, second]) == {first, second}
+
+
+async def test_lent_files_are_checked(blobs: Blobs, make: Make) -> None:
+    pairs = [make(data) for data in (b"one", b"two", b"three")]
+    for file, name in pairs:
+        await blobs.add_file(file, name)
+    async with blobs.lend([name for _, name in pairs]) as files:
+        assert [(file.name, file.read_bytes()) for file in files] == [
+            (name, content) for (_, name), content in zip(pairs, (b"one", b"two", b"three"), strict=True)
+        ]
+    assert await blobs.has([name for _, name in pairs]) == {name for _, name in pairs}
+    with pytest.raises(BlobMissingError) as failure:
+        async with blobs.lend([pairs[0][1], "0" * 64]):
+            raise AssertionError("not all blobs are there")
+    assert failure.value.name == "0" * 64
 
 
 async def test_other_content_than_the_name_says_is_refused(blobs: Blobs, make: Make) -> None:
@@ -113,7 +133,7 @@ async def test_other_content_than_the_name_says_is_refused(blobs: Blobs, make: M
     async with blobs.arriving() as folder:
         (folder / "x").write_bytes(b"bad")
         with pytest.raises(BlobError, match="other content"):
-            await blobs.take_in({name: folder / "x"})
+            await blobs.take_in({name: folder / "x"}, max_bytes=100)
     assert await listed(blobs) == set()
 
 
@@ -208,7 +228,7 @@ WRITER = """
 import asyncio, hashlib, pathlib, sys
 from storage.blobs import Blobs
 async def main(folder, store):
-    blobs = Blobs.at(store, owner="writer")
+    blobs = Blobs.at(store)
     for number in range(60):
         data = str(number % 20).encode() * 5_000
         file = pathlib.Path(folder) / str(number)
