@@ -299,7 +299,7 @@ class Sandbox(Protocol):
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool, once the store has them; one that is not there is no error."""
 
-    async def supply_blobs(self, blobs: Sequence[Path]) -> None:
+    async def supply_blobs(self, files: Sequence[Path]) -> None:
         """Give the sandbox blobs for a restore: host files whose names are their hashes. What it has stays."""
 
     async def supplied_blobs(self) -> frozenset[str]:
