@@ -22,13 +22,15 @@ def reduce_array(pickler: Any, array: Any) -> Any:
         start = address(root) if type(root) is bytearray else _bounds(root)[0]
         offset = array.__array_interface__["data"][0] - start if array.size else 0
         return make_view, (root, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
-    if array.dtype.hasobject or array.nbytes < LARGE:
+    if array.dtype.hasobject:
         function, arguments, state = array.__reduce__()
-        return function, arguments, (state, bool(array.flags.writeable)), None, None, set_small
+        return function, arguments, (state, bool(array.flags.writeable)), None, None, set_objects
     order = dense_order(array)
     if order is None:
         array, order = sys.modules["numpy"].ascontiguousarray(array), tuple(range(array.ndim))
     plain = array.transpose(order)
+    if array.nbytes < LARGE:
+        return make_small, (plain.tobytes(), array.dtype, plain.shape, order, bool(array.flags.writeable))
     # Two dimensions, so that the buffer can be cut where a row ends.
     rows = plain.shape[0] if plain.ndim > 1 else 1
     buffer = PickleBuffer(plain.reshape(-1).view("u1").reshape(rows, -1))
@@ -109,8 +111,13 @@ def make_array(buffer: Any, dtype: Any, shape: Any, order: Any, writeable: bool)
     return _sealed(array, writeable)
 
 
-def set_small(array: Any, state: Any) -> None:
-    """Fill an array whose content is in the stream."""
+def make_small(data: bytes, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:
+    """An array whose content is in the stream, with memory of its own."""
+    return _sealed(make_array(data, dtype, shape, order, False).copy(order="K"), writeable)
+
+
+def set_objects(array: Any, state: Any) -> None:
+    """Fill an array of objects."""
     content, writeable = state
     array.__setstate__(content)
     _sealed(array, writeable)

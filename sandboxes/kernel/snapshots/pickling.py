@@ -3,6 +3,7 @@
 import functools
 import io
 import pickle
+from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -16,7 +17,11 @@ LARGE = 16 << 10
 
 
 class Stream:
-    """Some variables as bytes, and the buffers that go beside them."""
+    """Some variables as bytes, and the buffers that go beside them.
+
+    They stand one after the other, each with its name, and share one memo: one that is loaded later finds what came
+    before it.
+    """
 
     def __init__(self, values: dict[str, Any], reducers: Reducers) -> None:
         self.file = io.BytesIO()
@@ -25,7 +30,9 @@ class Stream:
         special = specials.memo()
         self._special = frozenset(special)
         self._pickler.memo = special
-        self._pickler.dump(values)
+        # Functions and classes first: loading an instance may run them, by their names.
+        for item in sorted(values.items(), key=lambda item: not isinstance(item[1], FunctionType | type)):
+            self._pickler.dump(item)
 
     @property
     def data(self) -> memoryview:
@@ -77,8 +84,9 @@ def _pickler_class() -> Any:
                 return self._reduce_function(value)
             reduced = super().reducer_override(value)
             if reduced is not NotImplemented:
-                self.by_value.add(id(value))
-                self.has_code = True
+                if not (isinstance(value, type) and value.__module__ == "builtins"):
+                    self.by_value.add(id(value))
+                    self.has_code = True
             elif kind is CodeType:
                 self.has_code = True
             return reduced
@@ -94,15 +102,16 @@ def _pickler_class() -> Any:
     return Pickler
 
 
-def load(data: bytes | bytearray | memoryview, buffers: list[Any]) -> Any:
-    """The variables of a stream.
+def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -> Iterator[tuple[str, Any]]:
+    """The variables of a stream, one by one.
 
     Runs whatever the stream says, so only ever inside a sandbox.
     """
     cloudpickle()
     unpickler = _Unpickler(io.BytesIO(b"".join((specials.prelude(), data))), buffers=buffers)
     unpickler.load()
-    return unpickler.load()
+    for _ in range(count):
+        yield unpickler.load()
 
 
 class _Unpickler(pickle.Unpickler):

@@ -12,6 +12,7 @@ from typing import Any
 from . import ambient, manifest, memory, modules, packs
 from .blobs import THREADS, Blobs, MissingBlobError
 from .pickling import load
+from .specials import Live
 from .taking import AMBIENT, CELL, MODULE, Lost, Taking
 from .units import why
 
@@ -47,6 +48,7 @@ class Restoring:
         Returns:
             The content of the kernel's answer; `problem` says why nothing was loaded.
         """
+        Live.remember_streams()
         try:
             content = manifest.unpack(self._blobs.read(id))
             parts = self._read(content)
@@ -151,28 +153,31 @@ class Restoring:
         for part in parts:
             if part.has_code and cache_tag != manifest.cache_tag():
                 reason = f"it holds code of {cache_tag}, which {manifest.cache_tag()} cannot load"
-                self._lose(part, reason)
+                self._lose(part, reason, found)
             else:
                 left.append(part)
         while left:
             failed: list[tuple[Part, BaseException]] = []
             for part in left:
                 try:
-                    values = load(part.stream, part.buffers)
+                    for name, value in load(part.stream, part.buffers, len(part.names)):
+                        found[name] = value
+                        if not name.startswith(":"):
+                            self._main.__dict__[name] = value
                 except Exception as error:  # loading runs the code of what is loaded
                     failed.append((part, error))
                     continue
-                found.update(values)
-                self._main.__dict__.update((name, value) for name, value in values.items() if not name.startswith(":"))
             if len(failed) == len(left):
                 for part, error in failed:
-                    self._lose(part, why(error))
+                    self._lose(part, why(error), found)
                 break
             left = [part for part, _ in failed]
         return found
 
-    def _lose(self, part: Part, reason: str) -> None:
+    def _lose(self, part: Part, reason: str, found: dict[str, Any]) -> None:
         for name in part.names:
+            if found.pop(name, found) is not found:
+                self._main.__dict__.pop(name, None)
             shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
             self._lost.append({"name": shown, "type": "", "reason": reason, "cell": 0})
 

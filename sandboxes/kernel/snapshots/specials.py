@@ -20,6 +20,13 @@ class Live:
 
     main = ModuleType("__main__")
     display: object = None
+    streams: dict[str, Any]
+
+
+    @classmethod
+    def remember_streams(cls) -> None:
+        """Note which the session's own streams are; while things are pickled others stand in their place."""
+        cls.streams = {name: getattr(sys, name) for name in ("stdout", "stderr", "stdin")}
 
 
 class Absent:
@@ -35,9 +42,7 @@ def special(place: str) -> Any:
         "modules": sys.modules,
         "path": sys.path,
         "argv": sys.argv,
-        "stdout": sys.stdout,
-        "stderr": sys.stderr,
-        "stdin": sys.stdin,
+        **Live.streams,
         "builtins": builtins.__dict__,
         "display": Live.display,
     }

@@ -16,6 +16,7 @@ from . import ambient, manifest, modules
 from .blobs import CHUNK, Spool, TooLargeError
 from .files import Files
 from .packs import Packs
+from .specials import Live
 from .units import Partition, Unit
 
 ROW = 64 << 10
@@ -66,6 +67,7 @@ class Taking:
             The content of the kernel's answer.
         """
         began = time.perf_counter()
+        Live.remember_streams()
         sizes: dict[str, int] = {}
         self.spool.begin(limit)
         try:

@@ -34,12 +34,16 @@ class Unit:
         self.memo = stream.memo() if roots else {}
         self.roots = {id(value) for value in roots.values() if type(value) not in VALUES and id(value) in self.memo}
 
-    def links(self) -> set[int]:
-        """Identities of the objects by which another unit would have to be pickled with this one."""
+    def links(self, roots: set[int]) -> set[int]:
+        """Identities of the objects by which another unit would have to be pickled with this one.
+
+        Args:
+            roots: Those of the values of all variables.
+        """
         by_value = self.stream.by_value
         found = set(self.roots)
         for identity, (_, value) in self.memo.items():
-            if identity in by_value or not _named(value):
+            if identity in by_value or identity in roots or not _named(value):
                 found.add(identity)
         return found
 
@@ -47,6 +51,8 @@ class Unit:
 def _named(value: Any) -> bool:
     """Whether a stream would hold the same, whoever else has it: plain values, and what goes by its name."""
     kind = type(value)
+    if kind is tuple:  # a constant of some code, mostly
+        return all(type(item) in VALUES for item in value)
     if kind in VALUES or kind is FunctionType or issubclass(kind, type):
         return True
     numpy = sys.modules.get("numpy")
@@ -137,9 +143,10 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
         return index
 
     order = sorted(range(len(units)), key=lambda index: len(units[index].memo))
+    roots = {identity for unit in units for identity in unit.roots}
     first: dict[int, int] = {}
     for index in order[:-1]:
-        for identity in units[index].links():
+        for identity in units[index].links(roots):
             other = first.setdefault(identity, index)
             if other != index:
                 parent[find(index)] = find(other)
