@@ -3,7 +3,7 @@
 from functools import partial
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
+from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import RetryPolicy
 
 from graph.context import Context, knobs
@@ -15,6 +15,7 @@ from nodes.check_final import check_final
 from nodes.execute import execute
 from nodes.generate import generate
 from nodes.plan import plan
+from nodes.snapshots import Snapshots
 from nodes.upload import upload
 from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
 from storage.artifacts import Artifacts
@@ -29,6 +30,7 @@ def build_graph(
     open_sandbox: OpenSandbox,
     inputs: InputSource,
     artifacts: Artifacts,
+    snapshots: Snapshots,
     prices: Prices | None = None,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
@@ -40,13 +42,19 @@ def build_graph(
     )
     builder.add_node("generate", partial(generate, choose_model=choose_model, prices=prices))
     builder.add_node("approve", approve)
-    builder.add_node("execute", partial(execute, open_sandbox=open_sandbox), retry_policy=TRY_AGAIN)
+    builder.add_node(
+        "execute", partial(execute, open_sandbox=open_sandbox, snapshots=snapshots), retry_policy=TRY_AGAIN
+    )
     builder.add_node(
         "check_final",
-        partial(check_final, choose_model=choose_model, open_sandbox=open_sandbox, prices=prices),
+        partial(check_final, choose_model=choose_model, open_sandbox=open_sandbox, snapshots=snapshots, prices=prices),
         retry_policy=TRY_AGAIN,
     )
-    builder.add_node("upload", partial(upload, open_sandbox=open_sandbox, artifacts=artifacts), retry_policy=TRY_AGAIN)
+    builder.add_node(
+        "upload",
+        partial(upload, open_sandbox=open_sandbox, artifacts=artifacts, snapshots=snapshots),
+        retry_policy=TRY_AGAIN,
+    )
     builder.add_edge(START, "plan")
     builder.add_edge("plan", "generate")
     builder.add_conditional_edges("generate", after_generate, ["approve", "execute", "check_final", "upload"])
@@ -57,10 +65,10 @@ def build_graph(
     return builder
 
 
-def after_generate(state: State, runtime: Runtime[Context]) -> str:
+def after_generate(state: State) -> str:
     """A cell is run (once approved, where that is asked for); an answer is checked; a used-up budget ends the turn."""
     if state.get("pending"):
-        return "approve" if knobs(runtime).approval == "cells" else "execute"
+        return "approve" if approval_may_be_asked() else "execute"
     return "upload" if state.get("stopped") else "check_final"
 
 
@@ -69,11 +77,24 @@ def after_approve(state: State) -> str:
     return "execute" if state.get("pending") else "generate"
 
 
-def after_execute(state: State, runtime: Runtime[Context]) -> str:
+def after_execute(state: State) -> str:
     """Further cells of the same reply run next; then the model goes on."""
-    return after_generate(state, runtime) if state.get("pending") else "generate"
+    return after_generate(state) if state.get("pending") else "generate"
 
 
 def after_check_final(state: State) -> str:
     """What lacks something goes back; what is accepted is published."""
     return "generate" if state.get("review") else "upload"
+
+
+def approval_may_be_asked() -> bool:
+    """Whether cells go by `approve`.
+
+    True as well where that cannot be known: when a state is changed (`update_state`, Studio), LangGraph asks where it
+    leads without a run and its context. `approve` lets cells pass in a run that does not ask.
+    """
+    try:
+        runtime: Runtime[Context] | None = get_runtime(Context)
+    except (KeyError, RuntimeError):
+        runtime = None
+    return runtime is None or knobs(runtime).approval == "cells"

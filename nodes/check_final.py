@@ -14,9 +14,10 @@ from models.base import ChooseModel, Form, ModelReplyError, Reply, ReplyProblem,
 from models.json_replies import json_in
 from nodes.answer_checks import CHECKS, files_open
 from nodes.answer_files import files_made
-from nodes.catching_up import catch_up
+from nodes.catching_up import catch_up, tell_of
 from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES
 from nodes.observation import shorten
+from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox
 
@@ -30,6 +31,7 @@ async def check_final(
     *,
     choose_model: ChooseModel,
     open_sandbox: OpenSandbox,
+    snapshots: Snapshots,
     prices: Prices | None = None,
 ) -> State:
     """Accept the proposed answer, or send it back with what it lacks.
@@ -47,7 +49,7 @@ async def check_final(
     lacks = [lack for check in CHECKS for lack in check(state)]
     if files_made(state):
         sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-        await catch_up(sandbox, state)
+        tell_of(runtime, await catch_up(sandbox, state, snapshots))
         lacks += await files_open(state, sandbox)
     usage = state.get("usage") or {}
     if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:

@@ -177,9 +177,9 @@ class FakeSandbox:
         """Remove blobs from the spool; see `Sandbox.drop_blobs`."""
         await asyncio.to_thread(self._snapshots.drop, names)
 
-    async def supply_blobs(self, blobs: Sequence[Path]) -> None:
+    async def supply_blobs(self, files: Sequence[Path]) -> None:
         """Take in blobs for a restore; see `Sandbox.supply_blobs`."""
-        await asyncio.to_thread(self._snapshots.supply, blobs)
+        await asyncio.to_thread(self._snapshots.supply, files)
 
     async def supplied_blobs(self) -> frozenset[str]:
         """The blobs that it was given; see `Sandbox.supplied_blobs`."""

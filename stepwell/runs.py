@@ -16,7 +16,7 @@ from graph.checkpoints import open_checkpoints
 from graph.context import Context
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
 from graph.settings import Settings, SettingsError, given_or_read
-from graph.wiring import make_sandboxes, wire
+from graph.wiring import make_blobs, make_sandboxes, wire
 from models.base import ModelError
 from nodes.plan import NoQuestionError
 from nodes.spending import tokens_spent
@@ -87,7 +87,7 @@ class Run:
         ending: Event | None = None
         async with alone_on(self.thread, settings.home), open_checkpoints(settings.home) as saver, sandboxes:
             artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-            builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
+            builder = wire(settings, sandboxes, artifacts=artifacts, blobs=make_blobs(settings), input_roots=None)
             graph = builder.compile(checkpointer=saver, name="stepwell")
             before = await graph.aget_state(self.config)
             given = self._given(before)

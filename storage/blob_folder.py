@@ -153,8 +153,8 @@ def _size(file: Path) -> int:
 
 
 def _remove_folder(folder: Path) -> bool:
-    for inner in folder.iterdir():
-        inner.unlink()
+    for inner in _listed(folder):
+        inner.unlink(missing_ok=True)
     folder.rmdir()
     return True
 

@@ -1,25 +1,30 @@
 """Nodes as plain functions: routing, reading replies, the script of an analysis, rebuilding a session."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graph.build import after_approve, after_check_final, after_execute, after_generate
 from graph.context import Context, knobs
 from graph.settings import Prices
-from graph.state import Pending, Review, SandboxRef, Usage
+from graph.state import Pending, Review, SandboxRef, State, Usage
 from models.base import ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
+from nodes.approve import approve
 from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
 from nodes.check_final import _read as read_review
 from nodes.generate import _read_calls, _read_text
 from nodes.generate_prompt import inputs_text, system_prompt
 from nodes.plan import _read as read_plan
+from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import as_script, makers
 from sandboxes.base import CellResult
 from sandboxes.fake import FakeSandbox, ScriptedCell
+from storage.blobs import Blobs
 from tests.states import make_cell, make_file, make_input, make_state
 
 PENDING = Pending(purpose="p", code="c", step=1, thought="", call_id="x")
@@ -38,17 +43,41 @@ def runtime(**changes: Any) -> Runtime[Context]:
         ({"pending": [], "stopped": "The budget is used up."}, {}, "upload"),
     ],
 )
-def test_after_generate(state: dict[str, Any], context: dict[str, Any], goes_to: str) -> None:
-    assert after_generate(make_state(**state), runtime(**context)) == goes_to
+async def test_after_generate(state: dict[str, Any], context: dict[str, Any], goes_to: str) -> None:
+    assert await routed(after_generate, make_state(**state), **context) == goes_to
 
 
-def test_after_the_other_nodes() -> None:
+async def routed(route: Callable[[State], str], state: State, **context: Any) -> str:
+    """Where a route leads in a run with this context."""
+    seen: list[str] = []
+
+    def look(state: State) -> str:
+        seen.append(route(state))
+        return END
+
+    builder = StateGraph(State, context_schema=Context)
+    builder.add_node("here", lambda state: {"stopped": state.get("stopped", "")})
+    builder.add_edge(START, "here")
+    builder.add_conditional_edges("here", look, [END])
+    await builder.compile().ainvoke(state, context=Context(**context))
+    return seen[0]
+
+
+def test_outside_a_run_cells_go_by_approve_which_lets_them_pass() -> None:
+    assert after_generate(make_state(pending=[PENDING])) == "approve"
+
+
+async def test_without_approval_a_cell_that_came_to_approve_passes() -> None:
+    assert await approve(make_state(pending=[PENDING]), runtime()) == {}
+
+
+async def test_after_the_other_nodes() -> None:
     review = Review(after_cell=1, answer="a", missing=["b"], round=1)
     assert after_approve(make_state(pending=[PENDING])) == "execute"
     assert after_approve(make_state(pending=[])) == "generate"
-    assert after_execute(make_state(pending=[]), runtime()) == "generate"
-    assert after_execute(make_state(pending=[PENDING]), runtime()) == "execute"
-    assert after_execute(make_state(pending=[PENDING]), runtime(approval="cells")) == "approve"
+    assert await routed(after_execute, make_state(pending=[])) == "generate"
+    assert await routed(after_execute, make_state(pending=[PENDING])) == "execute"
+    assert await routed(after_execute, make_state(pending=[PENDING]), approval="cells") == "approve"
     assert after_check_final(make_state(review=review)) == "generate"
     assert after_check_final(make_state(review=None)) == "upload"
 
@@ -185,7 +214,7 @@ async def test_a_sandbox_that_is_there_is_left_alone(tmp_path: Path) -> None:
     sandbox = FakeSandbox(tmp_path, cells=[CellResult("ok")])
     await sandbox.run("x", number=1, timeout=1, head="here")
     state = make_state(sandbox=SandboxRef(kind="fake", id="fake", snapshot="here"))
-    assert await catch_up(sandbox, state) is None
+    assert await catch_up(sandbox, state, Snapshots(Blobs.at(str(tmp_path / "blobs")))) is None
 
 
 async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_path: Path) -> None:
@@ -211,12 +240,12 @@ async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_
     state = make_state(
         cells=cells, sandbox=SandboxRef(kind="fake", id="fake", snapshot=snapshot), inputs=[make_input()]
     )
-    receipt = await catch_up(sandbox, state)
+    receipt = await catch_up(sandbox, state, Snapshots(Blobs.at(str(tmp_path / "blobs"))))
     assert receipt is not None
     assert receipt.cells == 3
     assert sandbox.head == snapshot
-    words = in_words(receipt, cells)
-    assert "running 3 of 6 earlier cells again" in words
+    words = in_words(receipt)
+    assert "running 3 earlier cells again" in words
     assert "cell 4 had been interrupted" in words
     assert "cell 6 ended with error this time, with ok before" in words
     assert "inputs/sales.csv is no longer in the workspace" in words
