@@ -13,8 +13,10 @@ from bench.scripted import ScriptedChat
 from graph.build import build_graph
 from graph.checkpoints import checkpoints_file, open_checkpoints
 from graph.context import Context
+from nodes.snapshots import Snapshots
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
+from storage.blobs import Blobs
 from storage.inputs import InputSource
 
 CELLS = 40
@@ -68,6 +70,7 @@ async def _whole_graph() -> tuple[float, int]:
                 open_sandbox=sandboxes.open,
                 inputs=InputSource(),
                 artifacts=Artifacts(str(home / "artifacts")),
+                snapshots=Snapshots(Blobs.at(str(home / "blobs"))),
             )
             compiled = builder.compile(checkpointer=saver)
             async for data in compiled.astream(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from graph.settings import read_settings
-from graph.wiring import make_sandboxes, wire
+from graph.wiring import make_blobs, make_sandboxes, wire
 from storage.artifacts import Artifacts
 
 settings = read_settings()
@@ -13,5 +13,6 @@ agent = wire(
     settings,
     make_sandboxes(settings),
     artifacts=Artifacts.at(settings.artifacts or str(settings.home / "artifacts")),
+    blobs=make_blobs(settings, served=True),
     input_roots=roots,
 ).compile(name="stepwell")

@@ -14,6 +14,7 @@ from nodes.check_final import check_final
 from nodes.execute import execute
 from nodes.generate import generate
 from nodes.plan import plan
+from nodes.snapshots import Snapshots
 from nodes.upload import upload
 from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
 from storage.artifacts import Artifacts
@@ -28,6 +29,7 @@ def build_graph(
     open_sandbox: OpenSandbox,
     inputs: InputSource,
     artifacts: Artifacts,
+    snapshots: Snapshots,
     prices: Prices | None = None,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
@@ -39,13 +41,19 @@ def build_graph(
     )
     builder.add_node("generate", partial(generate, choose_model=choose_model, prices=prices))
     builder.add_node("approve", approve)
-    builder.add_node("execute", partial(execute, open_sandbox=open_sandbox), retry_policy=TRY_AGAIN)
+    builder.add_node(
+        "execute", partial(execute, open_sandbox=open_sandbox, snapshots=snapshots), retry_policy=TRY_AGAIN
+    )
     builder.add_node(
         "check_final",
-        partial(check_final, choose_model=choose_model, open_sandbox=open_sandbox, prices=prices),
+        partial(check_final, choose_model=choose_model, open_sandbox=open_sandbox, snapshots=snapshots, prices=prices),
         retry_policy=TRY_AGAIN,
     )
-    builder.add_node("upload", partial(upload, open_sandbox=open_sandbox, artifacts=artifacts), retry_policy=TRY_AGAIN)
+    builder.add_node(
+        "upload",
+        partial(upload, open_sandbox=open_sandbox, artifacts=artifacts, snapshots=snapshots),
+        retry_policy=TRY_AGAIN,
+    )
     builder.add_edge(START, "plan")
     builder.add_edge("plan", "generate")
     builder.add_conditional_edges("generate", after_generate, ["approve", "execute", "check_final", "upload"])

@@ -1,6 +1,7 @@
 """Where checkpoints live: one SQLite file in the user's data folder."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.settings import SettingsError
+
+HASH = re.compile(rb"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,26 @@ async def threads_beginning_with(saver: AsyncSqliteSaver, prefix: str) -> list[s
     query = "select distinct thread_id from checkpoints where thread_id like ? escape '\\' limit 10"
     async with saver.conn.execute(query, (pattern,)) as cursor:
         return [str(thread) async for (thread,) in cursor]
+
+
+async def hashes_named(saver: AsyncSqliteSaver, thread: str = "") -> set[str]:
+    """Every SHA-256 that a checkpoint or a pending write of any thread mentions, in all branches.
+
+    Read from the stored bytes and not from their meaning, so that a state that this version does not understand still
+    keeps what it names. What merely looks like a hash is among them; that keeps too much, never too little.
+
+    Args:
+        saver: The checkpoints.
+        thread: Only this one; empty: all.
+    """
+    found: set[str] = set()
+    chosen = " where thread_id = ?" if thread else ""
+    for query in (f"select checkpoint from checkpoints{chosen}", f"select value from writes{chosen}"):  # noqa: S608 - both are ours
+        async with saver.conn.execute(query, (thread,) if thread else ()) as cursor:
+            async for (value,) in cursor:
+                data = value.encode() if isinstance(value, str) else bytes(value or b"")
+                found.update(match.decode() for match in HASH.findall(data))
+    return found
 
 
 def _reason(error: BaseException) -> str:

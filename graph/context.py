@@ -72,6 +72,13 @@ class Context(BaseModel):
     prompt_chars: int = Field(
         default=60_000, ge=8_000, title="Prompt size", description="Characters of history in one prompt."
     )
+    max_snapshot_bytes: int = Field(
+        default=8_000_000_000,
+        ge=0,
+        title="Largest snapshot",
+        description="Bytes that keeping one step may add; beyond that it is rebuilt by running cells again.",
+        json_schema_extra={"langgraph_nodes": ["execute"]},
+    )
     max_artifact_bytes: int = Field(
         default=1_000_000_000,
         ge=1,

@@ -114,13 +114,40 @@ class CellFinished(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept(Event):
+    """The step after a cell is a place to come back to, or is not."""
+
+    kind: ClassVar[str] = "kept"
+    number: int
+    snapshot: str
+    """The snapshot's id; empty when the step would be rebuilt by running cells again."""
+    bytes: int
+    """What it added to the store."""
+    seconds: float
+    lost: list[str] = field(default_factory=list)
+    """Names of variables that it could not keep."""
+    why_not: str = ""
+    """Why there is no snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rebuilt(Event):
-    """The session was brought back by running earlier cells again."""
+    """The session was brought back: from a snapshot, by running earlier cells again, or both."""
 
     kind: ClassVar[str] = "rebuilt"
     cells: int
+    """Cells that ran again."""
     seconds: float
     problems: list[str] = field(default_factory=list)
+    """What is not as it was, one sentence each."""
+    from_cell: int = 0
+    """The cell whose snapshot was restored; 0 when there was none."""
+    restored: int = 0
+    """Variables that came from a snapshot."""
+    lost: list[str] = field(default_factory=list)
+    """Variables that did not come back."""
+    versions: list[str] = field(default_factory=list)
+    """Python and packages that differ from those of the snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +213,7 @@ KINDS: dict[str, type[Event]] = {
     event.kind: event
     for event in (
         Started, Notice, InputTaken, Planned, ModelAsked, ModelAnswered, CellStarted, Output, Displayed, CellFinished,
-        Rebuilt, Proposed, SentBack, Published, ApprovalAsked, Finished, Failed,
+        Kept, Rebuilt, Proposed, SentBack, Published, ApprovalAsked, Finished, Failed,
     )
 }  # fmt: skip
 

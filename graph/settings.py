@@ -38,6 +38,8 @@ class Settings(BaseSettings):
     """Threads, their workspaces and caches."""
     artifacts: str = ""
     """Folder or fsspec URL that finished files go to, a folder per thread; empty: one in the working directory."""
+    blobs: str = ""
+    """Folder or fsspec URL that snapshots are kept in; empty: `blobs/` in the data folder."""
     model: str = ""
     """The default model; empty: the built-in playbook."""
     openai_api_key: SecretStr = Field(
@@ -69,6 +71,11 @@ class Settings(BaseSettings):
         except RuntimeError as error:
             raise ValueError(f"{home} names a user whose folder is not known") from error
         return Path(os.path.abspath(home))  # noqa: PTH100 - resolve() would follow links and read the disk
+
+    @field_validator("blobs", mode="after")
+    @classmethod
+    def _absolute_unless_url(cls, blobs: str) -> str:
+        return blobs if not blobs or "://" in blobs else os.path.abspath(Path(blobs).expanduser())  # noqa: PTH100
 
     @field_validator("prices")
     @classmethod

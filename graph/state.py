@@ -5,12 +5,14 @@ dataclass elsewhere (`sandboxes.base`, `graph.events`), and a node turns the sec
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import _messages_delta_reducer
-from typing_extensions import TypedDict  # pydantic, which makes the schemas for Studio, asks for it on Python 3.11
+from typing_extensions import (
+    TypedDict,
+)
 
 SNAPSHOT_EVERY = 250
 """Writes between full copies of a growing channel: a 200-cell analysis stays at a few MB of checkpoints."""
@@ -35,7 +37,7 @@ class SandboxRef(TypedDict):
     kind: str
     id: str
     snapshot: str
-    """Names the state after the last cell: a hash over all cells that were run, in order."""
+    """Names the state after the last cell: its snapshot's id, or a hash over the cells when it has none."""
 
 
 class Environment(TypedDict):
@@ -100,6 +102,14 @@ class FileChange(TypedDict):
     size: int
 
 
+class LostName(TypedDict):
+    """A variable that a snapshot could not keep."""
+
+    name: str
+    type: str
+    reason: str
+
+
 class Cell(TypedDict):
     """One piece of code run once, and its result, cut to the size of an observation."""
 
@@ -119,6 +129,13 @@ class Cell(TypedDict):
     files: list[FileChange]
     figures: list[str]
     """Workspace paths of the figures that it drew."""
+    snapshot: NotRequired[str]
+    """The snapshot of variables and files after it; empty or missing when there is none: then the step is rebuilt by
+    running cells again."""
+    snapshot_bytes: NotRequired[int]
+    """What the snapshot added to the store."""
+    lost: NotRequired[list[LostName]]
+    """Variables that exist after the cell and are not in the snapshot."""
 
 
 class Review(TypedDict):

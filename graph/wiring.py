@@ -9,8 +9,10 @@ from graph.context import Context
 from graph.settings import Settings
 from graph.state import FinalOutput, StartInput, State
 from models.choosing import make_chooser
+from nodes.snapshots import Snapshots
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
+from storage.blobs import Blobs
 from storage.inputs import InputSource
 
 
@@ -19,8 +21,25 @@ def make_sandboxes(settings: Settings) -> Sandboxes:
     return Sandboxes(settings.home / "threads", python=settings.python, cache=settings.home / "cache")
 
 
+def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:
+    """Where snapshots are kept.
+
+    Args:
+        settings: What the operator configured.
+        served: Whether a server's checkpointer names them, which `stepwell gc` does not see: then they are kept apart.
+    """
+    name = "served" if served else "command"
+    default = settings.home / ("served-blobs" if served else "blobs")
+    return Blobs.at(settings.blobs or str(default), owner=settings.home / f"blob-owner-{name}")
+
+
 def wire(
-    settings: Settings, sandboxes: Sandboxes, *, artifacts: Artifacts, input_roots: tuple[Path, ...] | None
+    settings: Settings,
+    sandboxes: Sandboxes,
+    *,
+    artifacts: Artifacts,
+    blobs: Blobs,
+    input_roots: tuple[Path, ...] | None,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """The graph, bound to the model endpoint, the sandboxes and the storage of these settings.
 
@@ -28,6 +47,7 @@ def wire(
         settings: What the operator configured.
         sandboxes: Opened and closed by the caller.
         artifacts: Where finished files go.
+        blobs: Where snapshots are kept.
         input_roots: Local inputs must lie below one of these; None when the caller's user may read what he can.
     """
     return build_graph(
@@ -42,5 +62,6 @@ def wire(
         open_sandbox=sandboxes.open,
         inputs=InputSource(settings.max_input_bytes, roots=input_roots),
         artifacts=artifacts,
+        snapshots=Snapshots(blobs),
         prices=settings.price_list,
     )

@@ -1,8 +1,9 @@
-"""Bringing a sandbox to the snapshot that State names, before a cell runs in it.
+"""Bringing a sandbox to the state that State names, before a cell runs in it.
 
 In the usual case it is there already and nothing happens. After a restart, a dead kernel, a fork or a move it is not:
-then the sandbox starts again with the inputs alone, and the recorded cells run again in their order. That is exact
-for code that gives the same result each time; where it did not, the receipt says so.
+then the newest snapshot at or before that state is restored, and only the cells after it run again. Without a usable
+snapshot all cells run again, in their order, on the inputs alone. That is exact for code that gives the same result
+each time; where it did not, the receipt says so.
 """
 
 import hashlib
@@ -14,32 +15,56 @@ from langgraph.runtime import Runtime
 from graph.context import Context
 from graph.events import Rebuilt, tell
 from graph.state import Cell, State
-from sandboxes.base import Sandbox
+from nodes.snapshots import NotRestoredError, Snapshots
+from sandboxes.base import LostVariable, RestoredSession, Sandbox
 
 BEGINNING = "beginning"
-"""The snapshot of a thread that has run nothing: inputs only."""
+"""Names the state of a thread that has run nothing: inputs only."""
 RUN_AGAIN = ("ok", "error")
 """Cells that end by themselves can be repeated; what an interrupted one had done until then cannot."""
+TOOK_EFFECT = ("ok", "error", "timeout")
+MAX_TRIES = 4
+"""Snapshots that are tried before all cells run again."""
+MAX_NAMED = 20
+"""Lost variables that are named in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What came back when a session was rebuilt."""
+    """What came back when a session was brought back."""
 
     cells: int
     """How many cells ran again."""
     seconds: float
     problems: list[str] = field(default_factory=list)
     """What is not as it was, one sentence each."""
+    from_cell: int = 0
+    """The cell whose snapshot was restored; 0 when there was none."""
+    restored: int = 0
+    """How many variables came from it."""
+    lost: list[LostVariable] = field(default_factory=list)
+    versions: list[str] = field(default_factory=list)
+
+    def event(self) -> Rebuilt:
+        """The receipt as the user is told of it."""
+        return Rebuilt(
+            cells=self.cells,
+            seconds=self.seconds,
+            problems=self.problems,
+            from_cell=self.from_cell,
+            restored=self.restored,
+            lost=[_described(one) for one in self.lost],
+            versions=self.versions,
+        )
 
 
 def next_snapshot(snapshot: str, number: int, code: str) -> str:
-    """Name the state after a cell: a hash over everything that was run until then."""
+    """Name the state after a cell that has no snapshot: a hash over the state before it and the cell."""
     return hashlib.sha256(f"{snapshot}\n{number}\n{code}".encode()).hexdigest()[:32]
 
 
-async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context]) -> list[str]:
-    """Bring the sandbox to State's snapshot, and tell whoever streams this run what that took.
+async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots) -> list[str]:
+    """Bring the sandbox to the state that State names, and tell whoever streams this run what that took.
 
     Returns:
         What the model must be told, if anything.
@@ -47,16 +72,16 @@ async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context]) -
     Raises:
         SandboxError: as the sandbox's own methods do.
     """
-    receipt = await catch_up(sandbox, state)
-    words = in_words(receipt, state.get("cells") or []) if receipt is not None else ""
+    receipt = await catch_up(sandbox, state, snapshots)
+    words = in_words(receipt) if receipt is not None else ""
     if receipt is None or not words:
         return []
-    tell(runtime, Rebuilt(cells=receipt.cells, seconds=receipt.seconds, problems=receipt.problems))
+    tell(runtime, receipt.event())
     return [words]
 
 
-async def catch_up(sandbox: Sandbox, state: State) -> Receipt | None:
-    """Make the sandbox's head equal to State's snapshot.
+async def catch_up(sandbox: Sandbox, state: State, snapshots: Snapshots) -> Receipt | None:
+    """Make the sandbox's head equal to the one that State names.
 
     Returns:
         What was done, or None when it was there already.
@@ -68,26 +93,62 @@ async def catch_up(sandbox: Sandbox, state: State) -> Receipt | None:
     if sandbox.head == wanted:
         return None
     started = time.monotonic()
-    await sandbox.reset()
-    problems = await _missing_inputs(sandbox, state)
-    snapshot, again = BEGINNING, 0
-    for cell in state.get("cells") or []:
-        if cell["status"] in RUN_AGAIN:
-            snapshot = next_snapshot(snapshot, cell["number"], cell["code"])
-            result = await sandbox.run(
-                cell["code"], number=cell["number"], timeout=max(60.0, 5 * cell["seconds"]), head=snapshot
-            )
-            again += 1
-            if result.status != cell["status"]:
-                problems.append(
-                    f"cell {cell['number']} ended with {result.status} this time, with {cell['status']} before"
-                )
-        elif cell["status"] == "timeout":
-            snapshot = next_snapshot(snapshot, cell["number"], cell["code"])
-            problems.append(f"cell {cell['number']} had been interrupted at its time limit and was not run again")
+    cells = [cell for cell in state.get("cells") or [] if cell["status"] in TOOK_EFFECT]
+    problems: list[str] = []
+    index, session = await _restore(sandbox, cells, snapshots, problems)
+    problems += await _missing_inputs(sandbox, state)
+    again = await _run_again(sandbox, cells[index + 1 :], wanted, problems)
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
-    return Receipt(cells=again, seconds=time.monotonic() - started, problems=problems)
+    return Receipt(
+        cells=again,
+        seconds=time.monotonic() - started,
+        problems=problems,
+        from_cell=cells[index]["number"] if session is not None else 0,
+        restored=len(session.restored) if session is not None else 0,
+        lost=list(session.lost) if session is not None else [],
+        versions=list(session.versions) if session is not None else [],
+    )
+
+
+async def _restore(
+    sandbox: Sandbox, cells: list[Cell], snapshots: Snapshots, problems: list[str]
+) -> tuple[int, RestoredSession | None]:
+    """Restore the newest snapshot that can be; -1 and None when the session starts with the inputs alone."""
+    damaged: set[str] = set()
+    tries = 0
+    for index in range(len(cells) - 1, -1, -1):
+        snapshot = cells[index].get("snapshot", "")
+        if not snapshot:
+            continue
+        try:
+            return index, await snapshots.bring_back(sandbox, snapshot, damaged=damaged)
+        except NotRestoredError as error:
+            problems.append(f"the snapshot after cell {cells[index]['number']} cannot be used ({error})")
+            tries += 1
+        if tries >= MAX_TRIES:
+            break
+    await sandbox.reset()
+    return -1, None
+
+
+async def _run_again(sandbox: Sandbox, cells: list[Cell], wanted: str, problems: list[str]) -> int:
+    """Run cells again; the sandbox is at the wanted state once the last one has ended, and at none until then."""
+    again = 0
+    for cell in cells:
+        if cell["status"] not in RUN_AGAIN:
+            problems.append(f"cell {cell['number']} had been interrupted at its time limit and was not run again")
+            continue
+        result = await sandbox.run(
+            cell["code"],
+            number=cell["number"],
+            timeout=max(60.0, 5 * cell["seconds"]),
+            head=wanted if cell is cells[-1] else "",
+        )
+        again += 1
+        if result.status != cell["status"]:
+            problems.append(f"cell {cell['number']} ended with {result.status} this time, with {cell['status']} before")
+    return again
 
 
 async def _missing_inputs(sandbox: Sandbox, state: State) -> list[str]:
@@ -101,9 +162,31 @@ async def _missing_inputs(sandbox: Sandbox, state: State) -> list[str]:
     return problems
 
 
-def in_words(receipt: Receipt, cells: list[Cell]) -> str:
-    """The receipt as the model is told of it."""
-    if not receipt.cells and not receipt.problems:
+def in_words(receipt: Receipt) -> str:
+    """The receipt as the model is told of it; empty when there was nothing to bring back."""
+    if receipt.from_cell:
+        text = f"The session was restored from the snapshot after cell {receipt.from_cell}"
+        text += f", and {_cells(receipt.cells)} after it ran again." if receipt.cells else "."
+        whole = not (receipt.cells or receipt.problems or receipt.lost or receipt.versions)
+        text += " Variables and files are as they were." if whole else ""
+    elif receipt.cells:
+        text = f"The session was rebuilt by running {_cells(receipt.cells)} again."
+    elif receipt.problems:
+        text = "The session started again."
+    else:
         return ""
-    text = f"The session was rebuilt by running {receipt.cells} of {len(cells)} earlier cells again."
-    return text + "".join(f" Not as before: {problem}." for problem in receipt.problems)
+    if receipt.lost:
+        named = ", ".join(_described(one) for one in receipt.lost[:MAX_NAMED])
+        more = f" and {len(receipt.lost) - MAX_NAMED} more" if len(receipt.lost) > MAX_NAMED else ""
+        text += f" Not brought back, so create them again if you need them: {named}{more}."
+    if receipt.versions:
+        text += f" Other versions than before: {', '.join(receipt.versions[:MAX_NAMED])}."
+    return text + "".join(f" Not as before: {problem.rstrip('.')}." for problem in receipt.problems)
+
+
+def _cells(count: int) -> str:
+    return "1 earlier cell" if count == 1 else f"{count} earlier cells"
+
+
+def _described(lost: LostVariable) -> str:
+    return f"{lost.name} ({lost.type}: {lost.reason.rstrip('.')})" if lost.reason else f"{lost.name} ({lost.type})"

@@ -19,6 +19,7 @@ from nodes.catching_up import caught_up
 from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES
 from nodes.generate_prompt import inputs_text
 from nodes.observation import shorten
+from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox
 
@@ -32,6 +33,7 @@ async def check_final(
     *,
     choose_model: ChooseModel,
     open_sandbox: OpenSandbox,
+    snapshots: Snapshots,
     prices: Prices | None = None,
 ) -> State:
     """Accept the proposed answer, or send it back with what it lacks.
@@ -51,7 +53,7 @@ async def check_final(
     notices = list(state.get("notices") or [])
     if files_made(state):
         sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-        notices += await caught_up(sandbox, state, runtime)
+        notices += await caught_up(sandbox, state, runtime, snapshots)
         lacks += await files_open(state, sandbox)
     usage = state.get("usage") or {}
     if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:

@@ -1,18 +1,19 @@
-"""Run the pending cell and record what it did."""
+"""Run the pending cell, record what it did, and keep the step."""
 
 from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs, thread_of
-from graph.events import CellFinished, CellStarted, Displayed, Output, tell
-from graph.state import PlanStep, SandboxRef, State
-from nodes.catching_up import caught_up, next_snapshot
+from graph.events import CellFinished, CellStarted, Displayed, Kept, Notice, Output, tell
+from graph.state import Cell, PlanStep, SandboxRef, State
+from nodes.catching_up import TOOK_EFFECT, caught_up, next_snapshot
 from nodes.observation import remember, remember_namespace
-from sandboxes.base import OpenSandbox, Streamed
+from nodes.snapshots import Snapshots
+from sandboxes.base import OpenSandbox, Sandbox, Streamed
 
 
-async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: OpenSandbox) -> State:
-    """Run the first pending cell in the thread's sandbox, brought to State's snapshot first.
+async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: OpenSandbox, snapshots: Snapshots) -> State:
+    """Run the first pending cell in the thread's sandbox, brought to State's snapshot first; then keep the step.
 
     What the code does (errors, time limits, a dead interpreter) is data in the recorded cell. Running this node again
     for the same checkpoint, as after a crash, starts from the same snapshot: what a broken-off run had done is gone.
@@ -27,7 +28,7 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
     number = len(cells) + 1
     sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
     notices = list(state.get("notices") or [])
-    notices += await caught_up(sandbox, state, runtime)
+    notices += await caught_up(sandbox, state, runtime, snapshots)
 
     def show(streamed: Streamed) -> None:
         if streamed.stream == "display":
@@ -42,6 +43,10 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
     result = await sandbox.run(first["code"], number=number, timeout=context.cell_timeout, head=after, on_output=show)
     cell = remember(first, result, number=number, turn=state["turn"], limit=context.observation_chars)
     tell(runtime, CellFinished(cell))
+    kept = result.variables_kept
+    if kept:
+        # The result is out already: the snapshot costs the user nothing that he is waiting for.
+        notices += await _keep(cell, cells, runtime, sandbox, snapshots, limit_bytes=context.max_snapshot_bytes)
     messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"])]
     if cell["status"] != "ok" and rest:
         messages += [
@@ -49,7 +54,6 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
         ]
         notices.append(f"{len(rest)} further cells of that reply were not run, because cell {number} failed.")
         rest = []
-    kept = result.variables_kept
     return {
         "cells": [cell],
         "pending": rest,
@@ -57,9 +61,36 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
         "notices": notices,
         "messages": list(messages),
         "namespace": remember_namespace(result.namespace) if kept else state.get("namespace", []),
-        "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=after if kept else before),
+        "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=(sandbox.head or after) if kept else before),
         "plan": _tick(state.get("plan") or [], first["step"], done=cell["status"] == "ok"),
     }
+
+
+async def _keep(
+    cell: Cell,
+    earlier: list[Cell],
+    runtime: Runtime[Context],
+    sandbox: Sandbox,
+    snapshots: Snapshots,
+    *,
+    limit_bytes: int,
+) -> list[str]:
+    """Take the snapshot after a cell and note it there.
+
+    Returns:
+        What the model must be told.
+    """
+    kept = await snapshots.keep(sandbox, earlier, limit_bytes=limit_bytes)
+    lost = kept.lost_names()
+    cell["snapshot"], cell["snapshot_bytes"], cell["lost"] = kept.snapshot, kept.bytes, lost
+    names = [one["name"] for one in lost]
+    tell(runtime, Kept(cell["number"], kept.snapshot, kept.bytes, kept.seconds, names, kept.why_not))
+    before = next((one for one in reversed(earlier) if one["status"] in TOOK_EFFECT), None)
+    if kept.snapshot or (before is not None and before.get("snapshot") == ""):
+        return []  # kept, or said before
+    why = f"The step after cell {cell['number']} has no snapshot ({kept.why_not.rstrip('.')})."
+    tell(runtime, Notice(f"{why} Coming back to it will run its cells again.", level="warning"))
+    return [f"{why} If the session is lost, cells run again from the last snapshot, so keep cells repeatable."]
 
 
 def _tick(plan: list[PlanStep], step: int, *, done: bool) -> list[PlanStep]:

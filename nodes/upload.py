@@ -14,6 +14,7 @@ from graph.context import Context, knobs, thread_of
 from graph.events import Notice, Published, tell
 from graph.state import Artifact, Cell, State, Turn
 from nodes.catching_up import caught_up
+from nodes.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox, workspace_path
 from storage.artifacts import Artifacts, mime_of
 
@@ -49,7 +50,14 @@ class Publisher:
         return await self.publish(name, file, size=len(content), sha256=hashlib.sha256(content).hexdigest(), cell=0)
 
 
-async def upload(state: State, runtime: Runtime[Context], *, open_sandbox: OpenSandbox, artifacts: Artifacts) -> State:
+async def upload(
+    state: State,
+    runtime: Runtime[Context],
+    *,
+    open_sandbox: OpenSandbox,
+    artifacts: Artifacts,
+    snapshots: Snapshots,
+) -> State:
     """Publish outputs and figures, with checksum, type and the cell that wrote each; then the answer and the code.
 
     Raises:
@@ -66,7 +74,7 @@ async def upload(state: State, runtime: Runtime[Context], *, open_sandbox: OpenS
         publisher = Publisher(artifacts, thread, Path(staging.name), known)
         if any(cell["files"] or cell["figures"] for cell in state.get("cells") or []):
             sandbox = await open_sandbox(context.sandbox, thread)
-            await caught_up(sandbox, state, runtime)
+            await caught_up(sandbox, state, runtime, snapshots)
             await _publish_files(state, runtime, sandbox, publisher, current, context.max_artifact_bytes)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"

@@ -4,6 +4,7 @@
 SandboxError                   the sandbox failed, not the code in it
 ├─ SandboxUnavailableError     cannot be reached or started now; trying again may help
 ├─ SandboxLostError            it was there and is gone, with its variables
+├─ SnapshotMissingError        a blob of a snapshot is missing or is not what its name says
 └─ NoSuchSandboxError          no sandbox can have that kind or name
 ```
 
@@ -29,6 +30,10 @@ class SandboxUnavailableError(SandboxError):
 
 class SandboxLostError(SandboxError):
     """It is gone, with its variables."""
+
+
+class SnapshotMissingError(SandboxError):
+    """A blob that a snapshot needs is missing or damaged; nothing of the snapshot was loaded."""
 
 
 class NoSuchSandboxError(SandboxError, ValueError):
@@ -146,6 +151,43 @@ class FetchedFile:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class LostVariable:
+    """A variable that a snapshot could not keep, or that a restore could not bring back."""
+
+    name: str
+    type: str
+    reason: str
+    cell: int = 0
+    """The cell after which it was first found to be lost; 0 when that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotTaken:
+    """What came of taking a snapshot."""
+
+    id: str
+    """sha256 of its manifest, in hex, which is a blob too; empty when it was refused."""
+    new: tuple[str, ...] = ()
+    """The blobs that were written for it, the manifest last."""
+    bytes: int = 0
+    """The size of the new blobs."""
+    seconds: float = 0.0
+    lost: tuple[LostVariable, ...] = ()
+    refused: str = ""
+    """Why there is none, in a sentence; nothing was kept of it, and the session goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredSession:
+    """What came back."""
+
+    restored: tuple[str, ...] = ()
+    lost: tuple[LostVariable, ...] = ()
+    versions: tuple[str, ...] = ()
+    """What differs from the Python and the packages that the snapshot was taken with: `pandas 3.1.1 -> 3.2.0`."""
+
+
 class Sandbox(Protocol):
     """A live Python session with a workspace. Variables persist between cells.
 
@@ -225,6 +267,48 @@ class Sandbox(Protocol):
             FileNotFoundError: there is no regular file at that path (a link, a folder or a device does not count).
             ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
         """
+
+    async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
+        """Keep the variables and the workspace's files as they are now, as blobs in the sandbox's spool.
+
+        Args:
+            limit_bytes: How many bytes of new blobs it may write; beyond that it is refused and removed.
+
+        The head is the new snapshot's id after it; it stays as it was when the snapshot was refused. Only blobs that
+        this session has neither written nor been restored from are written, so a host that failed to take out the
+        blobs of one snapshot finds them in the spool at the next: it takes out what the manifest names and its store
+        does not have.
+
+        Raises:
+            SandboxLostError: the sandbox is gone.
+        """
+
+    async def restore(self, id: str) -> RestoredSession:
+        """Start a new session with the variables and files of a snapshot; all its blobs were supplied before.
+
+        What cannot be brought back is data. `inputs/` is left as it is. The head is `id` after it.
+
+        Raises:
+            SandboxLostError: the new session ended while it restored.
+            SandboxUnavailableError: a session cannot be started.
+            SnapshotMissingError: a blob is missing or damaged; the session is empty then, and so is the head.
+        """
+
+    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
+        """Copy blobs out of the spool into a host folder, each under its name. What they hold is not checked.
+
+        Raises:
+            SnapshotMissingError: one is not in the spool.
+        """
+
+    async def drop_blobs(self, names: Sequence[str]) -> None:
+        """Remove blobs from the spool, once the store has them; one that is not there is no error."""
+
+    async def supply_blobs(self, files: Sequence[Path]) -> None:
+        """Give the sandbox blobs for a restore: host files whose names are their hashes. What it has stays."""
+
+    async def supplied_blobs(self) -> frozenset[str]:
+        """The blobs that it was given and still has."""
 
     async def reset(self) -> None:
         """Start again: an empty namespace, and a workspace that holds only `inputs/`. The head is empty after it."""

@@ -10,12 +10,15 @@ from sandboxes.base import (
     CellResult,
     FetchedFile,
     ProgramResult,
+    RestoredSession,
     SandboxError,
     SandboxLostError,
+    SnapshotTaken,
     Streamed,
     WorkspaceFile,
     workspace_path,
 )
+from sandboxes.fake_snapshots import FakeSnapshots
 from sandboxes.local import workspace
 
 
@@ -51,6 +54,7 @@ class FakeSandbox:
     ) -> None:
         self._id = id
         self._workspace = folder.absolute() / "workspace"
+        self._snapshots = FakeSnapshots(folder.absolute())
         self._left = [cell if isinstance(cell, ScriptedCell) else ScriptedCell(cell) for cell in cells]
         self._programs = dict(programs or {})
         self._head = ""
@@ -141,6 +145,45 @@ class FakeSandbox:
     async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
         """Copy a workspace file out; see `Sandbox.fetch`."""
         return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
+
+    async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
+        """Keep the workspace's files; see `Sandbox.snapshot`.
+
+        Raises:
+            SandboxLostError: it is closed.
+        """
+        if self._closed:
+            raise SandboxLostError(f"The sandbox {self._id} is closed.")
+        taken = await asyncio.to_thread(self._snapshots.take, self._workspace, limit_bytes=limit_bytes)
+        self._head = taken.id or self._head
+        return taken
+
+    async def restore(self, id: str) -> RestoredSession:
+        """Bring the workspace's files back; see `Sandbox.restore`.
+
+        Raises:
+            SnapshotMissingError: a blob is missing or damaged.
+        """
+        self._head = ""
+        await asyncio.to_thread(self._snapshots.restore, self._workspace, id)
+        self._head = id
+        return RestoredSession()
+
+    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
+        """Copy blobs out of the spool; see `Sandbox.take_blobs`."""
+        await asyncio.to_thread(self._snapshots.copy_out, names, folder)
+
+    async def drop_blobs(self, names: Sequence[str]) -> None:
+        """Remove blobs from the spool; see `Sandbox.drop_blobs`."""
+        await asyncio.to_thread(self._snapshots.drop, names)
+
+    async def supply_blobs(self, files: Sequence[Path]) -> None:
+        """Take in blobs for a restore; see `Sandbox.supply_blobs`."""
+        await asyncio.to_thread(self._snapshots.supply, files)
+
+    async def supplied_blobs(self) -> frozenset[str]:
+        """The blobs that it was given; see `Sandbox.supplied_blobs`."""
+        return await asyncio.to_thread(self._snapshots.supplied)
 
     async def reset(self) -> None:
         """Empty the workspace except for the inputs. The script goes on where it is."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sandboxes.base import NoSuchSandboxError, Sandbox
+from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
@@ -59,6 +59,23 @@ class Sandboxes:
         """Close the sandboxes of that name; one that is not open is no error."""
         await self._close([key for key in self._open if key[1] == id])
 
+    async def remove(self, id: str) -> None:
+        """Close the sandboxes of that name and remove what they keep on this machine, for good.
+
+        Raises:
+            SandboxUnavailableError: it cannot be removed.
+            ValueError: the name is not one.
+        """
+        if not ID.fullmatch(id):
+            raise ValueError(f"{id!r} does not name a sandbox: up to 64 letters, digits, - and _ do.")
+        await self.close(id)
+        try:
+            await asyncio.to_thread(_remove_folder, self._root / id)
+        except OSError as error:
+            raise SandboxUnavailableError(
+                f"The sandbox folder {self._root / id} cannot be removed ({error.strerror or error})."
+            ) from error
+
     async def close_all(self) -> None:
         """Close all that are open."""
         await self._close(list(self._open))
@@ -88,3 +105,9 @@ class Sandboxes:
         sandbox = await asyncio.to_thread(make)
         await sandbox.open()
         return sandbox
+
+
+def _remove_folder(folder: Path) -> None:
+    from sandboxes.local import workspace
+
+    workspace.remove(folder)

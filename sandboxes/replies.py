@@ -1,10 +1,20 @@
 """Reads what a kernel says. Nothing in it is trusted: types and sizes are checked, what does not fit is left out."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from sandboxes.base import CellError, ChangedFile, Display, NamespaceRow, workspace_path
+from sandboxes.base import (
+    CellError,
+    ChangedFile,
+    Display,
+    LostVariable,
+    NamespaceRow,
+    RestoredSession,
+    SnapshotTaken,
+    workspace_path,
+)
 
 MAX_DISPLAYS = 60
 """Displays of one cell that are listened to; an honest kernel sends fewer."""
@@ -13,6 +23,8 @@ MAX_TEXT = 32_000
 MAX_HTML = 200_000
 MAX_ROWS = 200
 MAX_FILES = 10_000
+MAX_LOST = 10_000
+HASH = re.compile(r"[0-9a-f]{64}")
 Kind = Literal["result", "display", "figure"]
 Change = Literal["created", "changed", "deleted"]
 KINDS: dict[Any, Kind] = {"result": "result", "display": "display", "figure": "figure"}
@@ -91,3 +103,61 @@ def _path(value: object) -> str:
         return workspace_path(_text(value, 1_000))
     except ValueError:
         return ""
+
+
+def snapshot(said: dict[str, Any]) -> SnapshotTaken:
+    """What came of taking a snapshot."""
+    id = _hash(said.get("id"))
+    return SnapshotTaken(
+        id=id,
+        new=tuple(name for name in map(_hash, _list(said.get("new"))) if name) if id else (),
+        bytes=_count(said.get("bytes")),
+        seconds=_seconds(said.get("seconds")),
+        lost=_lost(said),
+        refused="" if id else _text(said.get("refused"), 2_000) or "The sandbox gave no reason.",
+    )
+
+
+def restored(said: dict[str, Any]) -> RestoredSession:
+    """What came back."""
+    return RestoredSession(
+        restored=tuple(_text(name, 100) for name in _list(said.get("restored")) if isinstance(name, str)),
+        lost=_lost(said),
+        versions=tuple(_text(line, 200) for line in _list(said.get("versions"))[:200] if isinstance(line, str)),
+    )
+
+
+def problems(said: dict[str, Any]) -> tuple[str, str]:
+    """Why a snapshot cannot be restored: what is wrong with its blobs, and what went wrong otherwise."""
+    failed = _text(said.get("failed"), 2_000)
+    if not failed and not isinstance(said.get("restored"), list):
+        failed = "The sandbox did not say what it restored."
+    return _text(said.get("problem"), 2_000), failed
+
+
+def _lost(said: dict[str, Any]) -> tuple[LostVariable, ...]:
+    return tuple(
+        LostVariable(
+            name=_text(row.get("name"), 1_000),
+            type=_text(row.get("type"), 200),
+            reason=_text(row.get("reason"), 500),
+            cell=_count(row.get("cell")),
+        )
+        for row in _dicts(said.get("lost"), MAX_LOST)
+    )
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
+def _seconds(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and 0 <= value < 1e9 else 0.0
+
+
+def _hash(value: object) -> str:
+    return value if isinstance(value, str) and HASH.fullmatch(value) else ""

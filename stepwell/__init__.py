@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graph.events import Event as Event
     from graph.events import Finished as Finished
     from graph.settings import Settings as Settings
+    from stepwell.cleaning import Swept as Swept
     from stepwell.runs import ApprovalNeededError as ApprovalNeededError
     from stepwell.runs import Decision as Decision
     from stepwell.runs import Run as Run
@@ -33,6 +34,7 @@ _WHERE = {
     "Run": "stepwell.runs",
     "RunFailedError": "stepwell.runs",
     "Settings": "graph.settings",
+    "Swept": "stepwell.cleaning",
     "ThreadError": "stepwell.thread_error",
 }
 
@@ -45,7 +47,10 @@ __all__ = [
     "Run",
     "RunFailedError",
     "Settings",
+    "Swept",
     "ThreadError",
+    "delete",
+    "gc",
     "resume",
     "run",
     "stream",
@@ -123,3 +128,30 @@ async def resume(
     from stepwell import runs
 
     return await runs.finish(runs.resume(thread, decision=decision, context=context, settings=settings))
+
+
+async def delete(thread: str, *, settings: "Settings | None" = None) -> "Swept":
+    """Delete a thread for good: its steps, its workspace, and the snapshots that only it holds.
+
+    Raises:
+        ThreadError: there is no such thread, or somebody is working on it.
+    """
+    from stepwell import cleaning
+
+    return await cleaning.delete(thread, settings=settings)
+
+
+async def gc(*, grace: float = 3_600.0, dry_run: bool = False, settings: "Settings | None" = None) -> "Swept":
+    """Remove snapshots' data that no step of any thread needs any more; analyses may go on meanwhile.
+
+    Args:
+        grace: Seconds; what is younger is left alone.
+        dry_run: Only count.
+        settings: Whose data folder; None reads the environment.
+
+    Raises:
+        SettingsError: the store cannot be used, or other data folders need it, too.
+    """
+    from stepwell import cleaning
+
+    return await cleaning.gc(grace=grace, dry_run=dry_run, settings=settings)

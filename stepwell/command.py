@@ -316,6 +316,42 @@ def log(
     _end(work)
 
 
+@app.command()
+def delete(thread: Thread) -> None:
+    """Delete a thread for good.
+
+    Its steps, its workspace and the snapshots that only it holds; published files stay where they are.
+    """
+
+    def work() -> int:
+        from stepwell import making_room
+
+        return making_room.delete(thread)
+
+    _end(work)
+
+
+@app.command()
+def gc(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    grace: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Leave what is younger (3600); less only while nothing runs."),
+    ] = 3_600.0,
+) -> None:
+    """Remove snapshots' data that no step of any thread needs any more.
+
+    Analyses may go on meanwhile.
+    """
+
+    def work() -> int:
+        from stepwell import making_room
+
+        return making_room.gc(grace=grace, dry_run=dry_run)
+
+    _end(work)
+
+
 def main() -> None:
     """The console script."""
     for stream in (sys.stdout, sys.stderr):

@@ -31,7 +31,7 @@ from graph.events import (
 )
 from graph.state import Artifact, Cell, PlanStep
 from stepwell.terminal_text import OutputTail, clean, duration_text, one_line, place, reveal, size_text
-from stepwell.words import MAKING, MARKS, ending, made, next_command, removed, sums
+from stepwell.words import MAKING, MARKS, brought_back, ending, made, next_command, not_brought_back, removed, sums
 
 MOST_OUTPUT = 12
 MOST_CODE = 14
@@ -277,9 +277,9 @@ def scrollback(event: Event) -> Iterator[Text]:
                 yield Text(f"+ {one_line(taken['path'])} ({size_text(taken['size'])})", "dim")
         case CellFinished(cell=cell):
             yield cell_line(cell)
-        case Rebuilt(cells=cells, seconds=seconds, problems=problems):
-            yield Text(f"Session rebuilt by running {cells} cells again ({duration_text(seconds)}).", "dim")
-            yield from (Text(f"! {one_line(problem)}", "yellow") for problem in problems)
+        case Rebuilt():
+            yield Text(brought_back(event), "dim")
+            yield from (Text(f"! {line}", "yellow") for line in not_brought_back(event))
         case SentBack(missing=missing):
             yield from (Text(f"↺ not good enough yet: {one_line(lack)}", "yellow") for lack in missing)
         case _:

@@ -18,7 +18,7 @@ from graph.events import (
     Started,
 )
 from stepwell.terminal_text import clean, duration_text, one_line, size_text
-from stepwell.words import artifact_line, ending, made, next_command, removed, sums
+from stepwell.words import artifact_line, brought_back, ending, made, next_command, not_brought_back, removed, sums
 
 
 class PlainView:
@@ -116,9 +116,8 @@ def progress_lines(event: Event) -> Sequence[str]:
             files = f", made {made(cell)}" if made(cell) else ""
             gone = f", removed {removed(cell)}" if removed(cell) else ""
             return [f"cell {cell['number']} {ending(cell)}, {duration_text(cell['seconds'])}{files}{gone}"]
-        case Rebuilt(cells=cells, seconds=seconds, problems=problems):
-            first = f"session rebuilt by running {cells} cells again, {duration_text(seconds)}"
-            return [first, *(f"warning: {one_line(problem)}" for problem in problems)]
+        case Rebuilt():
+            return [brought_back(event), *(f"warning: {line}" for line in not_brought_back(event))]
         case SentBack(missing=missing):
             return [f"answer sent back: {one_line(lack)}" for lack in missing]
         case Published(artifact=artifact):

@@ -17,7 +17,7 @@ from graph.checkpoints import newest_metadata, open_checkpoints
 from graph.context import Context, remembered
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
 from graph.settings import Settings, SettingsError, given_or_read
-from graph.wiring import make_sandboxes, wire
+from graph.wiring import make_blobs, make_sandboxes, wire
 from models.base import ModelError
 from models.received import whole_text
 from nodes.plan import NoQuestionError
@@ -98,7 +98,7 @@ class Run:
         try:
             async with alone_on(self.thread, settings.home), open_checkpoints(settings.home) as saver, sandboxes:
                 artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-                builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
+                builder = wire(settings, sandboxes, artifacts=artifacts, blobs=make_blobs(settings), input_roots=None)
                 graph = builder.compile(checkpointer=saver, name="stepwell")
                 before = await graph.aget_state(self.config)
                 given = await self._given(before)

@@ -17,7 +17,7 @@ async def alone_on(thread: str, home: Path) -> AsyncIterator[None]:
     Raises:
         ThreadError: somebody else holds it.
     """
-    file = home / "locks" / f"{thread}.lock"
+    file = _file(thread, home)
     try:
         await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
         lock = FileLock(file, thread_local=False)
@@ -34,3 +34,24 @@ async def alone_on(thread: str, home: Path) -> AsyncIterator[None]:
         yield
     finally:
         await asyncio.to_thread(lock.release)
+
+
+def forget_lock(thread: str, home: Path) -> None:
+    """Remove the lock of a thread that is no more."""
+    _file(thread, home).unlink(missing_ok=True)
+
+
+def anybody_at_work(home: Path) -> bool:
+    """Whether any thread is held right now."""
+    for file in (home / "locks").glob("*.lock"):
+        lock = FileLock(file, thread_local=False)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            return True
+        lock.release()
+    return False
+
+
+def _file(thread: str, home: Path) -> Path:
+    return home / "locks" / f"{thread}.lock"

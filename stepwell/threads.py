@@ -14,7 +14,7 @@ from graph.checkpoints import newest_threads, open_checkpoints, threads_beginnin
 from graph.context import Context
 from graph.settings import Settings, given_or_read
 from graph.state import FinalOutput, StartInput, State
-from graph.wiring import make_sandboxes, wire
+from graph.wiring import make_blobs, make_sandboxes, wire
 from sandboxes.opening import Sandboxes
 from stepwell.runs import last_question
 from stepwell.thread_error import ThreadError
@@ -113,7 +113,7 @@ async def reading(settings: Settings) -> AsyncIterator[tuple[Graph, Sandboxes]]:
     """The graph over the checkpoints of these settings, and its sandboxes, for looking and for writing State."""
     async with open_checkpoints(settings.home) as saver, make_sandboxes(settings) as sandboxes:
         artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-        builder = wire(settings, sandboxes, artifacts=artifacts, input_roots=None)
+        builder = wire(settings, sandboxes, artifacts=artifacts, blobs=make_blobs(settings), input_roots=None)
         yield builder.compile(checkpointer=saver, name="stepwell"), sandboxes
 
 

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
-from graph.events import ApprovalAsked
+from graph.events import ApprovalAsked, Rebuilt
 from graph.state import Artifact, Cell
 from stepwell.terminal_text import duration_text, one_line, place, reveal, size_text
 
@@ -38,6 +38,27 @@ def ending(cell: Cell) -> str:
     """How a cell ended: `ok`, or its status with the error."""
     error = one_line(cell["error"], 300)
     return f"{cell['status']}: {error}" if error and cell["status"] != "ok" else cell["status"]
+
+
+def brought_back(event: Rebuilt) -> str:
+    """How a session came back: from a snapshot, by running cells again, or both."""
+    again = "1 cell" if event.cells == 1 else f"{event.cells} cells"
+    if event.from_cell:
+        text = f"session restored from the snapshot after cell {event.from_cell}"
+        text += f", {again} run again" if event.cells else ""
+    else:
+        text = f"session rebuilt by running {again} again"
+    return f"{text}, {duration_text(event.seconds)}"
+
+
+def not_brought_back(event: Rebuilt) -> list[str]:
+    """What is not as it was, one line each."""
+    lines = [one_line(problem, 300) for problem in event.problems]
+    if event.lost:
+        lines.append(f"lost: {one_line(', '.join(event.lost), 600)}")
+    if event.versions:
+        lines.append(f"other versions: {one_line(', '.join(event.versions), 300)}")
+    return lines
 
 
 def sums(cells: int, tokens: int, seconds: float) -> str:

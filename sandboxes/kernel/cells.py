@@ -24,7 +24,8 @@ class Cells:
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
-        self._futures = 0
+        self.futures = 0
+        """The compiler flags that `from __future__ import …` has set in some cell, and that hold from then on."""
         self._loop: Any = None
 
     def run(self, code: str, number: int) -> Any:
@@ -39,7 +40,7 @@ class Cells:
         namespace = self._module.__dict__
         namespace.pop("__warningregistry__", None)  # a warning is shown again in each cell
         try:
-            tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT | self._futures, dont_inherit=True)
+            tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT | self.futures, dont_inherit=True)
         except SyntaxError as error:
             if (error.text or "").lstrip().startswith(("%", "!")):
                 error.add_note(MAGIC.strip())
@@ -55,8 +56,8 @@ class Cells:
         return None if last is None else self._run(self._compile(last, filename, "eval"), namespace)
 
     def _compile(self, tree: ast.Module | ast.Expression, filename: str, mode: str) -> CodeType:
-        code: CodeType = compile(tree, filename, mode, AWAIT | self._futures, dont_inherit=True)
-        self._futures |= code.co_flags & FUTURES
+        code: CodeType = compile(tree, filename, mode, AWAIT | self.futures, dont_inherit=True)
+        self.futures |= code.co_flags & FUTURES
         return code
 
     def _run(self, code: CodeType, namespace: dict[str, Any]) -> Any:

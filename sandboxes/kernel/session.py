@@ -15,6 +15,7 @@ from .brief import clean, cut
 from .cells import Cells
 from .displays import Displays
 from .interrupts import Interrupts
+from .snapshots.ambient import Start
 from .streams import Streams
 from .tracebacks import Tracebacks
 
@@ -27,9 +28,12 @@ class Session:
 
     Args:
         control: The socket to the host.
+        spool: The folder for the blobs of snapshots.
+        blobs: The folder with the blobs that the host supplied.
+        cloudpickle: The host's copy of `cloudpickle.py`, for a Python that has none.
     """
 
-    def __init__(self, control: int) -> None:
+    def __init__(self, control: int, *, spool: str = "", blobs: str = "", cloudpickle: str = "") -> None:
         os.set_inheritable(control, False)
         self._control = control
         self._pid = os.getpid()
@@ -37,6 +41,9 @@ class Session:
         self._root = os.getcwd()
         self._head = ""
         self._run_id = ""
+        self._number = 0
+        self._folders = {"spool": spool, "blobs": blobs, "cloudpickle": cloudpickle}
+        self._engine: Any = None
         self._main = ModuleType("__main__")
         self._main.__dict__.update(__builtins__=builtins, __doc__=None)
         sys.modules["__main__"] = self._main
@@ -54,6 +61,7 @@ class Session:
         for name in ("exit", "quit"):
             setattr(builtins, name, _exit)
         _fork_by_default()
+        self._start = Start()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
     def serve(self) -> NoReturn:
@@ -72,10 +80,14 @@ class Session:
                 self._head = str(header.get("head", ""))
             elif kind == "hello":
                 self._hello()
+            elif kind == "snapshot":
+                self._snapshot(header)
+            elif kind == "restore":
+                self._restore(header)
 
     def _run(self, header: dict[str, Any], code: str) -> None:
         self._run_id, self._head = str(header.get("id", "")), ""
-        number = int(header.get("number", 0))
+        number = self._number = int(header.get("number", 0))
         self._prepare(number)
         before = workspace.Scan(self._root)
         error = self._interrupts.guard(lambda: self._run_code(code, number))
@@ -99,6 +111,49 @@ class Session:
             "head": self._head,
         }
         self._send("done", ended)
+
+    def _snapshot(self, header: dict[str, Any]) -> None:
+        self._run_id = str(header.get("id", ""))
+        limit, answer = int(header.get("limit_bytes", 0)), dict[str, Any]()
+        self._interrupts.forget()
+        error = self._interrupts.guard(
+            lambda: answer.update(self._snapshots().snapshot(limit, self._number, self._cells.futures))
+        )
+        if os.getpid() != self._pid:
+            os._exit(1)
+        if error is not None:
+            why = "it took too long" if isinstance(error, KeyboardInterrupt) else f"{self._brief(error)}"
+            answer = {"id": "", "refused": f"The snapshot could not be taken: {why}."}
+        if answer.get("id"):
+            self._head = answer["id"]
+        self._send("snapshot", answer)
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        self._run_id, self._head = str(header.get("id", "")), ""
+        snapshot, answer = str(header.get("snapshot", "")), dict[str, Any]()
+        self._interrupts.forget()
+        error = self._interrupts.guard(lambda: answer.update(self._snapshots().restore(snapshot)))
+        if os.getpid() != self._pid:
+            os._exit(1)
+        if error is not None:
+            why = "it took too long" if isinstance(error, KeyboardInterrupt) else f"{self._brief(error)}"
+            answer = {"failed": f"The snapshot could not be restored: {why}."}
+        elif not answer["problem"]:
+            self._head = snapshot
+            self._cells.futures = int(answer["futures"])
+        self._send("restored", answer)
+
+    def _snapshots(self) -> Any:
+        """What takes and restores snapshots; loaded when it is first asked for."""
+        if self._engine is None:
+            from .snapshots.engine import Engine
+
+            self._engine = Engine(self._main, self._own, self._root, self._start, **self._folders)
+        return self._engine
+
+    def _brief(self, error: BaseException) -> str:
+        described = self._describe(error)
+        return cut(f"{described['name']}: {described['message']}".strip(": ."), 500)
 
     def _prepare(self, number: int) -> None:
         """Give the cell what every cell has, whatever the last one did to it."""

@@ -33,6 +33,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--control", type=int)
     parser.add_argument("--lifeline", type=int)
+    for name in ("--spool", "--blobs", "--cloudpickle"):
+        parser.add_argument(name, default="")
     options = parser.parse_args(ours)
     load_package(os.path.dirname(os.path.abspath(__file__)), "stepwell_kernel")
     if options.lifeline is not None:
@@ -44,7 +46,9 @@ def main() -> None:
         sys.argv = program
         runpy.run_module(name + ".__main__", run_name="__main__", alter_sys=True)
         return
-    importlib.import_module("stepwell_kernel.session").Session(options.control).serve()
+    importlib.import_module("stepwell_kernel.session").Session(
+        options.control, spool=options.spool, blobs=options.blobs, cloudpickle=options.cloudpickle
+    ).serve()
 
 
 if __name__ == "__main__":

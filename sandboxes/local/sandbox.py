@@ -1,26 +1,34 @@
 """The local sandbox: a Python session in a child process, and its folder on this machine."""
 
 import asyncio
+import functools
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from sandboxes import replies
 from sandboxes.base import (
     CellResult,
     FetchedFile,
     ProgramResult,
+    RestoredSession,
     SandboxLostError,
     SandboxUnavailableError,
+    SnapshotMissingError,
+    SnapshotTaken,
     Streamed,
     WorkspaceFile,
 )
-from sandboxes.local import workspace
+from sandboxes.local import blobs, workspace
 from sandboxes.local.processes import ISOLATION
 from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
 
 KERNEL = Path(__file__).resolve().parent.parent / "kernel"
+SNAPSHOT_SECONDS = 600.0
+"""How long taking or restoring a snapshot may take before it is interrupted."""
 
 
 class LocalSandbox:
@@ -128,7 +136,8 @@ class LocalSandbox:
             )
         if self._session is None:
             await self.open()
-            session = await Session.start(self._command(), folder=self._workspace, environment=self._environment())
+            command = await asyncio.to_thread(self._kernel)
+            session = await Session.start(command, folder=self._workspace, environment=self._environment())
             try:
                 self._refuse_when_closed()
             except SandboxLostError:
@@ -143,6 +152,11 @@ class LocalSandbox:
 
     def _command(self) -> list[str]:
         return [self._python, "-P", "-s", str(KERNEL / "start.py")]
+
+    def _kernel(self) -> list[str]:
+        """The command of a kernel, which may take snapshots."""
+        folders = ["--spool", str(self._folder / "spool"), "--blobs", str(self._folder / "blobs")]
+        return [*self._command(), *folders, "--cloudpickle", cloudpickle_path()]
 
     def _environment(self) -> dict[str, str]:
         """All that code in the sandbox sees of the environment."""
@@ -204,6 +218,82 @@ class LocalSandbox:
         """
         return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
 
+    async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
+        """Keep the variables and the files; see `Sandbox.snapshot`.
+
+        Raises:
+            SandboxLostError: its process is gone.
+            SandboxUnavailableError: the interpreter cannot be started.
+        """
+        async with self._turn:
+            session = await self._ready()
+            asked = {"limit_bytes": limit_bytes}
+            try:
+                said = await session.ask(
+                    "snapshot", asked, answer="snapshot", timeout=SNAPSHOT_SECONDS, grace=self._grace
+                )
+            finally:
+                if not session.alive:
+                    self._session = None
+            taken = replies.snapshot(said)
+            if taken.id:
+                self._head = taken.id
+            return taken
+
+    async def restore(self, id: str) -> RestoredSession:
+        """Start a new session with a snapshot; see `Sandbox.restore`. A cell that is running is killed.
+
+        Raises:
+            SandboxLostError: the new process ended while it restored.
+            SandboxUnavailableError: the interpreter cannot be started, or the workspace cannot be written.
+            SnapshotMissingError: a blob is missing or damaged.
+        """
+        if self._session is not None:
+            self._session.discard()
+        async with self._turn:
+            await self._drop()
+            session = await self._ready()
+            try:
+                said = await session.ask(
+                    "restore", {"snapshot": id}, answer="restored", timeout=SNAPSHOT_SECONDS, grace=self._grace
+                )
+            finally:
+                if not session.alive:
+                    self._session = None
+            problem, failed = replies.problems(said)
+            if problem or failed:
+                await self._drop()
+            if problem:
+                raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
+            if failed:
+                raise SandboxUnavailableError(failed)
+            self._head = id
+            return replies.restored(said)
+
+    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
+        """Copy blobs out of the spool; see `Sandbox.take_blobs`.
+
+        Raises:
+            SnapshotMissingError: one is not there.
+        """
+        await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder)
+
+    async def drop_blobs(self, names: Sequence[str]) -> None:
+        """Remove blobs from the spool."""
+        await asyncio.to_thread(blobs.drop, self._folder / "spool", names)
+
+    async def supply_blobs(self, files: Sequence[Path]) -> None:
+        """Give the sandbox blobs for a restore.
+
+        Raises:
+            SandboxUnavailableError: there is no room for them.
+        """
+        await asyncio.to_thread(blobs.supply, self._folder / "blobs", files)
+
+    async def supplied_blobs(self) -> frozenset[str]:
+        """The blobs that it was given and still has."""
+        return await asyncio.to_thread(blobs.names_in, self._folder / "blobs")
+
     async def reset(self) -> None:
         """Start again with only the inputs; a cell that is running is killed.
 
@@ -229,6 +319,15 @@ class LocalSandbox:
         async with self._turn:
             await self._drop()
             await asyncio.to_thread(workspace.remove, self._folder / "tmp")
+
+
+@functools.cache
+def cloudpickle_path() -> str:
+    """Where this Python has `cloudpickle.py`; empty if it has none."""
+    spec = importlib.util.find_spec("cloudpickle")
+    if spec is None or spec.origin is None:
+        return ""
+    return str(Path(spec.origin).with_name("cloudpickle.py"))
 
 
 def _program(folder: Path) -> list[str]:

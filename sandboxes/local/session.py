@@ -35,7 +35,9 @@ class _Stream:
 class _Cell:
     """What is known of the cell that is running."""
 
-    def __init__(self, on_output: OnOutput | None) -> None:
+    def __init__(self, on_output: OnOutput | None, answer: str = "done") -> None:
+        self.answer = answer
+        """The type of the frame that ends it."""
         self.id = secrets.token_hex(16)
         self.stdout = _Stream("stdout")
         self.stderr = _Stream("stderr")
@@ -167,6 +169,36 @@ class Session:
             seconds=time.monotonic() - began,
         )
 
+    async def ask(
+        self, kind: str, content: Mapping[str, Any], *, answer: str, timeout: float, grace: float
+    ) -> dict[str, Any]:
+        """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
+
+        Returns:
+            The content of its answer.
+
+        Raises:
+            SandboxLostError: it ended, or had to be ended because it did not answer.
+        """
+        cell = self._cell = _Cell(None, answer)
+        self._listen(cell)
+        try:
+            await self._send(frames.pack({**content, "type": kind, "id": cell.id}))
+            await self._wait(cell, timeout)
+            if not self._over(cell):
+                self._child.interrupt()
+                await self._wait(cell, grace)
+            self._drain()
+            if not cell.ended.done():
+                raise SandboxLostError(f"The Python process is gone: {await self._end('it did not answer')}.")
+            return cell.ended.result()
+        except asyncio.CancelledError:
+            self.discard()
+            raise
+        finally:
+            self._stop_listening()
+            self._cell = None
+
     async def _follow(self, cell: _Cell, *, timeout: float, grace: float) -> CellResult:
         """Wait for the end of the cell, whichever it is, and say what it was; output aside."""
         await self._wait(cell, timeout)
@@ -287,7 +319,7 @@ class Session:
             return  # late words of an earlier cell
         if kind == "display":
             cell.show(replies.content(body))
-        elif kind == "done" and not cell.ended.done():
+        elif kind == cell.answer and not cell.ended.done():
             cell.ended.set_result(replies.content(body))
 
     def _break(self, why: str) -> None:

@@ -1,12 +1,14 @@
 """Sandboxes of every kind that can run here, and helpers to look at what they did."""
 
+import asyncio
+import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 from blockbuster import BlockBuster
 
-from sandboxes.base import CellResult, Sandbox, Streamed
+from sandboxes.base import CellResult, RestoredSession, Sandbox, SnapshotTaken, Streamed
 from sandboxes.fake import FakeSandbox
 from sandboxes.opening import Sandboxes
 
@@ -72,3 +74,57 @@ def fine(result: CellResult) -> CellResult:
 def printed(result: CellResult) -> str:
     """What a good cell printed."""
     return fine(result).stdout.text
+
+
+class Steps:
+    """A session that is put down and taken up again in another process."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+        self._opened = 0
+        self.number = 0
+        self.sandbox: Sandbox
+        self.taken = SnapshotTaken("")
+
+    async def open(self) -> None:
+        """Begin in a new, empty sandbox."""
+        self._opened += 1
+        self.sandbox = await self._sandboxes.open("local", f"step-{self._opened}")
+
+    async def run(self, code: str) -> str:
+        """Run a cell, which must be a good one; what it printed."""
+        self.number += 1
+        return printed(await self.sandbox.run(textwrap.dedent(code), number=self.number, timeout=100.0))
+
+    async def keep(self, limit: int = 1 << 30) -> SnapshotTaken:
+        """Take a snapshot, which must not be refused."""
+        self.taken = await self.sandbox.snapshot(limit_bytes=limit)
+        assert not self.taken.refused
+        return self.taken
+
+    async def take_up(self, lost: tuple[str, ...] = ()) -> RestoredSession:
+        """Take a snapshot and restore it in another sandbox, which has its blobs and nothing else."""
+        taken = await self.keep()
+        assert tuple(one.name for one in taken.lost) == lost, taken.lost
+        return await self.take_up_at(taken.id)
+
+    async def take_up_at(self, id: str) -> RestoredSession:
+        """Restore a snapshot that was taken in the sandbox of now in another one."""
+        spool, given = self.folder("spool"), self.folder("blobs")
+        files = await asyncio.to_thread(
+            lambda: [path for folder in (spool, given) if folder.is_dir() for path in folder.iterdir()]
+        )
+        await self.open()
+        await self.sandbox.supply_blobs(files)
+        return await self.sandbox.restore(id)
+
+    def folder(self, name: str) -> Path:
+        """A folder of the sandbox of now."""
+        return self._sandboxes._root / self.sandbox.id / name
+
+
+@pytest.fixture
+async def steps(sandboxes: Sandboxes) -> Steps:
+    made = Steps(sandboxes)
+    await made.open()
+    return made

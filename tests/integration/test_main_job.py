@@ -158,7 +158,7 @@ async def test_a_follow_up_uses_a_variable_of_the_first_turn(tmp_path: Path, set
     assert "Asked before: Set it" in follow_up
     assert second.answer == "It is 4712."
     assert second.cells == 2
-    # The second process rebuilt the session from the beginning: the appended line is there once.
+    # The second session was restored and the first cell did not run again: the appended line is there once.
     appended = next(artifact for artifact in second.artifacts if artifact["name"] == "a.txt")
     assert Path(appended["url"]).read_text() == "x\n"
     assert {artifact["name"] for artifact in second.artifacts} == {"a.txt", "answer.md", "answer-2.md", "analysis.py"}

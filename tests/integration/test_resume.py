@@ -68,8 +68,8 @@ async def test_a_killed_run_is_continued_and_no_cell_takes_effect_twice(tmp_path
     assert published(finished, "log.txt") == "1\n2\n3\n"
     assert only(events, Started)[0].resumed
     assert [event.number for event in only(events, CellStarted)] == [2, 3]
-    assert only(events, Rebuilt)[0].cells == 1
-    assert only(events, Rebuilt)[0].problems == []
+    back = only(events, Rebuilt)[0]
+    assert (back.from_cell, back.cells, back.problems, back.lost) == (1, 0, [], [])
 
 
 async def wait_for_file(folder: Path, pattern: str, seconds: float = 60.0) -> Path:
@@ -167,8 +167,8 @@ async def test_a_dead_interpreter_is_data_and_its_variables_come_back(settings: 
         assert "killed" in request.last
         return cell(3, "print(x1)\nopen('outputs/log.txt', 'a').write('3\\n')")
 
-    def rebuilt(request: Request) -> Call:
-        assert "rebuilt by running 1 of 2 earlier cells again" in request.last
+    def restored(request: Request) -> Call:
+        assert "restored from the snapshot after cell 1. Variables and files are as they were." in request.last
         return Call("submit_answer", answer="Done.", skipped=[])
 
     die = "open('outputs/log.txt', 'a').write('2\\n')\nimport os; os.kill(os.getpid(), 9)"
@@ -177,7 +177,7 @@ async def test_a_dead_interpreter_is_data_and_its_variables_come_back(settings: 
         cell(1),
         cell(2, die),
         told,
-        rebuilt,
+        restored,
         Call("submit_review", good_enough=True, missing=[]),
     ]
     async with ScriptedServer(script) as server:

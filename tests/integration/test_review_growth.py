@@ -13,9 +13,11 @@ from graph.checkpoints import checkpoints_file, open_checkpoints
 from graph.context import Context
 from graph.state import Cell, Input, Turn, Variable
 from nodes.conversation import write_conversation
+from nodes.snapshots import Snapshots
 from sandboxes.base import CapturedText, CellResult, NamespaceRow, Sandbox
 from sandboxes.fake import FakeSandbox
 from storage.artifacts import Artifacts
+from storage.blobs import Blobs
 from storage.inputs import InputSource
 from tests.states import make_cell, make_state
 
@@ -45,6 +47,7 @@ async def test_two_hundred_cells_stay_below_ten_megabytes(tmp_path: Path) -> Non
         open_sandbox=open_sandbox,
         inputs=InputSource(),
         artifacts=Artifacts.at(str(tmp_path / "out")),
+        snapshots=Snapshots(Blobs.at(str(tmp_path / "blobs"))),
     )
     async with open_checkpoints(tmp_path) as saver:
         graph = builder.compile(checkpointer=saver)

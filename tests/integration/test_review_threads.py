@@ -12,7 +12,7 @@ from graph.checkpoints import checkpoints_file, open_checkpoints
 from graph.context import Context, remembered
 from graph.events import ApprovalAsked, CellStarted, Failed, Finished, Rebuilt, Started
 from graph.settings import Settings, SettingsError
-from graph.wiring import make_sandboxes, wire
+from graph.wiring import make_blobs, make_sandboxes, wire
 from stepwell.runs import CONTEXT_KEY, Decision, resume, start
 from stepwell.thread_error import ThreadError
 from stepwell.threads import list_threads, read_thread
@@ -55,7 +55,9 @@ async def test_langgraphs_own_forks_and_replays_rebuild_the_session(settings: Se
         run = start("Count", settings=model, context=Context(approval="none", max_cells=9))
         last(await follow(run), Finished)
         async with open_checkpoints(settings.home) as saver, make_sandboxes(model) as sandboxes:
-            builder = wire(model, sandboxes, artifacts=Artifacts.at(model.artifacts), input_roots=None)
+            builder = wire(
+                model, sandboxes, artifacts=Artifacts.at(model.artifacts), blobs=make_blobs(settings), input_roots=None
+            )
             graph = builder.compile(checkpointer=saver)
             history = [one async for one in graph.aget_state_history(run.config)]
             old = next(one for one in history if one.next == ("execute",) and len(one.values["cells"]) == 1)
@@ -82,7 +84,9 @@ async def test_a_fork_goes_on_with_the_knobs_of_the_threads_last_run(settings: S
         run = start("Count", settings=model, context=Context(approval="cells"))
         asked = last(await follow(run), ApprovalAsked)
         async with open_checkpoints(settings.home) as saver, make_sandboxes(model) as sandboxes:
-            builder = wire(model, sandboxes, artifacts=Artifacts.at(model.artifacts), input_roots=None)
+            builder = wire(
+                model, sandboxes, artifacts=Artifacts.at(model.artifacts), blobs=make_blobs(settings), input_roots=None
+            )
             graph = builder.compile(checkpointer=saver)
             planned = [one async for one in graph.aget_state_history(run.config) if one.next == ("generate",)]
             await graph.aupdate_state(planned[0].config, {"notices": ["Look twice."]})
@@ -97,7 +101,9 @@ async def test_a_question_in_the_middle_of_a_turn_leaves_no_call_unanswered(sett
         run = start("First?", settings=model, context=Context(approval="cells"))
         last(await follow(run), ApprovalAsked)
         async with open_checkpoints(settings.home) as saver, make_sandboxes(model) as sandboxes:
-            builder = wire(model, sandboxes, artifacts=Artifacts.at(model.artifacts), input_roots=None)
+            builder = wire(
+                model, sandboxes, artifacts=Artifacts.at(model.artifacts), blobs=make_blobs(settings), input_roots=None
+            )
             graph = builder.compile(checkpointer=saver)
             server.script.extend([PLAN, cell("print(5)"), answer(), GOOD])
             await graph.ainvoke({"messages": [HumanMessage("Second?")]}, run.config, context=Context())

@@ -18,10 +18,12 @@ from nodes.generate import _read_calls, _read_text, _stopped
 from nodes.generate_prompt import inputs_text, system_prompt
 from nodes.observation import shorten
 from nodes.plan import _read as read_plan
+from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import as_script, makers
 from sandboxes.base import CellResult
 from sandboxes.fake import FakeSandbox, ScriptedCell
+from storage.blobs import Blobs
 from tests.states import make_cell, make_file, make_input, make_state
 
 PENDING = Pending(purpose="p", code="c", step=1, thought="", call_id="x")
@@ -187,7 +189,7 @@ async def test_a_sandbox_that_is_there_is_left_alone(tmp_path: Path) -> None:
     sandbox = FakeSandbox(tmp_path, cells=[CellResult("ok")])
     await sandbox.run("x", number=1, timeout=1, head="here")
     state = make_state(sandbox=SandboxRef(kind="fake", id="fake", snapshot="here"))
-    assert await catch_up(sandbox, state) is None
+    assert await catch_up(sandbox, state, Snapshots(Blobs.at(str(tmp_path / "blobs")))) is None
 
 
 async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_path: Path) -> None:
@@ -213,12 +215,12 @@ async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_
     state = make_state(
         cells=cells, sandbox=SandboxRef(kind="fake", id="fake", snapshot=snapshot), inputs=[make_input()]
     )
-    receipt = await catch_up(sandbox, state)
+    receipt = await catch_up(sandbox, state, Snapshots(Blobs.at(str(tmp_path / "blobs"))))
     assert receipt is not None
     assert receipt.cells == 3
     assert sandbox.head == snapshot
-    words = in_words(receipt, cells)
-    assert "running 3 of 6 earlier cells again" in words
+    words = in_words(receipt)
+    assert "running 3 earlier cells again" in words
     assert "cell 4 had been interrupted" in words
     assert "cell 6 ended with error this time, with ok before" in words
     assert "inputs/sales.csv is no longer in the workspace" in words

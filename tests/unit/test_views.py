@@ -87,6 +87,7 @@ def whole_run(text: str = "plain") -> list[Event]:
         CellFinished(cell(2, status="error", purpose=text)),
         CellFinished(cell(3, status="rejected", purpose=text)),
         Rebuilt(3, 1.5, [text]),
+        Rebuilt(1, 1.5, [], from_cell=2, restored=3, lost=[text], versions=[text]),
         Proposed(text),
         SentBack([text]),
         Published(artifact()),

@@ -1,0 +1,193 @@
+"""Snapshots on their way: out of a sandbox's spool into the store, and from the store into a sandbox.
+
+The host opens no pickle: of a snapshot it reads the manifest's list of blobs, and nothing else. A sandbox may name in
+its manifest only what it hands over now or what this thread's earlier snapshots name, so it cannot ask for the blobs of
+another thread by their hashes.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from graph.state import Cell, LostName
+from sandboxes.base import (
+    LostVariable,
+    RestoredSession,
+    Sandbox,
+    SandboxLostError,
+    SandboxUnavailableError,
+    SnapshotMissingError,
+)
+from storage.blobs import NAME, BlobError, BlobMissingError, Blobs
+
+MAX_MANIFEST = 64 << 20
+"""Bytes."""
+FORMAT = 1
+MAX_THREADS = 64
+"""Threads whose names of blobs are remembered in this process."""
+MAX_LOST = 50
+"""Lost variables that a cell remembers."""
+
+
+class NotRestoredError(Exception):
+    """A snapshot cannot be used; the message says why in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What came of keeping a step."""
+
+    snapshot: str = ""
+    """The snapshot's id; empty when this step has none and would be rebuilt by running cells again."""
+    bytes: int = 0
+    """What it added to the store."""
+    seconds: float = 0.0
+    lost: tuple[LostVariable, ...] = ()
+    why_not: str = ""
+
+    def lost_names(self) -> list[LostName]:
+        """What State remembers of the variables that could not be kept."""
+        return [LostName(name=one.name[:100], type=one.type[:100], reason=one.reason[:300]) for one in self.lost][
+            :MAX_LOST
+        ]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one thread's blobs."""
+
+    manifests: set[str] = field(default_factory=set)
+    blobs: set[str] = field(default_factory=set)
+    """Named by this thread's snapshots."""
+    there: set[str] = field(default_factory=set)
+    """Seen in the store by this process."""
+
+
+class Snapshots:
+    """Keeps and brings back the snapshots of threads.
+
+    Args:
+        blobs: Where their blobs are.
+    """
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._threads: OrderedDict[str, _Known] = OrderedDict()
+
+    async def keep(self, sandbox: Sandbox, cells: Iterable[Cell], *, limit_bytes: int) -> Kept:
+        """Take a snapshot of the sandbox as it is now, and put it into the store.
+
+        Args:
+            sandbox: The thread's sandbox, between two cells.
+            cells: The thread's cells so far; their snapshots are this thread's own.
+            limit_bytes: What it may add to the store.
+
+        Returns:
+            What came of it. Whatever fails, the analysis can go on: then the step has no snapshot, and `why_not` says
+            why.
+        """
+        try:
+            taken = await sandbox.snapshot(limit_bytes=limit_bytes)
+            if taken.refused:
+                return Kept(seconds=taken.seconds, lost=taken.lost, why_not=taken.refused)
+            size = await self._store(sandbox, taken.id, taken.new, await self._known(sandbox.id, cells), limit_bytes)
+        except (SandboxLostError, SandboxUnavailableError, SnapshotMissingError, BlobError, NotRestoredError) as error:
+            return Kept(why_not=str(error))
+        return Kept(snapshot=taken.id, bytes=size, seconds=taken.seconds, lost=taken.lost)
+
+    async def bring_back(self, sandbox: Sandbox, snapshot: str, *, damaged: set[str]) -> RestoredSession:
+        """Start the sandbox's session anew with the variables and files of a snapshot.
+
+        Args:
+            sandbox: The thread's sandbox.
+            snapshot: The snapshot's id.
+            damaged: Blobs that were found missing or damaged; those found now are added.
+
+        Raises:
+            NotRestoredError: a blob is missing or damaged, or the session ended while it restored.
+            SandboxUnavailableError: the sandbox cannot be reached.
+        """
+        try:
+            names = blobs_of(await self._blobs.read(snapshot, max_bytes=MAX_MANIFEST))
+            if gone := sorted(names & damaged):
+                raise NotRestoredError(f"The blob {gone[0][:12]}… is missing or damaged.")
+            wanted = sorted(({snapshot} | names) - await sandbox.supplied_blobs())
+            async with self._blobs.lend(wanted) as files:
+                await sandbox.supply_blobs(files)
+            restored = await sandbox.restore(snapshot)
+        except BlobMissingError as error:
+            damaged.add(error.name)
+            raise NotRestoredError(str(error)) from error
+        except (BlobError, SnapshotMissingError, SandboxLostError) as error:
+            raise NotRestoredError(str(error)) from error
+        known = self._thread(sandbox.id)
+        known.manifests.add(snapshot)
+        known.blobs |= names
+        known.there |= names
+        return restored
+
+    async def _store(self, sandbox: Sandbox, id: str, new: tuple[str, ...], known: _Known, limit: int) -> int:
+        """Move what the store lacks out of the spool, the manifest last; returns how many bytes that was."""
+        async with self._blobs.arriving() as folder:
+            coming = set(new) - {id}
+            if id not in known.manifests:
+                coming.add(id)
+            await sandbox.take_blobs(sorted(coming), folder)
+            if id in coming:
+                names = blobs_of(await self._blobs.look_at(folder / id, max_bytes=MAX_MANIFEST))
+            else:
+                names = blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+            unsure = (names & known.blobs) - known.there - coming
+            known.there |= await self._blobs.has(unsure) if unsure else set()
+            # An earlier snapshot's blobs that never arrived, or were lost since: they are in the spool still.
+            behind = names - coming - (known.blobs & known.there)
+            if behind:
+                await sandbox.take_blobs(sorted(behind), folder)
+            files = {name: folder / name for name in sorted((coming | behind) - {id})}
+            if id in coming:
+                files[id] = folder / id
+            size = await self._blobs.take_in(files, max_bytes=limit + MAX_MANIFEST)
+        await sandbox.drop_blobs(sorted(coming | behind))
+        known.manifests.add(id)
+        known.blobs |= names
+        known.there |= names
+        return size
+
+    async def _known(self, thread: str, cells: Iterable[Cell]) -> _Known:
+        """The blobs that this thread's snapshots name."""
+        known = self._thread(thread)
+        for cell in cells:
+            snapshot = cell.get("snapshot", "")
+            if snapshot and snapshot not in known.manifests:
+                try:
+                    known.blobs |= blobs_of(await self._blobs.read(snapshot, max_bytes=MAX_MANIFEST))
+                except (BlobMissingError, NotRestoredError):
+                    continue  # then its blobs have to be handed over again
+                known.manifests.add(snapshot)
+        return known
+
+    def _thread(self, thread: str) -> _Known:
+        known = self._threads.setdefault(thread, _Known())
+        self._threads.move_to_end(thread)
+        if len(self._threads) > MAX_THREADS:
+            self._threads.popitem(last=False)
+        return known
+
+
+def blobs_of(manifest: bytes) -> set[str]:
+    """The blobs that a manifest names.
+
+    Raises:
+        NotRestoredError: it is not a manifest that this version can read.
+    """
+    try:
+        said = json.loads(manifest)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict) or said.get("format") != FORMAT:
+        raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.")
+    names = said.get("blobs")
+    if not isinstance(names, list) or not all(isinstance(name, str) and NAME.fullmatch(name) for name in names):
+        raise NotRestoredError("The snapshot's manifest does not say which blobs it needs.")
+    return set(names)

@@ -1,0 +1,197 @@
+"""What cells can change beside their variables: random states, settings of libraries, the environment, the search path.
+
+Of the environment and the search path only what differs from the start of the session is kept.
+"""
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+
+class Start:
+    """What there was when the session began."""
+
+    def __init__(self) -> None:
+        self.environment = dict(os.environ)
+        self.path = list(sys.path)
+        self.modules = frozenset(sys.modules)
+        self.recursion = sys.getrecursionlimit()
+
+
+def early(start: Start) -> dict[str, Any]:
+    """What has to be there before modules are imported, as plain data."""
+    now = dict(os.environ)
+    return {
+        "environment": {name: value for name, value in now.items() if start.environment.get(name) != value},
+        "unset": [name for name in start.environment if name not in now],
+        "path": [[index, entry] for index, entry in enumerate(sys.path) if entry not in start.path],
+        "recursion": sys.getrecursionlimit() if sys.getrecursionlimit() != start.recursion else 0,
+    }
+
+
+def set_early(kept: dict[str, Any]) -> None:
+    """Put it back."""
+    os.environ.update(kept["environment"])
+    for name in kept["unset"]:
+        os.environ.pop(name, None)
+    if "TZ" in kept["environment"] or "TZ" in kept["unset"]:
+        time.tzset()
+    for index, entry in kept["path"]:
+        if entry not in sys.path:
+            sys.path.insert(index, entry)
+    if kept["recursion"]:
+        sys.setrecursionlimit(kept["recursion"])
+
+
+def _random() -> Any:
+    return sys.modules["random"].getstate()
+
+
+def _set_random(kept: Any) -> None:
+    sys.modules["random"].setstate(kept)
+
+
+def _numpy_random() -> Any:
+    return sys.modules["numpy.random"].get_state(legacy=False)
+
+
+def _set_numpy_random(kept: Any) -> None:
+    sys.modules["numpy.random"].set_state(kept)
+
+
+def _numpy() -> Any:
+    numpy = sys.modules["numpy"]
+    return numpy.get_printoptions(), numpy.geterr()
+
+
+def _set_numpy(kept: Any) -> None:
+    numpy = sys.modules["numpy"]
+    numpy.set_printoptions(**{name: value for name, value in kept[0].items() if name != "override_repr"})
+    numpy.seterr(**kept[1])
+
+
+def _pandas() -> Any:
+    config = sys.modules["pandas._config.config"]
+    found = {}
+    for key, option in config._registered_options.items():
+        value = config.get_option(key) if key not in config._deprecated_options else option.defval
+        if value is not option.defval and value != option.defval:
+            found[key] = value
+    return found
+
+
+def _set_pandas(kept: Any) -> None:
+    config = sys.modules["pandas._config.config"]
+    for key, value in kept.items():
+        config.set_option(key, value)
+
+
+def _matplotlib() -> Any:
+    settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
+    return {
+        key: value
+        for key, value in dict.items(settings)
+        if not key.startswith(("backend", "interactive")) and value != default.get(key)
+    }
+
+
+def _set_matplotlib(kept: Any) -> None:
+    settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
+    for key, value in dict.items(default):
+        if not key.startswith(("backend", "interactive")):
+            dict.__setitem__(settings, key, kept.get(key, value))
+
+
+def _warnings() -> Any:
+    return list(warnings.filters)
+
+
+def _set_warnings(kept: Any) -> None:
+    warnings.filters[:] = kept  # type: ignore[index]
+    warnings._filters_mutated()  # type: ignore[attr-defined]
+
+
+def _decimal() -> Any:
+    return sys.modules["decimal"].getcontext()
+
+
+def _set_decimal(kept: Any) -> None:
+    sys.modules["decimal"].setcontext(kept)
+
+
+def _polars() -> Any:
+    return sys.modules["polars"].Config.save()
+
+
+def _set_polars(kept: Any) -> None:
+    sys.modules["polars"].Config.load(kept)
+
+
+def _sklearn() -> Any:
+    return sys.modules["sklearn"].get_config()
+
+
+def _set_sklearn(kept: Any) -> None:
+    sys.modules["sklearn"].set_config(**kept)
+
+
+def _logging() -> Any:
+    logging = sys.modules["logging"]
+    loggers = {
+        name: logger.level for name, logger in logging.root.manager.loggerDict.items() if hasattr(logger, "level")
+    }
+    return logging.root.level, {name: level for name, level in loggers.items() if level}, logging.root.manager.disable
+
+
+def _set_logging(kept: Any) -> None:
+    logging = sys.modules["logging"]
+    logging.root.setLevel(kept[0])
+    for name, level in kept[1].items():
+        logging.getLogger(name).setLevel(level)
+    logging.disable(kept[2])
+
+
+PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], None]]] = {
+    "random state": ("random", _random, _set_random),
+    "numpy random state": ("numpy.random", _numpy_random, _set_numpy_random),
+    "numpy settings": ("numpy", _numpy, _set_numpy),
+    "pandas options": ("pandas", _pandas, _set_pandas),
+    "matplotlib settings": ("matplotlib", _matplotlib, _set_matplotlib),
+    "decimal context": ("decimal", _decimal, _set_decimal),
+    "polars settings": ("polars", _polars, _set_polars),
+    "sklearn settings": ("sklearn", _sklearn, _set_sklearn),
+    "logging levels": ("logging", _logging, _set_logging),
+    "warnings filters": ("warnings", _warnings, _set_warnings),
+}
+"""Name → the module that must be loaded for it, how it is read, and how it is put back."""
+
+
+def parts() -> dict[str, Any]:
+    """What there is of it now; a library that has become another inside is left out."""
+    found: dict[str, Any] = {}
+    for name, (module, read, _) in PARTS.items():
+        if module in sys.modules:
+            try:
+                found[name] = read()
+            except Exception:  # it reads private parts of libraries
+                continue
+    return found
+
+
+def set_parts(kept: dict[str, Any]) -> dict[str, BaseException]:
+    """Put it back.
+
+    Returns:
+        What cannot be put back.
+    """
+    failed: dict[str, BaseException] = {}
+    for name, value in kept.items():
+        if name in PARTS and PARTS[name][0] in sys.modules:
+            try:
+                PARTS[name][2](value)
+            except Exception as error:  # a setting that this version does not know
+                failed[name] = error
+    return failed

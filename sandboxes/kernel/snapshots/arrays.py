@@ -1,0 +1,166 @@
+"""NumPy arrays: memory that several arrays share is kept once, and a view is a view again.
+
+An array that owns its memory is its bytes; one that does not is its root (what owns the memory: an array or a
+bytearray), an offset and strides. Nothing of a large array goes through the stream.
+"""
+
+import os
+import sys
+from pickle import PickleBuffer
+from typing import Any
+
+from .memory import address
+
+LARGE = 16 << 10
+"""Bytes from which on an array leaves the stream."""
+
+
+def reduce_array(pickler: Any, array: Any) -> Any:
+    """How an exact `numpy.ndarray` is pickled."""
+    root = root_of(array)
+    if root is not array:
+        start = address(root) if type(root) is bytearray else _bounds(root)[0]
+        offset = array.__array_interface__["data"][0] - start if array.size else 0
+        return make_view, (root, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
+    if array.dtype.hasobject:
+        function, arguments, state = array.__reduce__()
+        return function, arguments, (state, bool(array.flags.writeable)), None, None, set_objects
+    order = dense_order(array)
+    if order is None:
+        array, order = sys.modules["numpy"].ascontiguousarray(array), tuple(range(array.ndim))
+    plain = array.transpose(order)
+    if array.nbytes < LARGE:
+        return make_small, (plain.tobytes(), array.dtype, plain.shape, order, bool(array.flags.writeable))
+    # Two dimensions, so that the buffer can be cut where a row ends.
+    rows = plain.shape[0] if plain.ndim > 1 else 1
+    buffer = PickleBuffer(plain.reshape(-1).view("u1").reshape(rows, -1))
+    return make_array, (buffer, array.dtype, plain.shape, order, bool(array.flags.writeable))
+
+
+def root_of(array: Any) -> Any:
+    """What owns the memory of an array: an array, a bytearray, or itself where nothing else can be shared."""
+    root = array
+    while isinstance(root.base, sys.modules["numpy"].ndarray):
+        root = root.base
+    base = root.base.obj if type(root.base) is memoryview else root.base
+    if type(base) is bytearray:
+        return array if array.dtype.hasobject else base
+    if root is array or dense_order(root) is None or (root.dtype.hasobject and root.dtype != array.dtype):
+        return array
+    if array.dtype.hasobject and not root.dtype.hasobject:
+        return array
+    if array.size:
+        (low, high), (first, last) = _bounds(array), _bounds(root)
+        if low < first or last < high:
+            return array
+    return root
+
+
+def dense_order(array: Any) -> tuple[int, ...] | None:
+    """The order of axes in which an array covers its memory without gaps; None if there is none."""
+    if array.flags.c_contiguous:
+        return tuple(range(array.ndim))
+    order = tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+    return order if array.transpose(order).flags.c_contiguous else None
+
+
+def _bounds(array: Any) -> tuple[int, int]:
+    numpy = sys.modules["numpy"]
+    place = numpy.lib.array_utils if hasattr(numpy.lib, "array_utils") else numpy
+    low, high = place.byte_bounds(array)
+    return int(low), int(high)
+
+
+def reduce_memmap(pickler: Any, array: Any) -> Any:
+    """A memory map is the file again, where it is one; a private or a derived one keeps its content only."""
+    numpy = sys.modules["numpy"]
+    root = array
+    while isinstance(root.base, numpy.ndarray):
+        root = root.base
+    path = getattr(root, "filename", None)
+    if not isinstance(root, numpy.memmap) or path is None or root.mode == "c" or not os.path.isfile(path):
+        return reduce_subclass(pickler, array)
+    if root is not array:
+        return make_memmap_view, (root, array.view(numpy.ndarray), array.offset)
+    if array.mode != "r":
+        array.flush()
+    order = "C" if array.flags.c_contiguous else "F"
+    mode = "r" if array.mode == "r" else "r+"
+    return make_memmap, (str(path), array.dtype, mode, array.offset, array.shape, order)
+
+
+def reduce_subclass(pickler: Any, array: Any) -> Any:
+    """`numpy.matrix`, `numpy.recarray` and the like: the plain array, seen as one of them."""
+    numpy = sys.modules["numpy"]
+    plain = array.view(numpy.ndarray)
+    if root_of(array) is array:  # the view's root would be this very array again
+        plain = numpy.array(plain, order="K", copy=True)
+        plain.flags.writeable = array.flags.writeable
+    return make_subclass, (plain, type(array), array.dtype)
+
+
+def make_array(buffer: Any, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:
+    """An array over loaded memory; `shape` is that of its axes in `order`."""
+    import numpy
+
+    step, sizes, strides = dtype.itemsize, [0] * len(order), [0] * len(order)
+    for axis, size in zip(reversed(order), reversed(shape), strict=True):
+        sizes[axis], strides[axis] = size, step
+        step *= size
+    array: Any = numpy.ndarray(tuple(sizes), dtype, buffer, 0, tuple(strides))
+    return _sealed(array, writeable)
+
+
+def make_small(data: bytes, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:
+    """An array whose content is in the stream, with memory of its own."""
+    return _sealed(make_array(data, dtype, shape, order, False).copy(order="K"), writeable)
+
+
+def set_objects(array: Any, state: Any) -> None:
+    """Fill an array of objects."""
+    content, writeable = state
+    array.__setstate__(content)
+    _sealed(array, writeable)
+
+
+def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writeable: bool) -> Any:
+    """A view of the memory of an array or a bytearray."""
+    import numpy
+
+    if type(root) is bytearray:
+        return _sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
+    plain = root.view(numpy.ndarray)
+    order = dense_order(plain)
+    flat = plain.transpose(order).reshape(-1)
+    if dtype.hasobject:
+        start = flat[offset // flat.itemsize :]
+        return _sealed(numpy.lib.stride_tricks.as_strided(start, shape, strides), writeable)
+    return _sealed(numpy.ndarray(shape, dtype, flat.view("u1"), offset, strides), writeable)
+
+
+def _sealed(array: Any, writeable: bool) -> Any:
+    if not writeable:
+        array.flags.writeable = False
+    return array
+
+
+def make_subclass(plain: Any, kind: Any, dtype: Any) -> Any:
+    """A plain array seen as a subclass."""
+    made = plain.view(kind)
+    if made.dtype != dtype or made.dtype.type is not dtype.type:
+        made = plain.view(dtype, kind)
+    return made
+
+
+def make_memmap(path: str, dtype: Any, mode: Any, offset: int, shape: Any, order: Any) -> Any:
+    """A file mapped into memory again."""
+    import numpy
+
+    return numpy.memmap(path, dtype, mode, offset, shape, order)
+
+
+def make_memmap_view(root: Any, plain: Any, offset: int) -> Any:
+    """A part of a mapped file."""
+    view = plain.view(type(root))
+    view._mmap, view.filename, view.mode, view.offset = root._mmap, root.filename, root.mode, offset
+    return view

@@ -1,0 +1,195 @@
+"""Blobs: bytes named by their sha256. New ones go into a spool, all of them or none."""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+CHUNK = 1 << 20
+"""Bytes of one blob at most, rows of arrays aside."""
+PARTIAL = ".new-"
+THREADS = 4
+
+
+class TooLargeError(Exception):
+    """The new blobs of a snapshot pass its limit."""
+
+
+class MissingBlobError(Exception):
+    """A blob is not there, or it is not what its name says."""
+
+
+def hash_of(data: bytes | bytearray | memoryview) -> str:
+    """The name of a blob."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def cut(data: memoryview, size: int = CHUNK) -> list[memoryview]:
+    """Pieces of that size, the last one shorter; none for nothing."""
+    return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+class Spool:
+    """Where the blobs of one snapshot after the other are written, for the host to take them out.
+
+    Args:
+        folder: The spool.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.known: set[str] = set()
+        """Blobs that were written here before, or that a restored snapshot named: they need not be written again."""
+        self.size = 0
+        """Bytes of the new blobs."""
+        self._new: dict[str, str] = {}
+        self._limit = 0
+
+    def begin(self, limit: int) -> None:
+        """Begin a snapshot whose new blobs may have `limit` bytes."""
+        os.makedirs(self.folder, exist_ok=True)
+        self.abort()
+        self._limit = limit
+
+    def put(self, data: bytes | bytearray | memoryview, name: str = "") -> str:
+        """Write a blob if it is new.
+
+        Returns:
+            Its name.
+
+        Raises:
+            OSError: it cannot be written.
+            TooLargeError: it passes the limit.
+        """
+        name = name or hash_of(data)
+        if name in self.known or name in self._new:
+            return name
+        if self.size + len(data) > self._limit:
+            raise TooLargeError
+        path = os.path.join(self.folder, PARTIAL + secrets.token_hex(8))
+        self._new[name] = path
+        self.size += len(data)
+        with open(path, "xb", buffering=0) as file:
+            left = memoryview(data)
+            while left:
+                left = left[file.write(left) or 0 :]
+        return name
+
+    def put_all(self, pieces: Sequence[memoryview]) -> list[str]:
+        """Write many blobs; see `put`. They are hashed side by side."""
+        if sum(map(len, pieces)) < 4 * CHUNK:
+            return [self.put(piece) for piece in pieces]
+        with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
+            return [self.put(piece, name) for piece, name in zip(pieces, pool.map(hash_of, pieces), strict=True)]
+
+    def commit(self, manifest: bytes) -> tuple[str, list[str]]:
+        """Make the blobs last, and visible, and after them the manifest.
+
+        Returns:
+            The name of the manifest, and all that is new, the manifest last.
+        """
+        written = list(self._new)
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(_sync, self._new.values()))
+        for name, path in self._new.items():
+            os.rename(path, os.path.join(self.folder, name))
+        _sync(self.folder)
+        self.known.update(written)
+        self._new.clear()
+        id = self.put(manifest)
+        for path in self._new.values():
+            _sync(path)
+            os.rename(path, os.path.join(self.folder, id))
+            _sync(self.folder)
+            written.append(id)
+        self.known.add(id)
+        self._new.clear()
+        return id, written
+
+    def abort(self) -> None:
+        """Remove what was written since `begin`."""
+        for path in self._new.values():
+            try:
+                os.unlink(path)
+            except OSError:
+                continue
+        self._new.clear()
+        self.size = 0
+
+
+class Blobs:
+    """Reads blobs out of folders, and never gives out one that is not what its name says."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self._folders = [folder for folder in folders if folder]
+
+    def read(self, name: str) -> bytes:
+        """A whole blob.
+
+        Raises:
+            MissingBlobError: it is not there, or damaged.
+        """
+        try:
+            with open(self._path(name), "rb") as file:
+                data = file.read()
+        except OSError as error:
+            raise MissingBlobError(f"blob {name} cannot be read ({error.strerror})") from error
+        if hash_of(data) != name:
+            raise MissingBlobError(f"blob {name} is damaged: its content has another hash")
+        return data
+
+    def read_into(self, name: str, target: memoryview) -> None:
+        """Fill memory with a blob of exactly that size.
+
+        Raises:
+            MissingBlobError: it is not there, or damaged.
+        """
+        try:
+            with open(self._path(name), "rb", buffering=0) as file:
+                filled = 0
+                while filled < len(target) and (size := file.readinto(target[filled:])):
+                    filled += size
+                more = file.read(1)
+        except OSError as error:
+            raise MissingBlobError(f"blob {name} cannot be read ({error.strerror})") from error
+        if filled != len(target) or more or hash_of(target) != name:
+            raise MissingBlobError(f"blob {name} is damaged: its content has another hash")
+
+    def size(self, name: str) -> int:
+        """How many bytes a blob has.
+
+        Raises:
+            MissingBlobError: it is not there.
+        """
+        try:
+            return os.path.getsize(self._path(name))
+        except OSError as error:
+            raise MissingBlobError(f"blob {name} cannot be read ({error.strerror})") from error
+
+    def check(self, names: Iterable[str]) -> None:
+        """Read blobs only to see that they are what their names say.
+
+        Raises:
+            MissingBlobError: one is not there, or damaged.
+        """
+        with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
+            for _ in pool.map(self.read, names):
+                continue
+
+    def _path(self, name: str) -> str:
+        if len(name) != 64 or not set(name) <= set("0123456789abcdef"):
+            raise MissingBlobError(f"{name[:100]!r} is not the name of a blob")
+        for folder in self._folders:
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                return path
+        raise MissingBlobError(f"blob {name} is missing")
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,47 @@
+"""Loads cloudpickle under a name of our own, so that it is not there for the user's code unless it is installed."""
+
+import importlib.util
+import os
+import sys
+from typing import Any
+
+NAME = "stepwell_kernel.cloudpickle"
+
+
+class Source:
+    """Where the host says that its own copy is."""
+
+    path = ""
+    workspace = ""
+
+
+def cloudpickle() -> Any:
+    """The module; loaded when it is first asked for.
+
+    Raises:
+        ImportError: neither this Python nor the host has one.
+    """
+    loaded = sys.modules.get(NAME)
+    if loaded is not None:
+        return loaded
+    path = next((path for path in _places() if os.path.isfile(path)), None)
+    if path is None:
+        raise ImportError("cloudpickle is not installed")
+    spec = importlib.util.spec_from_file_location(NAME, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[NAME] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[NAME]
+        raise
+    return module
+
+
+def _places() -> list[str]:
+    """The host's copy, then what is installed; never a file of the workspace."""
+    inside = os.path.join(Source.workspace, "")
+    folders = [folder for folder in sys.path if folder and not os.path.join(folder, "").startswith(inside)]
+    return [Source.path, *(os.path.join(folder, "cloudpickle", "cloudpickle.py") for folder in folders)]

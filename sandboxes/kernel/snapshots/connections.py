@@ -1,0 +1,120 @@
+"""Database connections: one in memory with its tables, one to a file by its path."""
+
+import os
+import sys
+from pickle import PickleBuffer, PicklingError
+from typing import Any
+
+
+def reduce_sqlite(pickler: Any, connection: Any) -> Any:
+    """A sqlite connection. Functions and collations that were added to it are not known to it any more."""
+    sqlite3 = sys.modules["sqlite3"]
+    try:
+        databases = [(name, path) for _, name, path in connection.execute("pragma database_list")]
+    except sqlite3.ProgrammingError as error:
+        if "closed" in str(error):
+            return make_closed_sqlite, ()
+        raise
+    if connection.in_transaction:
+        raise PicklingError("a database connection in the middle of a transaction; commit or roll back first")
+    if any(name not in ("main", "temp") for name, _ in databases):
+        raise PicklingError("a database connection with other databases attached")
+    if list(connection.execute("select 1 from temp.sqlite_master limit 1")):
+        raise PicklingError("a database connection with temporary tables")
+    state = (connection.row_factory, connection.text_factory, getattr(connection, "autocommit", None))
+    path = next(path for name, path in databases if name == "main")
+    level = connection.isolation_level
+    if path:
+        return make_sqlite, (os.path.abspath(path), None, level), state, None, None, set_sqlite
+    content = PickleBuffer(bytearray(connection.serialize()))
+    return make_sqlite, ("", content, level), state, None, None, set_sqlite
+
+
+def make_sqlite(path: str, content: Any, level: Any) -> Any:
+    """A connection to a file, or to a database in memory with that content."""
+    import sqlite3
+
+    if content is None and not os.path.exists(path):
+        raise FileNotFoundError(f"the database {path} is not there")
+    # Whether other threads may use it cannot be asked of a connection; so they may.
+    connection = sqlite3.connect(path or ":memory:", isolation_level=level, check_same_thread=False)
+    if content is not None:
+        data = bytes(content)
+        if data:
+            connection.deserialize(data)
+    return connection
+
+
+def set_sqlite(connection: Any, state: Any) -> None:
+    """How rows and text come out of it."""
+    connection.row_factory, connection.text_factory, autocommit = state
+    if autocommit is not None:
+        connection.autocommit = autocommit
+
+
+def make_closed_sqlite() -> Any:
+    """A connection that is closed."""
+    import sqlite3
+
+    connection = sqlite3.connect(":memory:")
+    connection.close()
+    return connection
+
+
+def reduce_duckdb(pickler: Any, connection: Any) -> Any:
+    """A duckdb connection: its tables as arrow tables, its views as their SQL."""
+    cursor = connection.cursor()
+    ask = "select path, readonly from duckdb_databases() where database_name = current_database()"
+    path, readonly = cursor.execute(ask).fetchone()
+    others = "select count(*) from duckdb_databases() where not internal and database_name != current_database()"
+    if cursor.execute(others).fetchone()[0]:
+        raise PicklingError("a duckdb connection with other databases attached")
+    if path:
+        if not readonly:
+            connection.execute("checkpoint")
+        return make_duckdb, (os.path.abspath(path), bool(readonly), [], [], [])
+    extra = (
+        "select (select count(*) from duckdb_sequences()) + "
+        "(select count(*) from duckdb_functions() where not internal and function_type like '%macro') + "
+        "(select count(*) from duckdb_types() where not internal)"
+    )
+    if cursor.execute(extra).fetchone()[0]:
+        raise PicklingError("a duckdb database in memory with sequences, macros or types of its own")
+    schemas = "select schema_name from duckdb_schemas() where not internal and database_name = current_database()"
+    wanted = "select schema_name, table_name, sql from duckdb_tables() where not internal order by table_oid"
+    tables = []
+    for schema, name, sql in cursor.execute(wanted).fetchall():
+        rows = cursor.execute(f"select * from {_quoted(schema)}.{_quoted(name)}")
+        tables.append((schema, name, sql, rows.to_arrow_table()))
+    indexes = cursor.execute("select sql from duckdb_indexes() where sql is not null").fetchall()
+    views = cursor.execute(
+        "select sql from duckdb_views() where not internal and sql is not null order by view_oid"
+    ).fetchall()
+    named = [name for (name,) in cursor.execute(schemas).fetchall()]
+    return make_duckdb, ("", False, named, tables, [row[0] for row in [*indexes, *views]])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def make_duckdb(path: str, readonly: bool, schemas: list[str], tables: list[Any], statements: list[str]) -> Any:
+    """A connection to a file, or to a database in memory with those tables."""
+    import duckdb
+
+    if path and not os.path.exists(path):
+        raise FileNotFoundError(f"the database {path} is not there")
+    connection = duckdb.connect(path or ":memory:", read_only=readonly)
+    for schema in schemas:
+        connection.execute(f"create schema if not exists {_quoted(schema)}")
+    for schema, name, sql, rows in tables:
+        connection.execute(f"use {_quoted(schema)}")
+        connection.execute(sql)
+        connection.register("stepwell_rows", rows)
+        connection.execute(f"insert into {_quoted(schema)}.{_quoted(name)} select * from stepwell_rows")
+        connection.unregister("stepwell_rows")
+    if tables:
+        connection.execute("use main")
+    for statement in statements:
+        connection.execute(statement)
+    return connection

@@ -1,0 +1,50 @@
+"""What a session knows of snapshots: one object that takes them and restores one."""
+
+from types import ModuleType
+from typing import Any
+
+from .ambient import Start
+from .blobs import Blobs, Spool
+from .borrowed import Source
+from .restoring import Restoring
+from .specials import Live
+from .taking import Taking
+
+
+class Engine:
+    """Takes and restores the snapshots of one session.
+
+    Args:
+        main: Its `__main__`.
+        own: What the kernel put there.
+        root: Its workspace.
+        start: What there was when it began.
+        spool: The folder for new blobs.
+        blobs: The folder with the blobs that the host supplied.
+        cloudpickle: The host's copy of `cloudpickle.py`.
+    """
+
+    def __init__(
+        self,
+        main: ModuleType,
+        own: dict[str, Any],
+        root: str,
+        start: Start,
+        *,
+        spool: str,
+        blobs: str,
+        cloudpickle: str,
+    ) -> None:
+        Live.main, Live.display = main, own.get("display")
+        Source.path, Source.workspace = cloudpickle, root
+        self._main = main
+        self._blobs = Blobs([blobs, spool])
+        self._taking = Taking(main, own, root, start, Spool(spool))
+
+    def snapshot(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
+        """Take a snapshot; see `Taking.take`."""
+        return self._taking.take(limit, cell, futures)
+
+    def restore(self, id: str) -> dict[str, Any]:
+        """Restore a snapshot; see `Restoring.restore`."""
+        return Restoring(self._main, self._taking, self._blobs).restore(id)

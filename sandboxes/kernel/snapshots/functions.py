@@ -1,0 +1,119 @@
+"""Functions written in cells, and what hangs on them: they come back with the live globals of their module.
+
+A closure keeps its real cells, so what two functions share stays shared.
+"""
+
+import sys
+from types import CellType, FunctionType
+from typing import Any
+
+from .specials import Live
+
+ATTRIBUTES = ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__", "__annotations__")
+
+
+def home_of(function: Any) -> str | None:
+    """The module whose globals a function has; None when they are nobody's."""
+    namespace = function.__globals__
+    if namespace is Live.main.__dict__:
+        return "__main__"
+    name = namespace.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    return name if module is not None and getattr(module, "__dict__", None) is namespace else None
+
+
+def reduce_function(function: Any, home: str) -> Any:
+    """A function by value, with the globals of a module by name."""
+    state = {name: getattr(function, name) for name in ATTRIBUTES}
+    if hasattr(function, "__type_params__"):
+        state["__type_params__"] = function.__type_params__
+    arguments = (function.__code__, home, function.__name__, function.__closure__)
+    return make_function, arguments, (state, function.__dict__), None, None, set_function
+
+
+def make_function(code: Any, home: str, name: str, closure: Any) -> Any:
+    """A function in the globals of a module of this process."""
+    if home == "__main__":
+        return FunctionType(code, Live.main.__dict__, name, None, closure)
+    __import__(home)
+    return FunctionType(code, sys.modules[home].__dict__, name, None, closure)
+
+
+def set_function(function: Any, state: Any) -> None:
+    """Give a function what may refer to itself."""
+    attributes, extra = state
+    for name, value in attributes.items():
+        setattr(function, name, value)
+    function.__dict__.update(extra)
+
+
+def reduce_cell(pickler: Any, cell: CellType) -> Any:
+    """A cell of a closure, empty ones too."""
+    try:
+        content = cell.cell_contents
+    except ValueError:
+        return make_cell, ()
+    return make_cell, (), (content,), None, None, set_cell
+
+
+def make_cell() -> CellType:
+    """An empty cell."""
+    return CellType()
+
+
+def set_cell(cell: CellType, state: Any) -> None:
+    """Fill a cell."""
+    cell.cell_contents = state[0]
+
+
+def reduce_cached(pickler: Any, cached: Any) -> Any:
+    """A function under `lru_cache`; what it has cached is computed again when it is asked for."""
+    known = sys.modules.get(cached.__module__)
+    if cached.__module__ != "__main__" and getattr(known, getattr(cached, "__qualname__", ""), None) is cached:
+        return cached.__qualname__
+    return make_cached, (cached.cache_parameters(),), (cached.__wrapped__, cached.__dict__), None, None, set_cached
+
+
+def make_cached(parameters: Any) -> Any:
+    """A cache around a function that is not there yet."""
+    import functools
+
+    slot = Slot()
+    made = functools.lru_cache(maxsize=parameters["maxsize"], typed=parameters["typed"])(slot)
+    made.__wrapped__ = slot  # type: ignore[attr-defined]
+    return made
+
+
+class Slot:
+    """What a restored cache calls: the function, once it is known, which may refer to the cache itself."""
+
+    __name__ = "cached"
+    __qualname__ = "cached"
+    function: Any = None
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.function(*arguments, **options)
+
+
+def set_cached(cached: Any, state: Any) -> None:
+    """Put the function into its cache."""
+    function, extra = state
+    cached.__wrapped__.function = function
+    cached.__dict__.update(extra)
+    cached.__wrapped__ = function
+
+
+def reduce_new_type(pickler: Any, kind: Any) -> Any:
+    """`typing.NewType`, which would look for itself by name."""
+    if kind.__module__ != "__main__":
+        return kind.__qualname__
+    return make_new_type, (kind.__name__, kind.__qualname__, kind.__supertype__)
+
+
+def make_new_type(name: str, qualname: str, supertype: Any) -> Any:
+    """A new type of a cell."""
+    from typing import NewType
+
+    made: Any = NewType(name, supertype)
+    made.__module__, made.__qualname__ = "__main__", qualname
+    return made

@@ -1,0 +1,93 @@
+"""Which modules were imported, so that they are there again before what needs them."""
+
+import importlib
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+from .units import why
+
+
+def aliases(values: dict[str, Any]) -> dict[str, str]:
+    """The variables that are modules which can be imported by name: variable → module."""
+    found: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, ModuleType):
+            module = getattr(value, "__name__", None)
+            if isinstance(module, str) and module != "__main__" and sys.modules.get(module) is value:
+                found[name] = module
+    return found
+
+
+def imported(before: frozenset[str]) -> list[str]:
+    """The names of the modules that were imported in the session, in the order of their imports.
+
+    Args:
+        before: Those that were there when it began.
+    """
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        if name not in before
+        and not name.startswith("stepwell_")
+        and name != "__mp_main__"
+        and isinstance(module, ModuleType)
+        and getattr(module, "__spec__", None) is not None
+        and module.__spec__.name == name
+    ]
+
+
+def versions(names: list[str]) -> dict[str, str]:
+    """The versions of the packages among modules, as far as they say."""
+    found: dict[str, str] = {}
+    for name in names:
+        if "." not in name and name not in sys.stdlib_module_names:
+            version = getattr(sys.modules.get(name), "__version__", None)
+            if isinstance(version, str):
+                found[name] = version[:100]
+    return found
+
+
+def bring_back(names: list[str]) -> dict[str, str]:
+    """Import modules.
+
+    Returns:
+        Those that cannot be imported, and why.
+    """
+    failed: dict[str, str] = {}
+    for name in names:
+        if name in sys.modules:
+            continue
+        parent = name.rpartition(".")[0]
+        if parent in failed:
+            failed[name] = failed[parent]
+            continue
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # a module may do anything when it is imported
+            failed[name] = why(error)
+    return failed
+
+
+def of_workspace(root: str, names: list[str]) -> dict[str, ModuleType]:
+    """The modules among them that were imported from files of the workspace."""
+    inside = os.path.join(root, "")
+    found: dict[str, ModuleType] = {}
+    for name in names:
+        module = sys.modules.get(name)
+        path = getattr(module, "__file__", None)
+        if isinstance(module, ModuleType) and isinstance(path, str) and os.path.abspath(path).startswith(inside):
+            found[name] = module
+    return found
+
+
+def state_of(module: ModuleType) -> dict[str, Any]:
+    """The variables of a module, without what importing it makes anew: modules, its functions and classes."""
+    return {
+        name: value
+        for name, value in module.__dict__.items()
+        if not name.startswith("__")
+        and not isinstance(value, ModuleType)
+        and not (hasattr(value, "__qualname__") and getattr(value, "__module__", None) is not None)
+    }

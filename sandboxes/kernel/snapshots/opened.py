@@ -1,0 +1,107 @@
+"""Open files: opened again where they were, and never emptied by it."""
+
+import io
+import os
+from pickle import PicklingError
+from typing import Any
+
+from .specials import special
+
+MAX_COUNTED = 64 << 20
+"""Bytes of a text file whose position is found by counting, because a loop over its lines hides it."""
+
+
+def reduce_file(pickler: Any, file: Any) -> Any:
+    """A file by its path, its mode and its position. What was written so far is flushed."""
+    if file in (special("stdout"), special("stderr"), special("stdin")):
+        return NotImplemented
+    text = isinstance(file, io.TextIOWrapper)
+    settings = (file.encoding, file.errors, _newline(file)) if text else (None, None, None)
+    if file.closed:
+        return closed_file, (type(file).__name__, _name(file), _mode(file), settings)
+    path = _name(file)
+    if not isinstance(path, str) or not os.path.isfile(path):
+        raise PicklingError(f"an open file without a path of its own ({path!r})")
+    mode = _mode(file)
+    if file.writable():
+        file.flush()
+    place = _position(file) if text else file.tell()
+    path = os.path.abspath(path)
+    if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
+        raise PicklingError(f"its path {path} belongs to another file by now")
+    buffered = not isinstance(file, io.FileIO)
+    return open_file, (path, mode, place, settings, text and file.line_buffering, buffered)
+
+
+def _newline(file: Any) -> str | None:
+    return getattr(file, "_newline", None)
+
+
+def _name(file: Any) -> Any:
+    try:
+        name = file.name
+    except (AttributeError, ValueError):
+        return None
+    return os.fspath(name) if isinstance(name, os.PathLike) else name
+
+
+def _mode(file: Any) -> str:
+    """What the file can do, without the truncation."""
+    raw = file
+    for name in ("buffer", "raw"):
+        raw = getattr(raw, name, raw)
+    try:
+        mode = str(raw.mode)
+    except (AttributeError, ValueError):
+        mode = str(getattr(file, "mode", "r"))
+    return mode.replace("b", "").replace("t", "").replace("U", "")
+
+
+def _position(file: Any) -> int:
+    try:
+        return int(file.tell())
+    except OSError:
+        pass
+    if os.fstat(file.fileno()).st_size > MAX_COUNTED or not file.seekable():
+        raise PicklingError("a large text file in the middle of a loop over its lines")
+    left = len(file.read())
+    file.seek(0)
+    read = len(file.read()) - left
+    file.seek(0)
+    file.read(read)
+    return int(file.tell())
+
+
+def open_file(path: str, mode: str, place: int, settings: Any, line_buffering: bool, buffered: bool) -> Any:
+    """Open a file where it was; one that was being written is written on, not begun again."""
+    plus = "+" in mode
+    if "a" in mode:
+        opened = "a+" if plus else "a"
+    elif "w" in mode or "x" in mode or plus:
+        opened = "r+"
+    else:
+        opened = "r"
+    encoding, errors, newline = settings
+    if encoding is None:
+        file: Any = open(path, opened + "b", buffering=-1 if buffered else 0)
+    else:
+        file = open(
+            path, opened, buffering=1 if line_buffering else -1, encoding=encoding, errors=errors, newline=newline
+        )
+    file.seek(place)
+    return file
+
+
+def closed_file(kind: str, name: Any, mode: str, settings: Any) -> Any:
+    """A file that is closed, as most are that a variable still names."""
+    raw = io.FileIO(os.devnull, "r")
+    raw.name = name
+    file: Any = raw
+    if kind != "FileIO":
+        file = io.BufferedReader(raw)
+    if kind == "TextIOWrapper":
+        encoding, errors, newline = settings
+        file = io.TextIOWrapper(file, encoding=encoding, errors=errors, newline=newline)
+        file.mode = mode
+    file.close()
+    return file

@@ -1,0 +1,60 @@
+"""Small things that pickle does not know, and things that must not be pickled although they could be."""
+
+import os
+import threading
+from pickle import PicklingError
+from typing import Any
+
+from .memory import address
+
+
+def reduce_lock(pickler: Any, lock: Any) -> Any:
+    """A lock that nobody holds."""
+    if lock.locked():
+        raise PicklingError("a lock that is held")
+    return threading.Lock, ()
+
+
+def reduce_rlock(pickler: Any, lock: Any) -> Any:
+    """A reentrant lock that nobody holds."""
+    if not repr(lock).startswith("<unlocked"):
+        raise PicklingError("a lock that is held")
+    return threading.RLock, ()
+
+
+def reduce_memoryview(pickler: Any, view: Any) -> Any:
+    """A view of memory; of a bytearray it is one again, of anything else a copy that cannot be written to."""
+    base = view.obj
+    if type(base) is bytearray and view.contiguous and view.nbytes and not view.readonly:
+        offset = address(view.cast("B")) - address(base)
+        return make_memoryview, (base, offset, view.nbytes, view.format, view.shape)
+    if not view.readonly and type(base) is not bytearray:
+        raise PicklingError(f"a writable view of the memory of a {type(base).__name__}")
+    return make_memoryview, (view.tobytes(), 0, view.nbytes, view.format, view.shape)
+
+
+def make_memoryview(base: Any, offset: int, size: int, format: str, shape: Any) -> Any:
+    """A view of a part of some memory."""
+    view = memoryview(base)[offset : offset + size]
+    return view if (format, shape) == ("B", view.shape) else view.cast(format, shape)  # type: ignore[call-overload]
+
+
+def reduce_environment(pickler: Any, environment: Any) -> Any:
+    """The environment itself is named, never copied: it may hold what must not be kept."""
+    if environment is os.environ:
+        return get_environment, ()
+    raise PicklingError("a copy of the environment")
+
+
+def get_environment() -> Any:
+    """The environment of this process."""
+    return os.environ
+
+
+def refuse(what: str) -> Any:
+    """A reducer for what looks picklable, but would come back dead."""
+
+    def reduce(pickler: Any, value: Any) -> Any:
+        raise PicklingError(what)
+
+    return reduce

@@ -1,0 +1,208 @@
+"""Restores a snapshot into a new session: everything is checked by its hash before anything is loaded."""
+
+import importlib
+import json
+import linecache
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import Any
+
+from . import ambient, manifest, memory, modules, packs
+from .blobs import THREADS, Blobs, MissingBlobError
+from .pickling import load
+from .specials import Live
+from .taking import AMBIENT, CELL, MODULE, Lost, Taking
+from .units import why
+
+
+class Part:
+    """A unit as it was read: its stream and its buffers, checked and not yet loaded."""
+
+    def __init__(self, unit: dict[str, Any], stream: bytes, buffers: list[Any]) -> None:
+        self.names: list[str] = unit["names"]
+        self.has_code = bool(unit.get("code"))
+        self.stream = stream
+        self.buffers = buffers
+
+
+class Restoring:
+    """Restores one snapshot.
+
+    Args:
+        main: The empty `__main__`.
+        taking: What takes the session's snapshots from now on; it learns what is stored already.
+        blobs: Where the snapshot is.
+    """
+
+    def __init__(self, main: ModuleType, taking: Taking, blobs: Blobs) -> None:
+        self._main = main
+        self._taking = taking
+        self._blobs = blobs
+        self._lost: list[Lost] = []
+
+    def restore(self, id: str) -> dict[str, Any]:
+        """Restore a snapshot.
+
+        Returns:
+            The content of the kernel's answer; `problem` says why nothing was loaded.
+        """
+        Live.remember_streams()
+        try:
+            content = manifest.unpack(self._blobs.read(id))
+            parts = self._read(content)
+        except MissingBlobError as error:
+            return _answer(problem=str(error))
+        return self._load(content, parts)
+
+    def _read(self, content: dict[str, Any]) -> list[Part]:
+        """Read and check everything.
+
+        Raises:
+            MissingBlobError: a blob is missing or damaged.
+        """
+        known: set[str] = set()
+        cache: dict[str, bytes] = {}
+        self._extra: dict[str, bytes] = {}
+        named = content["packs"]
+        for name, place in content["extra"].items():
+            self._extra[name] = packs.read(place, named, self._blobs, cache)
+            self._taking.packs.learn(self._extra[name], place, named)
+        parts: list[Part] = []
+        with ThreadPoolExecutor(THREADS) as pool:
+            waiting: list[Any] = []
+            for unit in content["variables"]["units"]:
+                stream = packs.read(unit["stream"], named, self._blobs, cache)
+                self._taking.packs.learn(stream, unit["stream"], named)
+                buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
+                for target, buffer in zip(buffers, unit["buffers"], strict=True):
+                    waiting += self._fill(pool, memoryview(target), buffer["blobs"])
+                    known.update(buffer["blobs"])
+                parts.append(Part(unit, stream, buffers))
+            for filled in waiting:
+                filled.result()
+        self._blobs.check(set(content["blobs"]) - known - set(cache))
+        self._taking.spool.known.update(content["blobs"])
+        return parts
+
+    def _fill(self, pool: ThreadPoolExecutor, target: memoryview, names: list[str]) -> list[Any]:
+        """Fill memory from blobs that lie one after the other."""
+        jobs: list[Any] = []
+        start = 0
+        for name in names:
+            end = start + self._blobs.size(name)
+            jobs.append(pool.submit(self._blobs.read_into, name, target[start:end]))
+            start = end
+        if start != len(target):
+            raise MissingBlobError(f"the blobs of a variable have {start} bytes instead of {len(target)}")
+        return jobs
+
+    def _load(self, content: dict[str, Any], parts: list[Part]) -> dict[str, Any]:
+        try:
+            self._taking.files.restore(content["files"], self._blobs)
+        except MissingBlobError as error:
+            return _answer(problem=str(error))
+        except OSError as error:
+            return _answer(problem=f"the workspace cannot be written: {error.strerror} ({error.filename})")
+        importlib.invalidate_caches()
+        early = json.loads(self._extra["early"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ambient.set_early(early)
+            failed = modules.bring_back(json.loads(self._extra["imported"]))
+            found = self._bind_modules(content["modules"], failed)
+            found |= self._load_all(parts, content["cache_tag"])
+        for name, text in self._extra.items():
+            if name.startswith(CELL):
+                source = text.decode("utf-8", "surrogatepass")
+                linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        self._set_modules(found)
+        kept = {name.removeprefix(AMBIENT): value for name, value in found.items() if name.startswith(AMBIENT)}
+        for name, error in ambient.set_parts(kept).items():
+            self._lost.append({"name": name, "type": "setting", "reason": why(error), "cell": 0})
+        namespace = self._main.__dict__
+        order = [name for name in content["variables"]["order"] if name in found]
+        for name in order:
+            namespace.pop(name, None)
+            namespace[name] = found[name]
+        for lost in content["lost"]:
+            self._taking.lost_in[lost["name"]] = (0, lost.get("cell", 0))
+        return _answer(
+            restored=order,
+            lost=[*content["lost"], *self._lost],
+            versions=_differences(content),
+            futures=early["futures"],
+        )
+
+    def _bind_modules(self, aliases: dict[str, str], failed: dict[str, str]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, module in aliases.items():
+            try:
+                found[name] = importlib.import_module(module)
+            except Exception as error:  # a module may do anything when it is imported
+                reason = failed.get(module, why(error))
+                self._lost.append({"name": name, "type": "module", "reason": reason, "cell": 0})
+        self._main.__dict__.update(found)
+        return found
+
+    def _load_all(self, parts: list[Part], cache_tag: str) -> dict[str, Any]:
+        """Load units. One that needs another's variables while it is loaded waits for them."""
+        found: dict[str, Any] = {}
+        left: list[Part] = []
+        for part in parts:
+            if part.has_code and cache_tag != manifest.cache_tag():
+                reason = f"it holds code of {cache_tag}, which {manifest.cache_tag()} cannot load"
+                self._lose(part, reason, found)
+            else:
+                left.append(part)
+        while left:
+            failed: list[tuple[Part, BaseException]] = []
+            for part in left:
+                try:
+                    for name, value in load(part.stream, part.buffers, len(part.names)):
+                        found[name] = value
+                        if not name.startswith(":"):
+                            self._main.__dict__[name] = value
+                except Exception as error:  # loading runs the code of what is loaded
+                    failed.append((part, error))
+                    continue
+            if len(failed) == len(left):
+                for part, error in failed:
+                    self._lose(part, why(error), found)
+                break
+            left = [part for part, _ in failed]
+        return found
+
+    def _lose(self, part: Part, reason: str, found: dict[str, Any]) -> None:
+        for name in part.names:
+            if found.pop(name, found) is not found:
+                self._main.__dict__.pop(name, None)
+            shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
+            self._lost.append({"name": shown, "type": "", "reason": reason, "cell": 0})
+
+    def _set_modules(self, found: dict[str, Any]) -> None:
+        for name, value in found.items():
+            if name.startswith(MODULE):
+                module, _, variable = name.removeprefix(MODULE).partition(":")
+                if module in sys.modules:
+                    setattr(sys.modules[module], variable, value)
+
+
+def _differences(content: dict[str, Any]) -> list[str]:
+    """What is another version now."""
+    import platform
+
+    found = []
+    if content["python"] != platform.python_version():
+        found.append(f"Python {content['python']} -> {platform.python_version()}")
+    for name, before in content["packages"].items():
+        now = getattr(sys.modules.get(name), "__version__", "none")
+        if now != before:
+            found.append(f"{name} {before} -> {now}")
+    return found
+
+
+def _answer(**content: Any) -> dict[str, Any]:
+    empty: dict[str, Any] = {"restored": [], "lost": [], "versions": [], "problem": "", "futures": 0}
+    return {**empty, **content}

@@ -1,0 +1,73 @@
+"""Objects that there is one of in every process: a stream names them instead of copying them.
+
+They stand at the first places of the memo of every stream. Their order is part of the format.
+"""
+
+import builtins
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+PLACES = (
+    "namespace", "main", "environ", "modules", "path", "argv", "stdout", "stderr", "stdin", "builtins", "display",
+    "random", "numpy_random", "matplotlib_settings", "pandas_options",
+)  # fmt: skip
+
+
+class Live:
+    """The `__main__` of this session, and what the kernel put into it."""
+
+    main = ModuleType("__main__")
+    display: object = None
+    streams: dict[str, Any]
+
+    @classmethod
+    def remember_streams(cls) -> None:
+        """Note which the session's own streams are; while things are pickled others stand in their place."""
+        cls.streams = {name: getattr(sys, name) for name in ("stdout", "stderr", "stdin")}
+
+
+class Absent:
+    """Stands for a special object of a library that is not loaded."""
+
+
+def special(place: str) -> Any:
+    """The object of that place in this process."""
+    fixed: dict[str, Any] = {
+        "namespace": Live.main.__dict__,
+        "main": Live.main,
+        "environ": os.environ,
+        "modules": sys.modules,
+        "path": sys.path,
+        "argv": sys.argv,
+        **Live.streams,
+        "builtins": builtins.__dict__,
+        "display": Live.display,
+    }
+    if place in fixed:
+        return Absent() if fixed[place] is None else fixed[place]
+    module, name = {
+        "random": ("random", "_inst"),
+        "numpy_random": ("numpy.random.mtrand", "_rand"),
+        "matplotlib_settings": ("matplotlib", "rcParams"),
+        "pandas_options": ("pandas", "options"),
+    }[place]
+    return getattr(sys.modules.get(module), name, None) or Absent()
+
+
+def memo() -> dict[int, tuple[int, Any]]:
+    """The memo that a pickler begins with."""
+    found = [special(place) for place in PLACES]
+    return {id(value): (index, value) for index, value in enumerate(found)}
+
+
+def prelude() -> bytes:
+    """A stream that puts them at the first places of the memo of an unpickler, and loads None."""
+    module = __name__.encode()
+    parts = [b"\x80\x05"]
+    for place in PLACES:
+        text = place.encode()
+        # global special, (place,), REDUCE, MEMOIZE, POP
+        parts.append(b"c" + module + b"\nspecial\n\x8c" + bytes([len(text)]) + text + b"\x85R\x940")
+    return b"".join([*parts, b"N."])

@@ -1,0 +1,135 @@
+"""pandas, polars and pyarrow: what their own pickling copies, forgets or keeps in the stream."""
+
+import sys
+from typing import Any
+
+
+def reduce_block(pickler: Any, block: Any) -> Any:
+    """A block of a frame, with what it shares its memory with: pandas copies such memory before it writes."""
+    return make_block, (block.values, block.mgr_locs.indexer, block.ndim, shared(block.refs))
+
+
+def shared(refs: Any) -> Any:
+    """The record of who shares memory; None when nobody does."""
+    return refs if refs is not None and refs.has_reference() else None
+
+
+def make_block(values: Any, places: Any, dimensions: int, refs: Any) -> Any:
+    """A block as it was."""
+    from pandas._libs.internals import BlockPlacement
+    from pandas.core.internals.blocks import new_block
+
+    return new_block(values, BlockPlacement(places), ndim=dimensions, refs=refs)
+
+
+def reduce_refs(pickler: Any, refs: Any) -> Any:
+    """An empty record; whoever shares enters itself again."""
+    return type(refs), ()
+
+
+def reduce_series_manager(pickler: Any, manager: Any) -> Any:
+    """What a series holds: its block and its index."""
+    return make_series_manager, (manager.blocks[0], manager.axes[0])
+
+
+def make_series_manager(block: Any, axis: Any) -> Any:
+    """What a series holds."""
+    from pandas.core.internals.managers import SingleBlockManager
+
+    return SingleBlockManager(block, axis)
+
+
+def reduce_index(pickler: Any, index: Any) -> Any:
+    """An index that shares its memory with a series or another index."""
+    reduced = index.__reduce__()
+    refs = shared(vars(index).get("_references"))
+    if refs is None or "_references" in vars(type(index)) or (len(reduced) > 2 and reduced[2] is not None):
+        return reduced
+    return reduced[0], reduced[1], (refs,), None, None, set_index_refs
+
+
+def set_index_refs(index: Any, state: Any) -> None:
+    """Enter an index into the record of who shares its memory."""
+    index._references = state[0]
+    index._references.add_index_reference(index)
+
+
+def reduce_arrow_backed(pickler: Any, array: Any) -> Any:
+    """A column in arrow's form. Its own pickling would copy all of it into one piece."""
+    state = dict(array.__dict__)
+    if "_cache" in state:
+        state["_cache"] = {}
+    return make_arrow_backed, (type(array),), state, None, None, set_arrow_backed
+
+
+def make_arrow_backed(kind: Any) -> Any:
+    """An empty column."""
+    return kind.__new__(kind)
+
+
+def set_arrow_backed(array: Any, state: Any) -> None:
+    """Fill a column."""
+    array.__dict__.update(state)
+
+
+def reduce_polars_frame(pickler: Any, frame: Any) -> Any:
+    """A polars frame through arrow, whose memory need not go through the stream; else as polars would."""
+    polars = sys.modules["polars"]
+    table = _arrow(frame)
+    if table is None or polars.from_arrow(table).schema != frame.schema:
+        return NotImplemented
+    return make_polars_frame, (type(frame), table)
+
+
+def reduce_polars_series(pickler: Any, series: Any) -> Any:
+    """A polars series; see `reduce_polars_frame`."""
+    polars = sys.modules["polars"]
+    array = _arrow(series)
+    if array is None or polars.from_arrow(array).dtype != series.dtype:
+        return NotImplemented
+    return make_polars_series, (series.name, array)
+
+
+def _arrow(value: Any) -> Any:
+    polars = sys.modules["polars"]
+    try:
+        return value.to_arrow(compat_level=polars.CompatLevel.newest())
+    except Exception:  # without pyarrow, or a column of Python objects: polars has its own way
+        return None
+
+
+def make_polars_frame(kind: Any, table: Any) -> Any:
+    """A polars frame from an arrow table."""
+    import polars
+
+    frame = polars.from_arrow(table)
+    return frame if type(frame) is kind else kind._from_pydf(frame._df)
+
+
+def make_polars_series(name: str, array: Any) -> Any:
+    """A polars series from an arrow array."""
+    import polars
+
+    made: Any = polars.from_arrow(array)
+    return made.alias(name)
+
+
+def reduce_callbacks(pickler: Any, registry: Any) -> Any:
+    """Matplotlib's callbacks: its own pickling counts up, so that each pickle of a figure would differ."""
+    import copy
+
+    counter = copy.copy(registry._cid_gen)
+    state = registry.__getstate__()
+    registry._cid_gen = counter
+    state["_cid_gen"] = next(copy.copy(counter))
+    return make_callbacks, (type(registry),), state, None, None, set_callbacks
+
+
+def make_callbacks(kind: Any) -> Any:
+    """Empty callbacks."""
+    return kind.__new__(kind)
+
+
+def set_callbacks(registry: Any, state: Any) -> None:
+    """Fill them; loading changes the state that it is given."""
+    registry.__setstate__(dict(state))

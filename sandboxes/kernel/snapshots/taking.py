@@ -1,0 +1,243 @@
+"""Takes a snapshot: pickles the variables, looks at the files, and writes what is new, all of it or nothing."""
+
+import contextlib
+import io
+import json
+import linecache
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pickle import PickleBuffer
+from types import ModuleType
+from typing import Any
+
+from . import ambient, manifest, modules
+from .blobs import CHUNK, Spool, TooLargeError
+from .files import Files
+from .packs import Packs
+from .specials import Live
+from .units import Partition, Unit
+
+ROW = 64 << 10
+"""Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
+NOT_KEPT = frozenset(
+    {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__file__", "__cached__", "_",
+     "__warningregistry__"}
+)  # fmt: skip
+AMBIENT = ":ambient:"
+MODULE = ":module:"
+CELL = "<cell "
+
+Lost = dict[str, Any]
+
+
+class Taking:
+    """Takes the snapshots of one session.
+
+    Args:
+        main: Its `__main__`.
+        own: What the kernel put there.
+        root: Its workspace.
+        start: What there was when it began.
+        spool: Where blobs are written.
+    """
+
+    def __init__(self, main: ModuleType, own: dict[str, Any], root: str, start: ambient.Start, spool: Spool) -> None:
+        self._main = main
+        self._own = own
+        self._root = root
+        self.spool = spool
+        self.start = start
+        self.files = Files(root)
+        self.packs = Packs()
+        self._partition = Partition()
+        self.lost_in: dict[str, tuple[int, int]] = {}
+        """For what was lost already: the identity of the value, and the cell after which it was."""
+
+    def take(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
+        """Take a snapshot.
+
+        Args:
+            limit: Bytes of new blobs.
+            cell: The number of the last cell.
+            futures: The compiler flags that cells have set.
+
+        Returns:
+            The content of the kernel's answer.
+        """
+        began = time.perf_counter()
+        Live.remember_streams()
+        sizes: dict[str, int] = {}
+        self.spool.begin(limit)
+        try:
+            with _quiet():
+                id, new, lost = self._take(cell, futures, sizes)
+        except TooLargeError:
+            self.spool.abort()
+            return _answer(began, refused=_too_large(limit, sizes))
+        except OSError as error:
+            self.spool.abort()
+            return _answer(began, refused=f"The snapshot cannot be written: {error.strerror or error}.")
+        except BaseException:
+            self.spool.abort()
+            raise
+        return _answer(began, id=id, new=new, bytes=self.spool.size, lost=lost)
+
+    def _take(self, cell: int, futures: int, sizes: dict[str, int]) -> tuple[str, list[str], list[Lost]]:
+        values = self._variables()
+        aliases = modules.aliases(values)
+        imported = modules.imported(self.start.modules)
+        found = {name: value for name, value in values.items() if name not in aliases}
+        found |= {AMBIENT + name: value for name, value in ambient.parts().items()}
+        for module_name, module in modules.of_workspace(self._root, imported).items():
+            found |= {f"{MODULE}{module_name}:{name}": value for name, value in modules.state_of(module).items()}
+        reasons: dict[str, str] = {}
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        try:  # whatever looks for itself in __main__ by name must not find itself: it would not be there when loaded
+            units = self._partition.take(found, reasons)
+        finally:
+            sys.modules["__main__"] = main
+        lost = self._lost(found, reasons, cell)
+        buffers = [self._buffers(unit, sizes) for unit in units]
+        extra = self._extra(imported, futures)
+        streams = [unit.stream.data for unit in units]
+        places, packs = self.packs.place([*streams, *(memoryview(data) for data in extra.values())], self.spool)
+        files = self._files(lost, sizes)
+        content = {
+            "variables": {
+                "order": list(values),
+                "units": [
+                    {
+                        "names": list(unit.names),
+                        "stream": place,
+                        "buffers": kept,
+                        **({"code": True} if unit.stream.has_code else {}),
+                    }
+                    for unit, place, kept in zip(units, places, buffers, strict=False)
+                ],
+            },
+            "modules": aliases,
+            "packages": modules.versions(imported),
+            "extra": dict(zip(extra, places[len(units) :], strict=True)),
+            "packs": packs,
+            "files": files,
+            "lost": lost,
+        }
+        id, new = self.spool.commit(manifest.pack(content, _blobs(content)))
+        self.packs.settle()
+        return id, new, lost
+
+    def _variables(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in list(self._main.__dict__.items())
+            if type(name) is str
+            and name not in NOT_KEPT
+            and not name.startswith(":")
+            and not (name in self._own and self._own[name] is value)
+        }
+
+    def _buffers(self, unit: Unit, sizes: dict[str, int]) -> list[dict[str, Any]]:
+        total = len(unit.stream.data) + sum(memoryview(buffer).nbytes for buffer in unit.stream.buffers)
+        sizes[_shown(unit.names)] = total
+        return [
+            {"size": memoryview(buffer).nbytes, "blobs": self.spool.put_all(pieces(buffer))}
+            for buffer in unit.stream.buffers
+        ]
+
+    def _files(self, lost: list[Lost], sizes: dict[str, int]) -> dict[str, Any]:
+        try:
+            files = self.files.take(self.spool, lost)
+        except TooLargeError:
+            sizes.update(self.files.sizes())
+            raise
+        return files
+
+    def _extra(self, imported: list[str], futures: int) -> dict[str, bytes]:
+        """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
+        extra = {
+            "early": json.dumps({**ambient.early(self.start), "futures": futures}).encode(),
+            "imported": json.dumps(imported).encode(),
+        }
+        for name, entry in list(linecache.cache.items()):
+            if name.startswith(CELL) and len(entry) == 4:
+                extra[name] = "".join(entry[2]).encode("utf-8", "surrogatepass")
+        return extra
+
+    def _lost(self, values: dict[str, Any], reasons: dict[str, str], cell: int) -> list[Lost]:
+        lost: list[Lost] = []
+        before, self.lost_in = self.lost_in, {}
+        for name, reason in reasons.items():
+            shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
+            identity = id(values[name])
+            known = before.get(shown)
+            since = known[1] if known is not None and known[0] in (identity, 0) else cell
+            self.lost_in[shown] = (identity, since)
+            kind = type(values[name])
+            lost.append({"name": shown, "type": _type_name(kind), "reason": reason, "cell": since})
+        return lost
+
+
+def pieces(buffer: PickleBuffer) -> list[memoryview]:
+    """A buffer cut into blobs: where its rows end when they are long, else at every so many bytes."""
+    shaped, flat = memoryview(buffer), buffer.raw()
+    row = shaped.strides[0] if shaped.ndim == 2 and shaped.shape[0] > 1 and shaped.c_contiguous else 0
+    if row < ROW:
+        row = len(flat)
+    ends = range(0, len(flat), max(row, 1))
+    return [
+        flat[start : min(start + CHUNK, begin + row)]
+        for begin in ends
+        for start in range(begin, min(begin + row, len(flat)), CHUNK)
+    ]
+
+
+def _blobs(content: dict[str, Any]) -> set[str]:
+    """All blobs that a manifest names."""
+    found: set[str] = set(content["packs"])
+    for unit in content["variables"]["units"]:
+        found.update(unit["stream"].get("blobs", ()))
+        for buffer in unit["buffers"]:
+            found.update(buffer["blobs"])
+    for place in content["extra"].values():
+        found.update(place.get("blobs", ()))
+    for entry in content["files"].values():
+        found.update(entry.get("chunks", ()))
+    return found
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Let what pickling runs print and warn into nothing."""
+    filters, shown = warnings.filters, warnings.showwarning
+    warnings.showwarning = lambda *_args, **_options: None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        warnings.filters, warnings.showwarning = filters, shown
+
+
+def _answer(began: float, **content: Any) -> dict[str, Any]:
+    empty: dict[str, Any] = {"id": "", "new": [], "bytes": 0, "lost": [], "refused": ""}
+    return {**empty, **content, "seconds": time.perf_counter() - began}
+
+
+def _too_large(limit: int, sizes: dict[str, int]) -> str:
+    largest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
+    named = ", ".join(f"{name} ({size / 1e6:,.1f} MB)" for name, size in largest if size)
+    return (
+        f"The snapshot would write more than the {limit / 1e6:,.1f} MB that one may have; nothing of it was kept. "
+        f"The largest variables and files: {named}."
+    )
+
+
+def _shown(names: tuple[str, ...]) -> str:
+    users = [name for name in names if not name.startswith(":")] or ["settings"]
+    return " + ".join(users[:3]) + (f" + {len(users) - 3} more" if len(users) > 3 else "")
+
+
+def _type_name(kind: type) -> str:
+    module = kind.__module__
+    return kind.__qualname__ if module in ("builtins", "__main__") else f"{module}.{kind.__qualname__}"

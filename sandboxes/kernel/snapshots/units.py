@@ -1,0 +1,183 @@
+"""Units: groups of variables that share objects, each pickled as one stream, so that what is shared stays shared.
+
+Everything is pickled at each snapshot: nothing is taken for unchanged because of what a cell looks like. Which
+variables belong together follows from what their streams hold: two of them with one object in common are pickled again
+as one. A group stays a group while its names stay bound to the same objects.
+"""
+
+import gc
+import sys
+from collections.abc import Iterable
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from .pickling import Stream
+from .reducers import Reducers
+
+PLAIN = (str, int, float, bool, complex, bytes, type(None))
+"""Types of single values that share nothing worth keeping."""
+SMALL = 1_000
+"""Characters of a plain value that goes into the common unit of such values."""
+VALUES: frozenset[type] = frozenset(
+    {*PLAIN, range, slice, BuiltinFunctionType, ModuleType, type(...), type(NotImplemented)}
+)
+
+Names = tuple[str, ...]
+
+
+class Unit:
+    """Some variables that were pickled together."""
+
+    def __init__(self, names: Names, stream: Stream, roots: dict[str, Any]) -> None:
+        self.names = names
+        self.stream = stream
+        self.memo = stream.memo() if roots else {}
+        self.roots = {id(value) for value in roots.values() if type(value) not in VALUES and id(value) in self.memo}
+
+    def links(self, roots: set[int]) -> set[int]:
+        """Identities of the objects by which another unit would have to be pickled with this one.
+
+        Args:
+            roots: Those of the values of all variables.
+        """
+        by_value = self.stream.by_value
+        found = set(self.roots)
+        for identity, (_, value) in self.memo.items():
+            if identity in by_value or identity in roots or not _named(value):
+                found.add(identity)
+        return found
+
+
+def _named(value: Any) -> bool:
+    """Whether a stream would hold the same, whoever else has it: plain values, and what goes by its name."""
+    kind = type(value)
+    if kind is tuple:  # a constant of some code, mostly
+        return all(type(item) in VALUES for item in value)
+    if kind in VALUES or kind is FunctionType or issubclass(kind, type):
+        return True
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.dtype)
+
+
+class Partition:
+    """Remembers from snapshot to snapshot which variables belong together."""
+
+    def __init__(self) -> None:
+        self._groups: list[Names] = []
+        self._bound: dict[str, int] = {}
+
+    def take(self, values: dict[str, Any], reasons: dict[str, str]) -> list[Unit]:
+        """Pickle variables.
+
+        Args:
+            values: The variables, in the order in which they are to come back.
+            reasons: Filled with what cannot be pickled, and why.
+
+        Returns:
+            The units, with all variables that can be pickled.
+        """
+        enabled = gc.isenabled()
+        gc.disable()  # the memos are copied, and walking through them all would cost more than that
+        try:
+            units = self._merge(self._begin(values, reasons), values, reasons)
+        finally:
+            if enabled:
+                gc.enable()
+        self._groups = [unit.names for unit in units if len(unit.names) > 1]
+        self._bound = {name: id(value) for name, value in values.items()}
+        return units
+
+    def _begin(self, values: dict[str, Any], reasons: dict[str, str]) -> list[Unit]:
+        plain = tuple(name for name, value in values.items() if _is_small(value))
+        left = {name: value for name, value in values.items() if name not in set(plain)}
+        seeds: list[Names] = []
+        for group in self._groups:
+            kept = tuple(name for name in group if name in left and self._bound.get(name) == id(left[name]))
+            seeds += [kept] if kept else []
+            for name in kept:
+                del left[name]
+        same: dict[int, list[str]] = {}
+        for name, value in left.items():
+            same.setdefault(id(value), []).append(name)
+        seeds += [tuple(names) for names in same.values()]
+        reducers = Reducers()
+        units = [unit for names in seeds for unit in _pickle(names, values, reducers, reasons)]
+        if plain:
+            units.append(Unit(plain, Stream({name: values[name] for name in plain}, reducers), {}))
+        return units
+
+    def _merge(self, units: list[Unit], values: dict[str, Any], reasons: dict[str, str]) -> list[Unit]:
+        """Pickle together what shares objects, until nothing does."""
+        while True:
+            groups = _connected(units)
+            if all(len(group) == 1 for group in groups):
+                return units
+            merged: list[Unit] = []
+            for group in groups:
+                if len(group) == 1:
+                    merged += group
+                    continue
+                held = {name for unit in group for name in unit.names}
+                names = tuple(name for name in values if name in held)
+                merged += _pickle(names, values, Reducers(), reasons)
+            if len(merged) >= len(units):  # pickling that gives other objects each time would never settle
+                return merged
+            units = merged
+
+
+def _is_small(value: Any) -> bool:
+    kind = type(value)
+    if kind not in PLAIN:
+        return False
+    return kind not in (str, bytes, int) or sys.getsizeof(value) <= SMALL
+
+
+def _connected(units: list[Unit]) -> list[list[Unit]]:
+    """Units by what they share. The largest memo is only asked, not walked through."""
+    parent = list(range(len(units)))
+
+    def find(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    order = sorted(range(len(units)), key=lambda index: len(units[index].memo))
+    roots = {identity for unit in units for identity in unit.roots}
+    first: dict[int, int] = {}
+    for index in order[:-1]:
+        for identity in units[index].links(roots):
+            other = first.setdefault(identity, index)
+            if other != index:
+                parent[find(index)] = find(other)
+    for index in order[-1:]:
+        held = units[index].memo.keys() | units[index].roots
+        for identity, other in first.items():
+            if identity in held:
+                parent[find(index)] = find(other)
+    groups: dict[int, list[Unit]] = {}
+    for index, unit in enumerate(units):
+        groups.setdefault(find(index), []).append(unit)
+    return list(groups.values())
+
+
+def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, reasons: dict[str, str]) -> list[Unit]:
+    """One unit; when that fails, those of its variables that can be pickled, each by itself."""
+    wanted = {name: values[name] for name in names}
+    try:
+        return [Unit(tuple(wanted), Stream(wanted, reducers), wanted)]
+    except Exception as error:  # pickling runs the code of whatever it meets
+        if len(wanted) == 1:
+            reasons[next(iter(wanted))] = why(error)
+            return []
+    return [unit for name in wanted for unit in _pickle((name,), values, reducers, reasons)]
+
+
+def why(error: BaseException) -> str:
+    """An exception as a reason."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # the user's __str__ may raise anything
+        text = ""
+    text = text[:300]
+    return text if type(error).__name__ == "PicklingError" and text else f"{type(error).__name__}: {text}".strip(": ")

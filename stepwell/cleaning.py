@@ -1,0 +1,135 @@
+"""Making room: `gc` removes blobs that no checkpoint names, `delete` removes a thread and what only it held."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graph.checkpoints import hashes_named, open_checkpoints
+from graph.settings import Settings, SettingsError, given_or_read
+from graph.wiring import make_blobs, make_sandboxes
+from nodes.snapshots import MAX_MANIFEST, NotRestoredError, blobs_of
+from sandboxes.base import SandboxError
+from stepwell.thread_error import ThreadError
+from stepwell.thread_lock import alone_on, anybody_at_work, forget_lock
+from storage.blob_shelf import Stored
+from storage.blobs import GRACE_SECONDS, BlobError, BlobMissingError, Blobs
+
+AT_ONCE = 8
+"""Manifests that are read at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What making room did, or would do."""
+
+    removed: int
+    """Blobs."""
+    removed_bytes: int
+    kept: int
+    kept_bytes: int
+
+
+async def gc(*, grace: float = GRACE_SECONDS, dry_run: bool = False, settings: Settings | None = None) -> Swept:
+    """Remove the blobs that no checkpoint of any thread names, and what killed writers left behind.
+
+    Analyses may go on meanwhile: what was stored within the grace period stays, since the checkpoint that names it may
+    still be on its way.
+
+    Args:
+        grace: Seconds. Less than a cell and its snapshot take is safe only while nothing runs.
+        dry_run: Remove nothing, only count.
+        settings: Whose data folder; None reads the environment.
+
+    Raises:
+        SettingsError: the store cannot be used, or another data folder's checkpoints name blobs in it, too.
+    """
+    settings = await given_or_read(settings)
+    blobs = make_blobs(settings)
+    try:
+        await _refuse_when_shared(blobs)
+        # Listed before the checkpoints are read: what is named later than that was stored later, and is young.
+        stored = [one async for one in blobs.names()]
+        async with open_checkpoints(settings.home) as saver:
+            named = await _with_parts(blobs, stored, await hashes_named(saver))
+        return await _sweep(blobs, stored, named, grace=grace, dry_run=dry_run)
+    except BlobError as error:
+        raise SettingsError(str(error)) from None
+
+
+async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
+    """Remove a thread for good: its checkpoints, its workspace, and the blobs that no other thread names.
+
+    Published artifacts stay. While other threads are being worked on, blobs of the last hour are left to `gc`.
+
+    Args:
+        thread: Its full id.
+        settings: Whose data folder; None reads the environment.
+
+    Raises:
+        ThreadError: there is no such thread, or somebody is working on it.
+        SettingsError: the thread is removed, but its blobs cannot be.
+    """
+    settings = await given_or_read(settings)
+    async with alone_on(thread, settings.home), open_checkpoints(settings.home) as saver:
+        mine = await hashes_named(saver, thread)
+        if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
+            raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
+        try:
+            async with make_sandboxes(settings) as sandboxes:
+                await sandboxes.remove(thread)
+        except SandboxError as error:
+            raise ThreadError(f"Thread {thread} cannot be deleted: {error}") from None
+        await saver.adelete_thread(thread)
+    await asyncio.to_thread(forget_lock, thread, settings.home)
+    blobs = make_blobs(settings)
+    try:
+        stored = [one async for one in blobs.names()]
+        own = await _with_parts(blobs, stored, mine)
+        async with open_checkpoints(settings.home) as saver:
+            named = await _with_parts(blobs, stored, await hashes_named(saver))
+        if await blobs.other_owners():
+            named |= own
+        grace = GRACE_SECONDS if await asyncio.to_thread(anybody_at_work, settings.home) else -1.0
+        return await _sweep(blobs, [one for one in stored if one.name in own], named, grace=grace, dry_run=False)
+    except BlobError as error:
+        raise SettingsError(f"The thread is deleted, but not its blobs: {error}") from None
+
+
+async def _sweep(blobs: Blobs, stored: list[Stored], named: set[str], *, grace: float, dry_run: bool) -> Swept:
+    unnamed = [one for one in stored if one.name not in named and one.age > grace]
+    removed = unnamed if dry_run else await blobs.delete(unnamed, grace=grace)
+    gone = {one.key for one in removed}
+    kept = [one for one in stored if one.key not in gone]
+    return Swept(len(removed), _bytes(removed), len(kept), _bytes(kept))
+
+
+async def _with_parts(blobs: Blobs, stored: list[Stored], hashes: set[str]) -> set[str]:
+    """Those of the hashes that are stored and, where one is a snapshot, the blobs that it names."""
+    sizes = {one.name: one.size for one in stored if one.name}
+    there = [name for name in sorted(hashes) if name in sizes]
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def parts(name: str) -> set[str]:
+        if sizes[name] > MAX_MANIFEST:
+            return set()
+        async with turn:
+            try:
+                return blobs_of(await blobs.read(name, max_bytes=MAX_MANIFEST))
+            except (NotRestoredError, BlobMissingError):  # no snapshot, or one that cannot be used any more
+                return set()
+
+    found = await asyncio.gather(*(parts(name) for name in there))
+    return {*there, *(name for names in found for name in names)}
+
+
+async def _refuse_when_shared(blobs: Blobs) -> None:
+    others = await blobs.other_owners()
+    if others:
+        raise SettingsError(
+            f"The blobs in {blobs.location} are named by the checkpoints of other data folders, too "
+            f"({'; '.join(others[:5])}); give each a STEPWELL_BLOBS of its own to use gc."
+        )
+
+
+def _bytes(stored: Iterable[Stored]) -> int:
+    return sum(one.size for one in stored)

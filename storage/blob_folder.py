@@ -1,0 +1,167 @@
+"""Blobs in a folder: `ab/abcdef…`, read-only files, written aside and renamed."""
+
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from storage.blob_shelf import Stored
+
+ARRIVING = "arriving"
+OWNERS = "owners"
+NAME_LENGTH = 64
+
+
+class FolderShelf:
+    """Blobs below a folder, which is made when the first one comes."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @property
+    def location(self) -> str:
+        """The folder."""
+        return str(self._root)
+
+    @property
+    def files(self) -> Callable[[str], Path]:
+        """Where a blob's file lies."""
+        return self._file
+
+    def has(self, names: Sequence[str]) -> set[str]:
+        """Which of these are there."""
+        return {name for name in names if self._file(name).exists()}
+
+    def arriving(self) -> Path:
+        """A folder on the same file system, so that what arrives can be renamed."""
+        folder = self._root / ARRIVING
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @contextmanager
+    def adding(self) -> Iterator[Callable[[Path, str], None]]:
+        """Take files in; their folders are made durable once, in the end."""
+        folders: set[Path] = set()
+
+        def put(file: Path, name: str) -> None:
+            target = self._file(name)
+            with suppress(OSError):  # not there, or another user's: then it is written anew
+                os.utime(target)
+                file.unlink()
+                return
+            file.chmod(0o444)
+            _sync(file)
+            if not target.parent.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                folders.add(self._root)
+            file.replace(target)
+            os.utime(target)  # a file that was moved in may be old
+            folders.add(target.parent)
+
+        try:
+            yield put
+        finally:
+            for folder in folders:
+                _sync(folder)
+
+    def open(self, name: str) -> BinaryIO:
+        """Read one."""
+        return self._file(name).open("rb")
+
+    def put_aside(self, name: str) -> None:
+        """Rename a damaged one; `gc` removes it later."""
+        file = self._file(name)
+        with suppress(FileNotFoundError):
+            file.rename(file.with_name(f"{name}.damaged"))
+
+    def remove(self, key: str, *, older_than: float) -> bool:
+        """Take it away under another name first, so that somebody who makes it young just now is not overrun."""
+        file = self._root / key
+        if file.is_dir():  # what a killed writer was taking in
+            return _age(file) > older_than and _remove_folder(file)
+        gone = file.with_name(f".{file.name[:80]}.{secrets.token_hex(4)}.gone")
+        try:
+            if _age(file) <= older_than:
+                return False
+            file.rename(gone)
+            if _age(gone) <= older_than:
+                with suppress(FileExistsError):
+                    os.link(gone, file)
+                gone.unlink()
+                return False
+            gone.unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def entries(self) -> Iterator[list[Stored]]:
+        """Folder by folder."""
+        for shard in _listed(self._root):
+            if not shard.is_dir() or shard.name == OWNERS:
+                continue
+            batch = []
+            for file in _listed(shard):
+                with suppress(FileNotFoundError):
+                    status = file.stat()
+                    is_blob = len(file.name) == NAME_LENGTH and shard.name != ARRIVING
+                    batch.append(
+                        Stored(
+                            name=file.name if is_blob else "",
+                            key=f"{shard.name}/{file.name}",
+                            size=_size(file),
+                            age=time.time() - status.st_mtime,
+                        )
+                    )
+            yield batch
+
+    def note_owner(self, owner: str) -> None:
+        """Write the owner's name into a file of its own."""
+        file = self._root / OWNERS / hashlib.sha256(owner.encode()).hexdigest()[:32]
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            partial = file.with_name(f".{secrets.token_hex(8)}")
+            partial.write_text(owner)
+            partial.replace(file)
+
+    def owners(self) -> set[str]:
+        """Those that were noted."""
+        return {file.read_text() for file in _listed(self._root / OWNERS) if not file.name.startswith(".")}
+
+    def _file(self, name: str) -> Path:
+        return self._root / name[:2] / name
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+
+
+def _age(file: Path) -> float:
+    return time.time() - file.stat().st_mtime
+
+
+def _size(file: Path) -> int:
+    if file.is_dir():
+        return sum(inner.stat().st_size for inner in file.iterdir() if inner.is_file())
+    return file.stat().st_size
+
+
+def _remove_folder(folder: Path) -> bool:
+    for inner in _listed(folder):
+        inner.unlink(missing_ok=True)
+    folder.rmdir()
+    return True
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,66 @@
+"""What a place for blobs must be able to do; it neither hashes nor checks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Something that lies in a store."""
+
+    name: str
+    """The blob's name; empty for what is none, such as the remains of a writer that was killed."""
+    key: str
+    """Where it lies, relative to the store."""
+    size: int
+    age: float
+    """Seconds since it was added, or added again."""
+
+
+class Shelf(Protocol):
+    """A place for blobs. All methods block; `FileNotFoundError` is the only exception that callers tell apart."""
+
+    @property
+    def location(self) -> str:
+        """A folder or a URL."""
+
+    def has(self, names: Sequence[str]) -> set[str]:
+        """Which of these are there."""
+
+    def arriving(self) -> Path:
+        """A folder on this machine for files on their way in; it exists."""
+
+    def adding(self) -> AbstractContextManager[Callable[[Path, str], None]]:
+        """Gives a function that takes in a file from `arriving` under a name.
+
+        What is there already only becomes young again. On leaving, everything that was taken in is durable.
+        """
+
+    @property
+    def files(self) -> Callable[[str], Path] | None:
+        """Where a blob's file lies on this machine, by name; None when blobs are no files here."""
+
+    def open(self, name: str) -> BinaryIO:
+        """Read one.
+
+        Raises:
+            FileNotFoundError: it is not there.
+        """
+
+    def put_aside(self, name: str) -> None:
+        """Take a damaged one out of the way, so that the same content can be added again."""
+
+    def remove(self, key: str, *, older_than: float) -> bool:
+        """Remove something, unless it is gone or not older than so many seconds at the moment of removal."""
+
+    def entries(self) -> Iterator[list[Stored]]:
+        """Everything that is there, in batches."""
+
+    def note_owner(self, owner: str) -> None:
+        """Remember that somebody adds blobs."""
+
+    def owners(self) -> set[str]:
+        """Those that were noted."""

@@ -1,0 +1,341 @@
+"""What snapshots are made of: contents, each named by the SHA-256 of what is in it, kept once for all threads.
+
+A folder by default, any fsspec URL for several machines. A content is checked when it comes in and again when it goes
+out, so a flipped bit is found and never handed on. Nothing is ever changed in place.
+"""
+
+import asyncio
+import hashlib
+import re
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, ParamSpec, Self, TypeVar
+
+from storage.blob_folder import FolderShelf
+from storage.blob_shelf import Shelf, Stored
+from storage.blob_url import UrlShelf
+from storage.inputs import without_password
+
+NAME = re.compile(r"[0-9a-f]{64}")
+PIECE = 1 << 20
+GRACE_SECONDS = 3_600.0
+"""What is younger is left alone by `delete`: it may belong to a snapshot that no checkpoint names yet."""
+AT_ONCE = 4
+"""Blobs that are fetched at the same time."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class BlobError(Exception):
+    """A blob cannot be stored or had; the message is one sentence that says which and why."""
+
+
+class BlobMissingError(BlobError):
+    """A blob is not there, or what is there is not what its name says."""
+
+    def __init__(self, name: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.name = name
+
+
+class Blobs:
+    """A store of blobs. Make one with `Blobs.at`.
+
+    Args:
+        shelf: Where they lie.
+        owner: A file that holds the name of who names these blobs in checkpoints; made when it is missing. The name is
+            noted in the store with the first blob that is added, so that `stepwell gc` in one data folder does not
+            remove what another one needs. None: not noted.
+    """
+
+    def __init__(self, shelf: Shelf, *, owner: Path | None = None) -> None:
+        self._shelf = shelf
+        self._owner = owner
+
+    @classmethod
+    def at(cls, location: str, *, owner: Path | None = None) -> Self:
+        """The store in a folder or at an fsspec URL; nothing is read or made before it is used."""
+        if "://" in location:
+            return cls(UrlShelf(location), owner=owner)
+        return cls(FolderShelf(Path(location).expanduser().absolute()), owner=owner)
+
+    @property
+    def location(self) -> str:
+        """Where it is, without passwords."""
+        return without_password(self._shelf.location)
+
+    async def has(self, names: Iterable[str]) -> set[str]:
+        """Which of these are there; their contents are not looked at.
+
+        Raises:
+            BlobError: the store cannot be reached.
+        """
+        return await self._do(self._shelf.has, [checked(name) for name in names])
+
+    async def add_file(self, file: Path, name: str) -> None:
+        """Copy a file in, unless its content is there already; afterwards it is on disk and counts as new for `delete`.
+
+        Raises:
+            BlobError: its content is not what the name says, or the store cannot be written.
+        """
+        await self._do(self._add, [(file, checked(name))], move=False)
+
+    async def take_in(self, files: Mapping[str, Path], *, max_bytes: int) -> int:
+        """The same for several files, by name, that lie in a folder of `arriving`: they are moved, in this order.
+
+        Returns:
+            Their size in bytes.
+
+        Raises:
+            BlobError: together they have more than `max_bytes` (then none is stored), a content is not what its name
+                says (those before it are stored), or the store cannot be written.
+        """
+        named = [(file, checked(name)) for name, file in files.items()]
+
+        def take_in() -> int:
+            size = sum(file.stat().st_size for file, _ in named)
+            if size > max_bytes:
+                raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
+            self._add(named, move=True)
+            return size
+
+        return await self._do(take_in)
+
+    @asynccontextmanager
+    async def arriving(self) -> AsyncIterator[Path]:
+        """A folder of ours for files on their way in, on the store's own disk where it has one; removed afterwards.
+
+        Raises:
+            BlobError: it cannot be made.
+        """
+        folder = await self._do(self._make_folder)
+        try:
+            yield folder
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def fetch(self, name: str, target: Path) -> int:
+        """Copy a blob to a host path, whole or not at all, read-only.
+
+        Returns:
+            Its size in bytes.
+
+        Raises:
+            BlobMissingError: it is not there, or its content is damaged; a damaged one is put aside.
+            BlobError: the store cannot be reached, or the target cannot be written.
+        """
+        return await self._do(self._fetch, checked(name), target)
+
+    async def read(self, name: str, *, max_bytes: int) -> bytes:
+        """A small blob.
+
+        Raises:
+            BlobMissingError: as `fetch`.
+            BlobError: it is larger than `max_bytes`, or the store cannot be reached.
+        """
+        return await self._do(self._read, checked(name), max_bytes)
+
+    async def look_at(self, file: Path, *, max_bytes: int) -> bytes:
+        """The content of a file in a folder of `arriving`, which nobody has checked yet.
+
+        Raises:
+            BlobError: it is larger than `max_bytes`, or cannot be read.
+        """
+        return await self._do(_bounded, lambda: file.open("rb"), file.name, max_bytes)
+
+    @asynccontextmanager
+    async def lend(self, names: Sequence[str]) -> AsyncIterator[list[Path]]:
+        """Checked files with the contents of these blobs, named like them, to be copied and not to be changed.
+
+        Raises:
+            BlobMissingError: one is not there, or damaged.
+            BlobError: the store cannot be reached.
+        """
+        own = self._shelf.files
+        folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-blobs-") if own is None else None
+        turn = asyncio.Semaphore(AT_ONCE)
+
+        async def one(name: str) -> Path:
+            async with turn:
+                if own is not None:
+                    return await self._do(self._check, own(checked(name)), name)
+                target = Path(str(folder)) / name
+                await self.fetch(name, target)
+                return target
+
+        try:
+            files = await asyncio.gather(*(one(name) for name in names), return_exceptions=True)
+            for file in files:
+                if isinstance(file, BaseException):
+                    raise file
+            yield [file for file in files if isinstance(file, Path)]
+        finally:
+            if folder is not None:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def names(self) -> AsyncIterator[Stored]:
+        """Everything in the store: blobs, and what broken-off writers left behind.
+
+        Raises:
+            BlobError: the store cannot be reached.
+        """
+        batches = await self._do(self._shelf.entries)
+        while True:
+            batch = await self._do(next, batches, None)
+            if batch is None:
+                return
+            for stored in batch:
+                yield stored
+
+    async def delete(self, stored: Iterable[Stored], *, grace: float = GRACE_SECONDS) -> list[Stored]:
+        """Remove these, except those that were added, or added again, within the last `grace` seconds.
+
+        Returns:
+            What was removed.
+
+        Raises:
+            BlobError: the store cannot be written.
+        """
+        return await self._do(lambda: [one for one in stored if self._shelf.remove(one.key, older_than=grace)])
+
+    async def other_owners(self) -> list[str]:
+        """Who else has added blobs, as they called themselves.
+
+        Raises:
+            BlobError: the store cannot be reached.
+        """
+        return await self._do(lambda: sorted(self._shelf.owners() - {self._owner_name()}))
+
+    def _owner_name(self) -> str:
+        if self._owner is None:
+            return ""
+        if not self._owner.exists():
+            self._owner.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError), self._owner.open("x") as out:
+                out.write(f"{self._owner.parent} on {socket.gethostname()} ({secrets.token_hex(4)})")
+        return self._owner.read_text()
+
+    def _add(self, files: list[tuple[Path, str]], *, move: bool) -> None:
+        if name := self._owner_name():
+            self._shelf.note_owner(name)
+        with self._shelf.adding() as put:
+            for file, name in files:
+                mine = file if move else self._shelf.arriving() / f"{name}.{secrets.token_hex(4)}"
+                try:
+                    found = _hash(file) if move else _copy(file.open("rb"), mine)[0]
+                    if found != name:
+                        raise BlobError(
+                            f"A blob that should be {name[:12]}… has other content ({found[:12]}…); it was refused."
+                        )
+                    put(mine, name)
+                finally:
+                    if not move:
+                        mine.unlink(missing_ok=True)
+
+    def _check(self, file: Path, name: str) -> Path:
+        for _ in range(2):
+            with self._open(name) as stream:
+                if hashlib.file_digest(stream, "sha256").hexdigest() == name:  # type: ignore[arg-type]  # a file
+                    return file
+        self._shelf.put_aside(name)
+        raise self._damaged(name)
+
+    def _make_folder(self) -> Path:
+        return Path(tempfile.mkdtemp(prefix="taking-", dir=self._shelf.arriving()))
+
+    def _fetch(self, name: str, target: Path) -> int:
+        partial = target.with_name(f".{target.name[:80]}.partial")
+        try:
+            for attempt in (1, 2):
+                found, size = _copy(self._open(name), partial)
+                if found == name:
+                    partial.chmod(0o444)
+                    partial.replace(target)
+                    return size
+                if attempt == 2:  # read twice, so that one bad transfer condemns nothing
+                    self._shelf.put_aside(name)
+            raise self._damaged(name)
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+    def _read(self, name: str, max_bytes: int) -> bytes:
+        data = _bounded(lambda: self._open(name), name, max_bytes)
+        if hashlib.sha256(data).hexdigest() != name:
+            self._shelf.put_aside(name)
+            raise self._damaged(name)
+        return data
+
+    def _open(self, name: str) -> BinaryIO:
+        try:
+            return self._shelf.open(name)
+        except FileNotFoundError:
+            raise BlobMissingError(name, f"The blob {name[:12]}… is missing from {self.location}.") from None
+
+    def _damaged(self, name: str) -> BlobMissingError:
+        return BlobMissingError(
+            name, f"The blob {name[:12]}… in {self.location} is damaged: its content is not what was stored."
+        )
+
+    async def _do(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Do blocking work in a thread, and say what fails in one sentence."""
+        try:
+            return await asyncio.to_thread(work, *arguments, **named)
+        except BlobError:
+            raise
+        except ImportError as error:
+            raise BlobError(f"{self.location} needs a package that is not installed: {error}") from None
+        except OSError as error:
+            raise BlobError(
+                f"The blobs in {self.location} cannot be used ({error.strerror or error}); "
+                "make room there or set STEPWELL_BLOBS to another place."
+            ) from None
+        except Exception as error:  # every fsspec backend raises exceptions of its own
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise BlobError(f"The blobs in {self.location} cannot be used ({reason}).") from None
+
+
+def checked(name: str) -> str:
+    """The name itself.
+
+    Raises:
+        BlobError: it is none.
+    """
+    if not NAME.fullmatch(name):
+        raise BlobError(f"{name[:80]!r} does not name a blob.")
+    return name
+
+
+def _bounded(opened: Callable[[], BinaryIO], name: str, max_bytes: int) -> bytes:
+    with opened() as stream:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise BlobError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
+    return data
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _copy(source: BinaryIO, target: Path) -> tuple[str, int]:
+    """Copy a stream into a new file.
+
+    Returns:
+        The hash of what was copied, and its size.
+    """
+    digest, size = hashlib.sha256(), 0
+    target.unlink(missing_ok=True)
+    with source, target.open("xb") as out:
+        while piece := source.read(PIECE):
+            digest.update(piece)
+            out.write(piece)
+            size += len(piece)
+    return digest.hexdigest(), size

@@ -1,0 +1,270 @@
+"""The blob store: what goes in comes out, or its name is said; several writers and gc do not hurt one another."""
+
+import asyncio
+import hashlib
+import os
+import sys
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from storage.blobs import BlobError, BlobMissingError, Blobs
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def s3_bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket on an S3-compatible server in this process; only where both packages are installed."""
+    pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("FSSPEC_S3_ENDPOINT_URL", f"http://{host}:{port}")
+    import fsspec
+    from fsspec.config import conf, set_conf_env
+
+    set_conf_env(conf)
+    name = f"bucket-{uuid.uuid4().hex[:8]}"
+    fsspec.filesystem("s3").mkdir(name)
+    yield f"s3://{name}/blobs"
+    server.stop()
+    conf.pop("s3", None)
+
+
+@pytest.fixture(params=["folder", "memory", "s3"])
+async def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Blobs]:
+    """A store of each kind."""
+    if request.param == "folder":
+        yield Blobs.at(str(tmp_path / "blobs"), owner=tmp_path / "me")
+    elif request.param == "memory":
+        yield Blobs.at(f"memory://{uuid.uuid4().hex}", owner=tmp_path / "me")
+    else:
+        yield Blobs.at(request.getfixturevalue("s3_bucket"), owner=tmp_path / "me")
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[[bytes], tuple[Path, str]]:
+    """Write a file; it and the hash of its content come back."""
+
+    def write(data: bytes) -> tuple[Path, str]:
+        file = tmp_path / f"file-{uuid.uuid4().hex}"
+        file.write_bytes(data)
+        return file, hashlib.sha256(data).hexdigest()
+
+    return write
+
+
+Make = Callable[[bytes], tuple[Path, str]]
+
+
+async def listed(blobs: Blobs) -> set[str]:
+    return {stored.name async for stored in blobs.names()}
+
+
+async def test_what_goes_in_comes_out(blobs: Blobs, make: Make, tmp_path: Path) -> None:
+    data = os.urandom(3_000_000)
+    file, name = make(data)
+    await blobs.add_file(file, name)
+    await blobs.add_file(file, name)
+    assert file.read_bytes() == data
+    assert await blobs.has([name, "0" * 64]) == {name}
+    assert await blobs.fetch(name, tmp_path / "out") == len(data)
+    assert (tmp_path / "out").read_bytes() == data
+    assert not (tmp_path / "out").stat().st_mode & 0o222
+    assert await blobs.read(name, max_bytes=len(data)) == data
+    with pytest.raises(BlobError, match="more than"):
+        await blobs.read(name, max_bytes=len(data) - 1)
+    found = [stored async for stored in blobs.names()]
+    assert [(stored.name, stored.size) for stored in found] == [(name, len(data))]
+    assert 0 <= found[0].age + 1 < 60
+    assert await blobs.other_owners() == []
+    (tmp_path / "me").write_text("somebody else")
+    assert len(await blobs.other_owners()) == 1
+
+
+async def test_an_empty_blob_is_one_too(blobs: Blobs, make: Make, tmp_path: Path) -> None:
+    file, name = make(b"")
+    await blobs.add_file(file, name)
+    assert await blobs.fetch(name, tmp_path / "out") == 0
+    assert (tmp_path / "out").read_bytes() == b""
+
+
+async def test_files_that_arrive_are_moved_in(blobs: Blobs, make: Make) -> None:
+    _, first = make(b"one")
+    _, second = make(b"two")
+    async with blobs.arriving() as folder:
+        (folder / "a").write_bytes(b"one")
+        (folder / "b").write_bytes(b"two")
+        assert await blobs.look_at(folder / "a", max_bytes=3) == b"one"
+        with pytest.raises(BlobError, match="more than"):
+            await blobs.take_in({first: folder / "a", second: folder / "b"}, max_bytes=5)
+        assert await blobs.take_in({first: folder / "a", second: folder / "b"}, max_bytes=6) == 6
+        assert list(folder.iterdir()) == []
+    assert not folder.exists()
+    assert await blobs.has([first, second]) == {first, second}
+
+
+async def test_lent_files_are_checked(blobs: Blobs, make: Make) -> None:
+    pairs = [make(data) for data in (b"one", b"two", b"three")]
+    for file, name in pairs:
+        await blobs.add_file(file, name)
+    async with blobs.lend([name for _, name in pairs]) as files:
+        assert [(file.name, file.read_bytes()) for file in files] == [
+            (name, content) for (_, name), content in zip(pairs, (b"one", b"two", b"three"), strict=True)
+        ]
+    assert await blobs.has([name for _, name in pairs]) == {name for _, name in pairs}
+    with pytest.raises(BlobMissingError) as failure:
+        async with blobs.lend([pairs[0][1], "0" * 64]):
+            raise AssertionError("not all blobs are there")
+    assert failure.value.name == "0" * 64
+
+
+async def test_other_content_than_the_name_says_is_refused(blobs: Blobs, make: Make) -> None:
+    file, name = make(b"good")
+    with pytest.raises(BlobError, match="other content"):
+        await blobs.add_file(file, "0" * 64)
+    async with blobs.arriving() as folder:
+        (folder / "x").write_bytes(b"bad")
+        with pytest.raises(BlobError, match="other content"):
+            await blobs.take_in({name: folder / "x"}, max_bytes=100)
+    assert await listed(blobs) == set()
+
+
+@pytest.mark.parametrize("name", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
+async def test_what_is_no_hash_is_no_name(tmp_path: Path, name: str) -> None:
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    with pytest.raises(BlobError, match="does not name a blob"):
+        await blobs.fetch(name, tmp_path / "out")
+    with pytest.raises(BlobError, match="does not name a blob"):
+        await blobs.has([name])
+
+
+async def test_a_missing_blob_is_named(blobs: Blobs, tmp_path: Path) -> None:
+    with pytest.raises(BlobMissingError, match="000000000000… is missing") as failure:
+        await blobs.fetch("0" * 64, tmp_path / "out")
+    assert failure.value.name == "0" * 64
+    with pytest.raises(BlobMissingError):
+        await blobs.read("0" * 64, max_bytes=10)
+    assert list(tmp_path.glob("*out*")) == []
+
+
+async def test_a_flipped_bit_is_found_and_the_content_can_be_stored_again(tmp_path: Path, make: Make) -> None:
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    data = os.urandom(100_000)
+    file, name = make(data)
+    await blobs.add_file(file, name)
+    stored = tmp_path / "blobs" / name[:2] / name
+    stored.chmod(0o600)
+    stored.write_bytes(data[:50_000] + bytes([data[50_000] ^ 1]) + data[50_001:])
+    with pytest.raises(BlobMissingError, match="damaged") as failure:
+        await blobs.fetch(name, tmp_path / "out")
+    assert failure.value.name == name
+    assert not (tmp_path / "out").exists()
+    assert await blobs.has([name]) == set()
+    await blobs.add_file(file, name)
+    await blobs.fetch(name, tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == data
+
+
+async def test_a_damaged_manifest_is_found_too(blobs: Blobs, make: Make) -> None:
+    import fsspec
+
+    file, name = make(b"content")
+    await blobs.add_file(file, name)
+    location = blobs.location if "://" in blobs.location else f"file://{blobs.location}"
+    filesystem, path = fsspec.url_to_fs(f"{location}/{name[:2]}/{name}")
+    if "://" not in blobs.location:
+        await asyncio.to_thread(Path(path).chmod, 0o600)
+    await asyncio.to_thread(filesystem.pipe_file, path, b"Content")
+    with pytest.raises(BlobMissingError, match="damaged"):
+        await blobs.read(name, max_bytes=100)
+    assert await blobs.has([name]) == set()
+
+
+async def test_what_is_young_is_not_removed(blobs: Blobs, make: Make) -> None:
+    file, name = make(b"content")
+    await blobs.add_file(file, name)
+    found = [stored async for stored in blobs.names()]
+    assert await blobs.delete(found) == []
+    assert await blobs.has([name]) == {name}
+    assert [stored.name for stored in await blobs.delete(found, grace=-1)] == [name]
+    assert await blobs.has([name]) == set()
+    assert await blobs.delete(found, grace=-1) == []
+
+
+async def test_adding_again_makes_young(tmp_path: Path, make: Make) -> None:
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    file, name = make(b"content")
+    await blobs.add_file(file, name)
+    old = time.time() - 7_200
+    os.utime(tmp_path / "blobs" / name[:2] / name, (old, old))
+    found = [stored async for stored in blobs.names()]
+    assert found[0].age > 7_000
+    await blobs.add_file(file, name)  # after gc had listed it
+    assert await blobs.delete(found) == []
+    os.utime(tmp_path / "blobs" / name[:2] / name, (old, old))
+    assert len(await blobs.delete(found)) == 1
+
+
+async def test_what_killed_writers_leave_is_listed_and_removed(tmp_path: Path) -> None:
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    (tmp_path / "blobs" / "arriving" / "taking-x").mkdir(parents=True)
+    (tmp_path / "blobs" / "arriving" / "taking-x" / "0").write_bytes(b"half")
+    (tmp_path / "blobs" / "arriving" / ("0" * 64 + ".ab")).write_bytes(b"half")
+    found = [stored async for stored in blobs.names()]
+    assert [(stored.name, stored.size) for stored in found] == [("", 4), ("", 4)]
+    assert len(await blobs.delete(found, grace=-1)) == 2
+    assert await listed(blobs) == set()
+
+
+WRITER = """
+import asyncio, hashlib, pathlib, sys
+from storage.blobs import Blobs
+async def main(folder, store):
+    blobs = Blobs.at(store)
+    for number in range(60):
+        data = str(number % 20).encode() * 5_000
+        file = pathlib.Path(folder) / str(number)
+        file.write_bytes(data)
+        await blobs.add_file(file, hashlib.sha256(data).hexdigest())
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_several_writers_and_a_gc_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    folders = [tmp_path / f"writer-{number}" for number in range(3)]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
+    writers = []
+    for folder in folders:
+        folder.mkdir()
+        command = [sys.executable, "-c", WRITER, str(folder), str(tmp_path / "blobs")]
+        writers.append(await asyncio.create_subprocess_exec(*command, env=environment))
+    while any(writer.returncode is None for writer in writers):
+        await blobs.delete([stored async for stored in blobs.names()], grace=3_600)
+        await asyncio.sleep(0.01)
+    assert [await writer.wait() for writer in writers] == [0, 0, 0]
+    expected = {hashlib.sha256(str(number).encode() * 5_000).hexdigest() for number in range(20)}
+    assert await listed(blobs) == expected
+    for name in expected:
+        await blobs.fetch(name, tmp_path / "out")
+
+
+async def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path: Path, make: Make) -> None:
+    (tmp_path / "file").write_text("in the way")
+    file, name = make(b"content")
+    with pytest.raises(BlobError, match="STEPWELL_BLOBS"):
+        await Blobs.at(str(tmp_path / "file" / "blobs")).add_file(file, name)
+    with pytest.raises(BlobError, match="no-such-protocol"):
+        await Blobs.at("no-such-protocol://x").add_file(file, name)
+
+
+def test_the_location_hides_passwords() -> None:
+    assert "secret" not in Blobs.at("sftp://me:secret@host/blobs").location

@@ -1,0 +1,251 @@
+"""Snapshots between a sandbox and the store: kept whole or not at all, brought back or said why not."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from graph.state import Cell, SandboxRef, State
+from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
+from nodes.snapshots import NotRestoredError, Snapshots, blobs_of
+from sandboxes.base import CellResult, LostVariable, RestoredSession, SandboxLostError, SnapshotTaken
+from sandboxes.fake import FakeSandbox, ScriptedCell
+from storage.blobs import Blobs
+from tests.states import make_cell, make_state
+
+LIMIT = 10_000_000
+
+
+def writes(path: str, data: bytes) -> ScriptedCell:
+    return ScriptedCell(CellResult("ok"), files={path: data})
+
+
+async def run_and_keep(sandbox: FakeSandbox, snapshots: Snapshots, count: int) -> list[Cell]:
+    """Run the next scripted cells, keeping each."""
+    cells: list[Cell] = []
+    head = BEGINNING
+    for number in range(1, count + 1):
+        cell = make_cell(number)
+        head = next_snapshot(head, number, cell["code"])
+        await sandbox.run(cell["code"], number=number, timeout=1, head=head)
+        kept = await snapshots.keep(sandbox, cells, limit_bytes=LIMIT)
+        assert kept.why_not == ""
+        cell["snapshot"] = kept.snapshot
+        cells.append(cell)
+        head = sandbox.head
+    return cells
+
+
+def state_at(cells: list[Cell]) -> State:
+    return make_state(cells=cells, sandbox=SandboxRef(kind="fake", id="fake", snapshot=cells[-1]["snapshot"]))
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    return Blobs.at(str(tmp_path / "blobs"))
+
+
+def flip(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "blobs" / name[:2] / name
+    data = file.read_bytes()
+    file.chmod(0o600)
+    file.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+
+
+def content(name: bytes) -> str:
+    return hashlib.sha256(name).hexdigest()
+
+
+async def test_a_step_is_kept_and_brought_back_in_another_sandbox(tmp_path: Path, blobs: Blobs) -> None:
+    first = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
+    cells = await run_and_keep(first, Snapshots(blobs), 2)
+    assert first.head == cells[1]["snapshot"]
+    assert list((tmp_path / "a" / "spool").iterdir()) == []
+    second = FakeSandbox(tmp_path / "b")
+    receipt = await catch_up(second, state_at(cells), Snapshots(blobs))
+    assert receipt is not None
+    assert (receipt.cells, receipt.from_cell, receipt.problems) == (0, 2, [])
+    assert in_words(receipt) == (
+        "The session was restored from the snapshot after cell 2. Variables and files are as they were."
+    )
+    assert second.head == cells[1]["snapshot"]
+    assert [file.path for file in await second.files("outputs")] == ["outputs/x", "outputs/y"]
+    assert second.codes == []
+
+
+async def test_what_is_stored_already_is_not_taken_again(tmp_path: Path, blobs: Blobs) -> None:
+    sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"x" * 1_000_000), writes("outputs/y", b"y")])
+    snapshots = Snapshots(blobs)
+    await sandbox.run("", number=1, timeout=1)
+    kept = await snapshots.keep(sandbox, [], limit_bytes=LIMIT)
+    assert kept.bytes > 1_000_000
+    await sandbox.run("", number=2, timeout=1)
+    assert (await snapshots.keep(sandbox, [make_cell(1, snapshot=kept.snapshot)], limit_bytes=LIMIT)).bytes < 1_000
+
+
+async def test_an_unchanged_state_is_the_same_snapshot(tmp_path: Path, blobs: Blobs) -> None:
+    sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"x"), CellResult("ok")])
+    cells = await run_and_keep(sandbox, Snapshots(blobs), 2)
+    assert cells[0]["snapshot"] == cells[1]["snapshot"]
+
+
+async def test_a_refused_snapshot_is_no_error(tmp_path: Path, blobs: Blobs) -> None:
+    sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"x" * 1_000)])
+    await sandbox.run("", number=1, timeout=1, head="here")
+    kept = await Snapshots(blobs).keep(sandbox, [], limit_bytes=100)
+    assert kept.snapshot == ""
+    assert "more than 100" in kept.why_not
+    assert sandbox.head == "here"
+    assert [stored async for stored in blobs.names()] == []
+
+
+async def test_a_store_that_fails_is_no_error_and_the_next_snapshot_makes_up_for_it(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("in the way")
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    snapshots = Snapshots(blobs)
+    sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
+    await sandbox.run("", number=1, timeout=1)
+    kept = await snapshots.keep(sandbox, [], limit_bytes=LIMIT)
+    assert kept.snapshot == ""
+    assert "STEPWELL_BLOBS" in kept.why_not
+    (tmp_path / "blobs").unlink()
+    await sandbox.run("", number=2, timeout=1)
+    kept = await snapshots.keep(sandbox, [make_cell(1, snapshot="")], limit_bytes=LIMIT)
+    assert kept.why_not == ""
+    assert await blobs.has([content(b"one"), content(b"two")]) == {content(b"one"), content(b"two")}
+
+
+async def test_a_session_that_dies_while_it_is_kept_is_no_error(tmp_path: Path, blobs: Blobs) -> None:
+    sandbox = FakeSandbox(tmp_path / "a")
+    await sandbox.close()
+    assert "closed" in (await Snapshots(blobs).keep(sandbox, [], limit_bytes=LIMIT)).why_not
+
+
+class LyingSandbox(FakeSandbox):
+    """Names blobs in its manifest that it does not hand over, or hands over what they are not."""
+
+    def __init__(self, folder: Path, *, names: list[str], delivers: dict[str, bytes] | None = None) -> None:
+        super().__init__(folder)
+        self.manifest = json.dumps({"format": 1, "blobs": names}).encode()
+        self.delivers = {**(delivers or {}), content(self.manifest): self.manifest}
+        (folder / "spool").mkdir(parents=True)
+        for name, data in self.delivers.items():
+            (folder / "spool" / name).write_bytes(data)
+
+    async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
+        return SnapshotTaken(content(self.manifest), new=tuple(self.delivers))
+
+
+async def test_a_sandbox_cannot_have_the_blobs_of_another_thread(tmp_path: Path, blobs: Blobs) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"secret")
+    await blobs.add_file(secret, content(b"secret"))
+    kept = await Snapshots(blobs).keep(LyingSandbox(tmp_path / "a", names=[content(b"secret")]), [], limit_bytes=LIMIT)
+    assert kept.snapshot == ""
+    assert "not in the spool" in kept.why_not
+
+
+async def test_a_blob_with_other_content_never_enters_the_store(tmp_path: Path, blobs: Blobs) -> None:
+    name = content(b"good")
+    sandbox = LyingSandbox(tmp_path / "a", names=[name], delivers={name: b"evil"})
+    kept = await Snapshots(blobs).keep(sandbox, [], limit_bytes=LIMIT)
+    assert kept.snapshot == ""
+    assert "other content" in kept.why_not
+    assert [stored.name async for stored in blobs.names() if stored.name] == []
+
+
+async def test_a_sandbox_cannot_fill_the_store_beyond_its_limit(tmp_path: Path, blobs: Blobs) -> None:
+    data = b"x" * (70 << 20)
+    sandbox = LyingSandbox(tmp_path / "a", names=[content(data)], delivers={content(data): data})
+    kept = await Snapshots(blobs).keep(sandbox, [], limit_bytes=1_000)
+    assert kept.snapshot == ""
+    assert "are more than" in kept.why_not
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [b"", b"[]", b"{}", b'{"format": 2, "blobs": []}', b'{"format": 1}', b'{"format": 1, "blobs": ["../x"]}', b"[" * 9],
+)
+def test_what_is_no_manifest_is_refused(manifest: bytes) -> None:
+    with pytest.raises(NotRestoredError):
+        blobs_of(manifest)
+
+
+async def test_a_damaged_blob_leads_to_an_earlier_snapshot_and_the_cells_after_it(tmp_path: Path, blobs: Blobs) -> None:
+    first = FakeSandbox(
+        tmp_path / "a",
+        cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two"), writes("outputs/z", b"three")],
+    )
+    cells = await run_and_keep(first, Snapshots(blobs), 3)
+    flip(tmp_path, content(b"two"))
+    second = FakeSandbox(tmp_path / "b", cells=[writes("outputs/y", b"two"), writes("outputs/z", b"three")])
+    receipt = await catch_up(second, state_at(cells), Snapshots(blobs))
+    second.finish()
+    assert receipt is not None
+    assert (receipt.cells, receipt.from_cell) == (2, 1)
+    words = in_words(receipt)
+    assert "restored from the snapshot after cell 1, and 2 earlier cells after it ran again" in words
+    assert "the snapshot after cell 3 cannot be used (The blob" in words
+    assert "damaged" in words
+    assert second.head == cells[2]["snapshot"]
+    # What ran again is stored again: the next step is whole.
+    kept = await Snapshots(blobs).keep(second, cells, limit_bytes=LIMIT)
+    assert kept.why_not == ""
+    third = FakeSandbox(tmp_path / "c")
+    await Snapshots(blobs).bring_back(third, kept.snapshot, damaged=set())
+    assert (tmp_path / "c" / "workspace" / "outputs" / "y").read_bytes() == b"two"
+
+
+async def test_without_any_usable_snapshot_all_cells_run_again(tmp_path: Path, blobs: Blobs) -> None:
+    first = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
+    cells = await run_and_keep(first, Snapshots(blobs), 2)
+    flip(tmp_path, content(b"one"))
+    second = FakeSandbox(tmp_path / "b", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
+    receipt = await catch_up(second, state_at(cells), Snapshots(blobs))
+    second.finish()
+    assert receipt is not None
+    assert (receipt.cells, receipt.from_cell) == (2, 0)
+    assert "rebuilt by running 2 earlier cells again" in in_words(receipt)
+    assert second.head == cells[1]["snapshot"]
+
+
+async def test_a_thread_of_an_earlier_version_is_rebuilt(tmp_path: Path, blobs: Blobs) -> None:
+    cells = [make_cell(1, code="one"), make_cell(2, code="two")]
+    head = next_snapshot(next_snapshot(BEGINNING, 1, "one"), 2, "two")
+    state = make_state(cells=cells, sandbox=SandboxRef(kind="fake", id="fake", snapshot=head))
+    sandbox = FakeSandbox(tmp_path / "a", cells=[CellResult("ok"), CellResult("ok")])
+    receipt = await catch_up(sandbox, state, Snapshots(blobs))
+    assert receipt is not None
+    assert receipt.cells == 2
+    assert sandbox.head == head
+
+
+async def test_a_session_that_ends_while_it_restores_leads_to_running_again(tmp_path: Path, blobs: Blobs) -> None:
+    class Crashing(FakeSandbox):
+        async def restore(self, id: str) -> RestoredSession:
+            raise SandboxLostError("The Python process crashed.")
+
+    cells = await run_and_keep(FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"1")]), Snapshots(blobs), 1)
+    sandbox = Crashing(tmp_path / "b", cells=[writes("outputs/x", b"1")])
+    receipt = await catch_up(sandbox, state_at(cells), Snapshots(blobs))
+    assert receipt is not None
+    assert receipt.cells == 1
+    assert "The Python process crashed" in in_words(receipt)
+
+
+def test_what_is_lost_and_what_differs_is_told() -> None:
+    from nodes.catching_up import Receipt
+
+    receipt = Receipt(
+        cells=0,
+        seconds=0.1,
+        from_cell=3,
+        restored=4,
+        lost=[LostVariable("con", "psycopg.Connection", "it is a connection")],
+        versions=["pandas 3.1.1 -> 3.2.0"],
+    )
+    words = in_words(receipt)
+    assert "create them again if you need them: con (psycopg.Connection: it is a connection)" in words
+    assert "pandas 3.1.1 -> 3.2.0" in words
+    assert "as they were" not in words
