@@ -7,6 +7,7 @@ from typing import Any
 import aiosqlite
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.types import Command
 
 from graph.checkpoints import checkpoints_file, open_checkpoints
 from graph.context import Context, remembered
@@ -106,7 +107,7 @@ async def test_a_question_in_the_middle_of_a_turn_leaves_no_call_unanswered(sett
             )
             graph = builder.compile(checkpointer=saver)
             server.script.extend([PLAN, cell("print(5)"), answer(), GOOD])
-            await graph.ainvoke({"messages": [HumanMessage("Second?")]}, run.config, context=Context())
+            await graph.ainvoke({"messages": [HumanMessage("Second?")]}, run.config, context=Context(approval="none"))
             state = (await graph.aget_state(run.config)).values
     assert not unanswered(state["messages"])
     assert [(turn["number"], turn["question"], turn["answer"]) for turn in state["turns"]] == [
@@ -114,6 +115,21 @@ async def test_a_question_in_the_middle_of_a_turn_leaves_no_call_unanswered(sett
         (2, "Second?", "Done."),
     ]
     assert [one["turn"] for one in state["cells"]] == [2]
+
+
+async def test_a_run_that_says_nothing_of_approval_does_not_switch_it_off(settings: Settings) -> None:
+    async with ScriptedServer([PLAN, cell("x = 1"), cell("x = 2")]) as server:
+        model = with_model(settings, server.base_url)
+        run = start("First?", settings=model, context=Context(approval="cells"))
+        last(await follow(run), ApprovalAsked)
+        async with open_checkpoints(settings.home) as saver, make_sandboxes(model) as sandboxes:
+            artifacts = Artifacts.at(model.artifacts)
+            builder = wire(model, sandboxes, artifacts=artifacts, blobs=make_blobs(settings), input_roots=None)
+            graph = builder.compile(checkpointer=saver)
+            await graph.ainvoke(Command(resume={"verdict": "approve"}), run.config)  # as a server's client may do
+            snapshot = await graph.aget_state(run.config)
+    assert snapshot.next == ("approve",)
+    assert [one["code"] for one in snapshot.values["cells"]] == ["x = 1"]
 
 
 async def test_a_question_that_stopped_before_its_plan_can_be_asked_anew(settings: Settings) -> None:
@@ -197,7 +213,7 @@ async def test_rebuilding_before_the_upload_is_told(tmp_path: Path, settings: Se
         failed = last(await follow(start("Append", settings=model)), Failed)
         events = await follow(resume(failed.thread, settings=with_model(settings, server.base_url)))
     last(events, Finished)
-    assert [event.cells for event in only(events, Rebuilt)] == [1]
+    assert [(event.from_cell, event.cells) for event in only(events, Rebuilt)] == [(1, 0)]
 
 
 async def test_one_reply_cannot_exceed_the_allowed_cells(settings: Settings) -> None:
