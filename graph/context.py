@@ -86,6 +86,10 @@ class Context(BaseModel):
         description="Bytes; larger ones are named, not published.",
     )
 
+    def approval_after(self, before: Literal["none", "cells"] | None) -> Literal["none", "cells"]:
+        """Whether cells wait for approval: a run that says nothing of it leaves its thread's mode as it was before."""
+        return before if before and "approval" not in self.model_fields_set else self.approval
+
 
 def remembered(kept: object) -> Context:
     """The knobs that a checkpoint's metadata holds; what today's Context does not know or allow has its default."""

@@ -57,7 +57,7 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
     return {
         "cells": [cell],
         "pending": rest,
-        "approval": context.approval,
+        "approval": context.approval_after(state.get("approval")),
         "notices": notices,
         "messages": list(messages),
         "namespace": remember_namespace(result.namespace) if kept else state.get("namespace", []),

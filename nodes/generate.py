@@ -4,7 +4,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall
 from langgraph.runtime import Runtime
@@ -77,7 +77,7 @@ async def generate(
         return {
             "messages": [_as_message(asked.value.cells)],
             "pending": list(asked.value.cells),
-            "approval": _approval(state, context),
+            "approval": context.approval_after(state.get("approval")),
             "notices": [],
             "usage": usage,
         }
@@ -160,11 +160,6 @@ def _as_message(cells: Sequence[Pending]) -> AIMessage:
         for cell in cells
     ]
     return AIMessage(cells[0]["thought"], tool_calls=calls)
-
-
-def _approval(state: State, context: Context) -> Literal["none", "cells"]:
-    """Whether cells wait for approval: a run that says nothing of it does not switch it off for its thread."""
-    return context.approval if "approval" in context.model_fields_set else state.get("approval", context.approval)
 
 
 def _stopped(state: State, reason: str) -> State:
