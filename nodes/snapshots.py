@@ -112,10 +112,7 @@ class Snapshots:
             names = blobs_of(await self._blobs.read(snapshot, max_bytes=MAX_MANIFEST))
             if gone := sorted(names & damaged):
                 raise NotRestoredError(f"The blob {gone[0][:12]}… is missing or damaged.")
-            wanted = sorted(({snapshot} | names) - await sandbox.supplied_blobs())
-            async with self._blobs.lend(wanted) as files:
-                await sandbox.supply_blobs(files)
-            restored = await sandbox.restore(snapshot)
+            restored = await self._restore(sandbox, snapshot, names)
         except BlobMissingError as error:
             damaged.add(error.name)
             raise NotRestoredError(str(error)) from error
@@ -126,6 +123,21 @@ class Snapshots:
         known.blobs |= names
         known.there |= names
         return restored
+
+    async def _restore(self, sandbox: Sandbox, snapshot: str, names: set[str]) -> RestoredSession:
+        needed = {snapshot} | names
+        there = await sandbox.supplied_blobs()
+        async with self._blobs.lend(sorted(needed - there)) as files:
+            await sandbox.supply_blobs(files)
+        try:
+            return await sandbox.restore(snapshot)
+        except SnapshotMissingError:
+            if not needed & there:
+                raise
+        # What it had from earlier was damaged there; the store's is checked.
+        async with self._blobs.lend(sorted(needed)) as files:
+            await sandbox.supply_blobs(files)
+        return await sandbox.restore(snapshot)
 
     async def _store(self, sandbox: Sandbox, id: str, new: tuple[str, ...], known: _Known, limit: int) -> int:
         """Move what the store lacks out of the spool, the manifest last; returns how many bytes that was."""

@@ -291,7 +291,8 @@ class Sandbox(Protocol):
         Raises:
             SandboxLostError: the new session ended while it restored.
             SandboxUnavailableError: a session cannot be started.
-            SnapshotMissingError: a blob is missing or damaged; the session is empty then, and so is the head.
+            SnapshotMissingError: a blob is missing or damaged; the session is empty then, and so is the head, and what
+                was supplied is gone.
         """
 
     async def take_blobs(self, names: Sequence[str], folder: Path) -> None:

@@ -51,6 +51,13 @@ class FakeSnapshots:
             SnapshotMissingError: a blob is missing or damaged; the workspace holds only its inputs then.
         """
         self._known.clear()
+        try:
+            self._restore(root, id)
+        except SnapshotMissingError:
+            workspace.remove(self._supplied)
+            raise
+
+    def _restore(self, root: Path, id: str) -> None:
         workspace.empty(root, keep=frozenset({"inputs"}))
         workspace.prepare(root)
         manifest = json.loads(self._read(id))

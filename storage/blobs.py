@@ -12,6 +12,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, Self, TypeVar
@@ -93,8 +94,8 @@ class Blobs:
             Their size in bytes.
 
         Raises:
-            BlobError: together they have more than `max_bytes` (then none is stored), a content is not what its name
-                says (those before it are stored), or the store cannot be written.
+            BlobError: together they have more than `max_bytes`, a content is not what its name says (then none is
+                stored), or the store cannot be written.
         """
         named = [(file, checked(name)) for name, file in files.items()]
 
@@ -224,19 +225,26 @@ class Blobs:
     def _add(self, files: list[tuple[Path, str]], *, move: bool) -> None:
         if name := self._owner_name():
             self._shelf.note_owner(name)
-        with self._shelf.adding() as put:
-            for file, name in files:
-                mine = file if move else self._shelf.arriving() / f"{name}.{secrets.token_hex(4)}"
-                try:
-                    found = _hash(file) if move else _copy(file.open("rb"), mine)[0]
-                    if found != name:
-                        raise BlobError(
-                            f"A blob that should be {name[:12]}… has other content ({found[:12]}…); it was refused."
-                        )
-                    put(mine, name)
-                finally:
-                    if not move:
-                        mine.unlink(missing_ok=True)
+        mine = (
+            files if move else [(self._shelf.arriving() / f"{name}.{secrets.token_hex(4)}", name) for _, name in files]
+        )
+        try:
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                if move:
+                    hashes = list(pool.map(_hash, [file for file, _ in files]))
+                else:
+                    hashes = [_copy(file.open("rb"), copy)[0] for (file, _), (copy, _) in zip(files, mine, strict=True)]
+            for found, (_, name) in zip(hashes, files, strict=True):
+                if found != name:
+                    raise BlobError(
+                        f"A blob that should be {name[:12]}… has other content ({found[:12]}…); it was refused."
+                    )
+            with self._shelf.adding() as put:
+                for file, name in mine:
+                    put(file, name)
+        finally:
+            for file, _ in () if move else mine:
+                file.unlink(missing_ok=True)
 
     def _check(self, file: Path, name: str) -> Path:
         for _ in range(2):

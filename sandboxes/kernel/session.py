@@ -146,9 +146,11 @@ class Session:
     def _snapshots(self) -> Any:
         """What takes and restores snapshots; loaded when it is first asked for."""
         if self._engine is None:
+            before = frozenset(sys.modules)
             from .snapshots.engine import Engine
 
             self._engine = Engine(self._main, self._own, self._root, self._start, **self._folders)
+            self._start.modules |= frozenset(sys.modules) - before
         return self._engine
 
     def _brief(self, error: BaseException) -> str:

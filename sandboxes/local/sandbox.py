@@ -264,6 +264,8 @@ class LocalSandbox:
             if problem or failed:
                 await self._drop()
             if problem:
+                # Which of them was damaged, and whether others were, is not known here: they have to be supplied anew.
+                await asyncio.to_thread(workspace.remove, self._folder / "blobs")
                 raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
             if failed:
                 raise SandboxUnavailableError(failed)
@@ -318,7 +320,8 @@ class LocalSandbox:
             self._session.discard()
         async with self._turn:
             await self._drop()
-            await asyncio.to_thread(workspace.remove, self._folder / "tmp")
+            for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
+                await asyncio.to_thread(workspace.remove, self._folder / name)
 
 
 @functools.cache

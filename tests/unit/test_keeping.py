@@ -197,6 +197,17 @@ async def test_a_damaged_blob_leads_to_an_earlier_snapshot_and_the_cells_after_i
     assert (tmp_path / "c" / "workspace" / "outputs" / "y").read_bytes() == b"two"
 
 
+async def test_what_is_damaged_in_the_sandbox_only_is_supplied_again(tmp_path: Path, blobs: Blobs) -> None:
+    cells = await run_and_keep(FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one")]), Snapshots(blobs), 1)
+    sandbox = FakeSandbox(tmp_path / "b")
+    (tmp_path / "b" / "blobs").mkdir(parents=True)
+    (tmp_path / "b" / "blobs" / content(b"one")).write_bytes(b"two")
+    receipt = await catch_up(sandbox, state_at(cells), Snapshots(blobs))
+    assert receipt is not None
+    assert (receipt.from_cell, receipt.problems) == (1, [])
+    assert (tmp_path / "b" / "workspace" / "outputs" / "x").read_bytes() == b"one"
+
+
 async def test_without_any_usable_snapshot_all_cells_run_again(tmp_path: Path, blobs: Blobs) -> None:
     first = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
     cells = await run_and_keep(first, Snapshots(blobs), 2)

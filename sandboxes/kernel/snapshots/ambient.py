@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .paths import found, kept
+
 
 class Start:
     """What there was when the session began."""
@@ -27,39 +29,40 @@ def early(start: Start) -> dict[str, Any]:
     return {
         "environment": {name: value for name, value in now.items() if start.environment.get(name) != value},
         "unset": [name for name in start.environment if name not in now],
-        "path": [[index, entry] for index, entry in enumerate(sys.path) if entry not in start.path],
+        "path": [[index, kept(entry) if os.path.isabs(entry) else entry] for index, entry in enumerate(sys.path) if entry not in start.path],
         "recursion": sys.getrecursionlimit() if sys.getrecursionlimit() != start.recursion else 0,
     }
 
 
-def set_early(kept: dict[str, Any]) -> None:
+def set_early(before: dict[str, Any]) -> None:
     """Put it back."""
-    os.environ.update(kept["environment"])
-    for name in kept["unset"]:
+    os.environ.update(before["environment"])
+    for name in before["unset"]:
         os.environ.pop(name, None)
-    if "TZ" in kept["environment"] or "TZ" in kept["unset"]:
+    if "TZ" in before["environment"] or "TZ" in before["unset"]:
         time.tzset()
-    for index, entry in kept["path"]:
+    for index, entry in before["path"]:
+        entry = found(entry)
         if entry not in sys.path:
             sys.path.insert(index, entry)
-    if kept["recursion"]:
-        sys.setrecursionlimit(kept["recursion"])
+    if before["recursion"]:
+        sys.setrecursionlimit(before["recursion"])
 
 
 def _random() -> Any:
     return sys.modules["random"].getstate()
 
 
-def _set_random(kept: Any) -> None:
-    sys.modules["random"].setstate(kept)
+def _set_random(before: Any) -> None:
+    sys.modules["random"].setstate(before)
 
 
 def _numpy_random() -> Any:
     return sys.modules["numpy.random"].get_state(legacy=False)
 
 
-def _set_numpy_random(kept: Any) -> None:
-    sys.modules["numpy.random"].set_state(kept)
+def _set_numpy_random(before: Any) -> None:
+    sys.modules["numpy.random"].set_state(before)
 
 
 def _numpy() -> Any:
@@ -67,10 +70,10 @@ def _numpy() -> Any:
     return numpy.get_printoptions(), numpy.geterr()
 
 
-def _set_numpy(kept: Any) -> None:
+def _set_numpy(before: Any) -> None:
     numpy = sys.modules["numpy"]
-    numpy.set_printoptions(**{name: value for name, value in kept[0].items() if name != "override_repr"})
-    numpy.seterr(**kept[1])
+    numpy.set_printoptions(**{name: value for name, value in before[0].items() if name != "override_repr"})
+    numpy.seterr(**before[1])
 
 
 def _pandas() -> Any:
@@ -83,9 +86,9 @@ def _pandas() -> Any:
     return found
 
 
-def _set_pandas(kept: Any) -> None:
+def _set_pandas(before: Any) -> None:
     config = sys.modules["pandas._config.config"]
-    for key, value in kept.items():
+    for key, value in before.items():
         config.set_option(key, value)
 
 
@@ -98,19 +101,19 @@ def _matplotlib() -> Any:
     }
 
 
-def _set_matplotlib(kept: Any) -> None:
+def _set_matplotlib(before: Any) -> None:
     settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
     for key, value in dict.items(default):
         if not key.startswith(("backend", "interactive")):
-            dict.__setitem__(settings, key, kept.get(key, value))
+            dict.__setitem__(settings, key, before.get(key, value))
 
 
 def _warnings() -> Any:
     return list(warnings.filters)
 
 
-def _set_warnings(kept: Any) -> None:
-    warnings.filters[:] = kept  # type: ignore[index]
+def _set_warnings(before: Any) -> None:
+    warnings.filters[:] = before  # type: ignore[index]
     warnings._filters_mutated()  # type: ignore[attr-defined]
 
 
@@ -118,24 +121,24 @@ def _decimal() -> Any:
     return sys.modules["decimal"].getcontext()
 
 
-def _set_decimal(kept: Any) -> None:
-    sys.modules["decimal"].setcontext(kept)
+def _set_decimal(before: Any) -> None:
+    sys.modules["decimal"].setcontext(before)
 
 
 def _polars() -> Any:
     return sys.modules["polars"].Config.save()
 
 
-def _set_polars(kept: Any) -> None:
-    sys.modules["polars"].Config.load(kept)
+def _set_polars(before: Any) -> None:
+    sys.modules["polars"].Config.load(before)
 
 
 def _sklearn() -> Any:
     return sys.modules["sklearn"].get_config()
 
 
-def _set_sklearn(kept: Any) -> None:
-    sys.modules["sklearn"].set_config(**kept)
+def _set_sklearn(before: Any) -> None:
+    sys.modules["sklearn"].set_config(**before)
 
 
 def _logging() -> Any:
@@ -146,12 +149,12 @@ def _logging() -> Any:
     return logging.root.level, {name: level for name, level in loggers.items() if level}, logging.root.manager.disable
 
 
-def _set_logging(kept: Any) -> None:
+def _set_logging(before: Any) -> None:
     logging = sys.modules["logging"]
-    logging.root.setLevel(kept[0])
-    for name, level in kept[1].items():
+    logging.root.setLevel(before[0])
+    for name, level in before[1].items():
         logging.getLogger(name).setLevel(level)
-    logging.disable(kept[2])
+    logging.disable(before[2])
 
 
 PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], None]]] = {
@@ -181,14 +184,14 @@ def parts() -> dict[str, Any]:
     return found
 
 
-def set_parts(kept: dict[str, Any]) -> dict[str, BaseException]:
+def set_parts(before: dict[str, Any]) -> dict[str, BaseException]:
     """Put it back.
 
     Returns:
         What cannot be put back.
     """
     failed: dict[str, BaseException] = {}
-    for name, value in kept.items():
+    for name, value in before.items():
         if name in PARTS and PARTS[name][0] in sys.modules:
             try:
                 PARTS[name][2](value)

@@ -10,6 +10,7 @@ from pickle import PickleBuffer
 from typing import Any
 
 from .memory import address
+from .paths import found, kept
 
 LARGE = 16 << 10
 """Bytes from which on an array leaves the stream."""
@@ -86,7 +87,7 @@ def reduce_memmap(pickler: Any, array: Any) -> Any:
         array.flush()
     order = "C" if array.flags.c_contiguous else "F"
     mode = "r" if array.mode == "r" else "r+"
-    return make_memmap, (str(path), array.dtype, mode, array.offset, array.shape, order)
+    return make_memmap, (kept(path), array.dtype, mode, array.offset, array.shape, order)
 
 
 def reduce_subclass(pickler: Any, array: Any) -> Any:
@@ -156,7 +157,7 @@ def make_memmap(path: str, dtype: Any, mode: Any, offset: int, shape: Any, order
     """A file mapped into memory again."""
     import numpy
 
-    return numpy.memmap(path, dtype, mode, offset, shape, order)
+    return numpy.memmap(found(path), dtype, mode, offset, shape, order)
 
 
 def make_memmap_view(root: Any, plain: Any, offset: int) -> Any:

@@ -5,6 +5,8 @@ import sys
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
+from .paths import found, kept
+
 
 def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     """A sqlite connection. Functions and collations that were added to it are not known to it any more."""
@@ -25,17 +27,24 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path:
-        return make_sqlite, (os.path.abspath(path), None, level), state, None, None, set_sqlite
-    content = PickleBuffer(bytearray(connection.serialize()))
+        return make_sqlite, (kept(path), None, level), state, None, None, set_sqlite
+    pages = connection.execute("pragma page_count").fetchone()[0]
+    content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
     return make_sqlite, ("", content, level), state, None, None, set_sqlite
+
+
+def _existing(path: str) -> str:
+    path = found(path)
+    if path and not os.path.exists(path):
+        raise FileNotFoundError(f"the database {path} is not there")
+    return path
 
 
 def make_sqlite(path: str, content: Any, level: Any) -> Any:
     """A connection to a file, or to a database in memory with that content."""
     import sqlite3
 
-    if content is None and not os.path.exists(path):
-        raise FileNotFoundError(f"the database {path} is not there")
+    path = _existing(path)
     # Whether other threads may use it cannot be asked of a connection; so they may.
     connection = sqlite3.connect(path or ":memory:", isolation_level=level, check_same_thread=False)
     if content is not None:
@@ -72,7 +81,7 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     if path:
         if not readonly:
             connection.execute("checkpoint")
-        return make_duckdb, (os.path.abspath(path), bool(readonly), [], [], [])
+        return make_duckdb, (kept(path), bool(readonly), [], [], [])
     extra = (
         "select (select count(*) from duckdb_sequences()) + "
         "(select count(*) from duckdb_functions() where not internal and function_type like '%macro') + "
@@ -102,8 +111,7 @@ def make_duckdb(path: str, readonly: bool, schemas: list[str], tables: list[Any]
     """A connection to a file, or to a database in memory with those tables."""
     import duckdb
 
-    if path and not os.path.exists(path):
-        raise FileNotFoundError(f"the database {path} is not there")
+    path = _existing(path)
     connection = duckdb.connect(path or ":memory:", read_only=readonly)
     for schema in schemas:
         connection.execute(f"create schema if not exists {_quoted(schema)}")

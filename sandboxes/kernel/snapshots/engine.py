@@ -6,6 +6,7 @@ from typing import Any
 from .ambient import Start
 from .blobs import Blobs, Spool
 from .borrowed import Source
+from .borrowed import cloudpickle as cloudpickle_of_ours
 from .restoring import Restoring
 from .specials import Live
 from .taking import Taking
@@ -36,7 +37,9 @@ class Engine:
         cloudpickle: str,
     ) -> None:
         Live.main, Live.display = main, own.get("display")
+        Live.root = root
         Source.path, Source.workspace = cloudpickle, root
+        cloudpickle_of_ours()
         self._main = main
         self._blobs = Blobs([blobs, spool])
         self._taking = Taking(main, own, root, start, Spool(spool))

@@ -5,6 +5,7 @@ import os
 from pickle import PicklingError
 from typing import Any
 
+from .paths import found, kept
 from .specials import special
 
 MAX_COUNTED = 64 << 20
@@ -30,7 +31,7 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
         raise PicklingError(f"its path {path} belongs to another file by now")
     buffered = not isinstance(file, io.FileIO)
-    return open_file, (path, mode, place, settings, text and file.line_buffering, buffered)
+    return open_file, (kept(path), mode, place, settings, text and file.line_buffering, buffered)
 
 
 def _newline(file: Any) -> str | None:
@@ -74,7 +75,7 @@ def _position(file: Any) -> int:
 
 def open_file(path: str, mode: str, place: int, settings: Any, line_buffering: bool, buffered: bool) -> Any:
     """Open a file where it was; one that was being written is written on, not begun again."""
-    plus = "+" in mode
+    path, plus = found(path), "+" in mode
     if "a" in mode:
         opened = "a+" if plus else "a"
     elif "w" in mode or "x" in mode or plus:

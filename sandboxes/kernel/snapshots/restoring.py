@@ -95,6 +95,7 @@ class Restoring:
             jobs.append(pool.submit(self._blobs.read_into, name, target[start:end]))
             start = end
         if start != len(target):
+            self._blobs.check(names)
             raise MissingBlobError(f"the blobs of a variable have {start} bytes instead of {len(target)}")
         return jobs
 
@@ -164,7 +165,7 @@ class Restoring:
                         found[name] = value
                         if not name.startswith(":"):
                             self._main.__dict__[name] = value
-                except Exception as error:  # loading runs the code of what is loaded
+                except (Exception, SystemExit) as error:  # loading runs the code of what is loaded
                     failed.append((part, error))
                     continue
             if len(failed) == len(left):
@@ -176,8 +177,8 @@ class Restoring:
 
     def _lose(self, part: Part, reason: str, found: dict[str, Any]) -> None:
         for name in part.names:
-            if found.pop(name, found) is not found:
-                self._main.__dict__.pop(name, None)
+            if name in found:  # it came before what failed, and is whole
+                continue
             shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
             self._lost.append({"name": shown, "type": "", "reason": reason, "cell": 0})
 

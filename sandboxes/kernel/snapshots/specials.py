@@ -20,6 +20,8 @@ class Live:
 
     main = ModuleType("__main__")
     display: object = None
+    root = ""
+    """Its workspace."""
     streams: dict[str, Any]
 
     @classmethod

@@ -166,7 +166,7 @@ def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, re
     wanted = {name: values[name] for name in names}
     try:
         return [Unit(tuple(wanted), Stream(wanted, reducers), wanted)]
-    except Exception as error:  # pickling runs the code of whatever it meets
+    except (Exception, SystemExit) as error:  # pickling runs the code of whatever it meets
         if len(wanted) == 1:
             reasons[next(iter(wanted))] = why(error)
             return []

@@ -1,0 +1,156 @@
+"""Writes random cells that make, share and change things, and a cell that describes all there is."""
+
+import random
+
+NAMES = [f"v{i}" for i in range(24)]
+
+MAKERS = [
+    "{n} = [{i}, 'text {i}', {f}]",
+    "{n} = {{'a': {i}, 'b': [{i}], 'c': {{}}}}",
+    "{n} = {{{i}, 'x', ({i}, {f})}}",
+    "{n} = ({i}, [{i}], {{'t': {f}}})",
+    "{n} = np.arange({size}.0)",
+    "{n} = np.zeros(({rows}, 70), dtype='i4')",
+    "{n} = np.asfortranarray(np.arange({rows} * 60.0).reshape({rows}, 60))",
+    "{n} = np.array([None, {i}, [], 'o'], dtype=object)",
+    "{n} = np.arange({rows}).astype('M8[D]')",
+    "{n} = bytearray({rows} * 8)",
+    "{n} = pd.DataFrame({{'a': np.arange({rows}.0), 'b': ['s', None] * ({rows} // 2), 'c': pd.Categorical(['x', 'y'] * ({rows} // 2))}})",
+    "{n} = pd.Series(np.arange({size}.0), name='{n}')",
+    "{n} = Thing({i})",
+    "{n} = collections.deque([{i}], maxlen=9)",
+    "{n} = lambda a=0: (a, {i}, number, {o} if '{o}' in globals() else None)[:3]",
+    "{n} = counter({i})",
+    "{n} = functools.partial(add, {i})",
+    "{n} = {i}",
+    "{n} = 'text {i} ' * {rows}",
+]
+SHARERS = [
+    "{n} = {o}",
+    "{n} = [{o}, {p}]",
+    "{n} = {{'o': {o}, 'p': {p}}}",
+    "{n} = ({o}, {p})",
+    "{n} = Thing({o})",
+    "{n} = Thing({o}).say",
+    "{n} = functools.partial(add, {o})",
+    "{n} = holds({o})",
+    "{n} = memoryview({o}) if type({o}) is bytearray else [{o}]",
+    "{n} = np.frombuffer({o}, 'u1') if type({o}) is bytearray else ({o},)",
+    "{n} = {o}[{i} % 3 :: 2] if isinstance({o}, np.ndarray) else [{o}]",
+    "{n} = {o}.T if isinstance({o}, np.ndarray) else [{o}]",
+    "{n} = {o}[::-1][:5] if isinstance({o}, np.ndarray) else {{'k': {o}}}",
+    "{n} = {o}['a'] if isinstance({o}, pd.DataFrame) else [{o}]",
+    "{n} = {o}[['a', 'b']] if isinstance({o}, pd.DataFrame) else {o}",
+    "{n} = {o}.copy(deep=False) if isinstance({o}, (pd.DataFrame, pd.Series)) else {o}",
+    "if type({o}) is list and len({o}) < 12: {o}.append({p})",
+    "if type({o}) is dict and len({o}) < 12: {o}['k{i}'] = {p}",
+    "if type({o}) is Thing: {o}.other = {p}",
+    "if type({o}) is list and len({o}) < 12: {o}.append({o})",
+]
+CHANGERS = [
+    "change({o}, {i})",
+    "change(globals()['{o}'], {i})",
+    "number += {i}",
+    "Thing.made = Thing.made[-5:] + [{i}]",
+    "globals().pop('{n}', None)",
+    "call({o})",
+]
+START = '''
+import collections, functools, hashlib, types
+import numpy as np, pandas as pd
+number = 0
+class Thing:
+    made = []
+    def __init__(self, value): self.value = value
+    def say(self): return number, type(self.value).__name__
+def add(a, b=1): return (type(a).__name__, b, number)
+def counter(start):
+    count = start
+    def up():
+        nonlocal count
+        count += 1
+        return count, number
+    return up
+def holds(value):
+    def get(): return value
+    return get
+def call(value):
+    if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
+        return value()
+def change(value, i):
+    if isinstance(value, np.ndarray) and value.size and value.flags.writeable:
+        spot = tuple(i % size for size in value.shape)
+        value[spot] = i % 100
+    elif isinstance(value, pd.DataFrame) and len(value): value.loc[i % len(value), "a"] = float(i)
+    elif isinstance(value, pd.Series) and len(value) and value.dtype.kind == "f": value.iloc[i % len(value)] = float(i)
+    elif type(value) is bytearray: value[i % len(value)] = i % 256
+    elif type(value) is memoryview and not value.readonly: value[i % len(value)] = i % 256
+    elif type(value) is list: value[0] = i
+    elif type(value) is dict: value["a"] = i
+    elif type(value) is collections.deque: value.append(i)
+    elif type(value) is set: value.add(i)
+    elif type(value) is Thing: value.extra = i
+'''
+DESCRIBE = '''
+def describe():
+    seen, spans, out = {}, [], []
+    def place(a):
+        low = a.__array_interface__["data"][0] if a.size else 0
+        if not a.size: return None
+        low, high = np.lib.array_utils.byte_bounds(a)
+        for index, (first, last) in enumerate(spans):
+            if first <= low < last or low <= first < high:
+                spans[index] = (min(first, low), max(last, high)); return index
+        spans.append((low, high)); return len(spans) - 1
+    def array(a):
+        if a.dtype.hasobject: return [look(b) for b in a.ravel()[:20]]
+        return hashlib.md5(a.tobytes()).hexdigest()
+    def look(v):
+        kind = type(v)
+        if kind in (int, float, str, bool, type(None), bytes): return repr(v)[:80]
+        if id(v) in seen: return "#%d" % seen[id(v)]
+        seen[id(v)] = len(seen); keep.append(v)
+        name = kind.__name__
+        if kind in (list, tuple, collections.deque): return [name, *map(look, v)]
+        if kind is set: return [name, sorted(map(repr, v))]
+        if kind is dict: return [name, *((k, look(x)) for k, x in v.items())]
+        if kind is np.ndarray: return [name, str(v.dtype), v.shape, v.strides, v.flags.writeable, array(v)]
+        if kind is bytearray: return [name, bytes(v).hex()[:40], hashlib.md5(v).hexdigest()]
+        if kind is memoryview: return [name, v.nbytes, v.readonly, hashlib.md5(v).hexdigest()]
+        if kind is pd.DataFrame: return [name, v.to_csv()[:2000], list(map(str, v.dtypes)), look(v.index), look(v.columns)]
+        if kind is pd.Series: return [name, v.name, str(v.dtype), hashlib.md5(v.to_csv().encode()).hexdigest()]
+        if kind is Thing: return [name, sorted((k, str(look(x))) for k, x in v.__dict__.items()), v.say()]
+        if kind is types.MethodType: return [name, v.__name__, look(v.__self__)]
+        if kind is functools.partial: return [name, look(v.func), look(v.args)]
+        if kind is types.FunctionType:
+            cells = [look(c.cell_contents) for c in v.__closure__ or ()]
+            return [name, v.__qualname__, v.__globals__ is globals(), look(v.__defaults__), cells]
+        return [name, str(v)[:100]]
+    keep = []
+    for n in sorted(k for k in globals() if k[0] == "v" and k[1:].isdigit()):
+        out.append((n, look(globals()[n])))
+    arrays = [v for v in keep if type(v) is np.ndarray and v.size]
+    shares = [tuple(j for j, b in enumerate(arrays) if np.shares_memory(a, b, max_work=1)) if False else
+              tuple(j for j, b in enumerate(arrays) if np.may_share_memory(a, b)) for a in arrays]
+    out.append(("shares", [s for s in shares if len(s) > 1], number, Thing.made))
+    return out
+for line in describe(): print(line)
+'''
+
+
+def cell(rng: random.Random, lines: int) -> str:
+    """Some statements; one that does not fit what it finds does nothing."""
+    made = []
+    for _ in range(lines):
+        kind = rng.choices((MAKERS, SHARERS, CHANGERS), (3, 4, 5))[0]
+        text = rng.choice(kind).format(
+            n=rng.choice(NAMES),
+            o=rng.choice(NAMES),
+            p=rng.choice(NAMES),
+            i=rng.randrange(1_000),
+            f=rng.random(),
+            rows=2 * rng.randrange(2, 60),
+            size=rng.choice((3, 50, 5_000)),
+        )
+        made.append(f"try:\n    {text}\nexcept (NameError, TypeError, KeyError, IndexError, ValueError, BufferError): pass")
+    return "\n".join(made)

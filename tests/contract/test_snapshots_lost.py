@@ -1,0 +1,141 @@
+"""What cannot be kept is named with its reason, and costs nothing else."""
+
+import asyncio
+
+from tests.contract.conftest import Steps
+
+REASONS = {
+    "made": ("(i for i in range(3))", "generator"),
+    "sock": ("socket.socket()", "socket"),
+    "running": ("threading.Thread(target=print)", "a thread"),
+    "held": ("held_lock()", "a lock that is held"),
+    "weak": ("weakref.ref(Keep())", "weakref"),
+    "pool": ("concurrent.futures.ThreadPoolExecutor(1)", "an executor"),
+    "child": ("subprocess.Popen(['true'])", "a child process"),
+    "pipe": ("os.fdopen(os.pipe()[0])", "an open file without a path"),
+    "frame": ("sys._getframe()", "frame"),
+    "busy": ("transaction()", "transaction"),
+    "angry": ("Angry()", "RuntimeError: never"),
+    "rows": ("csv.reader(['a'])", "reader"),
+}
+
+
+async def test_every_kind_is_named_with_type_and_reason(steps: Steps) -> None:
+    await steps.run("""
+        import concurrent.futures, csv, os, socket, sqlite3, subprocess, sys, threading, weakref
+        class Keep: pass
+        class Angry:
+            def __reduce__(self): raise RuntimeError("never")
+        def held_lock():
+            lock = threading.Lock(); lock.acquire(); return lock
+        def transaction():
+            con = sqlite3.connect(":memory:"); con.execute("create table t (a)"); con.execute("insert into t values (1)"); return con
+        free, again, event = threading.Lock(), threading.RLock(), threading.Event()
+    """)
+    await steps.run("\n".join(f"{name} = {code}" for name, (code, _) in REASONS.items()))
+    await steps.run("fine = [1, 2]")
+    taken = await steps.keep()
+    assert {one.name for one in taken.lost} == set(REASONS)
+    for one in taken.lost:
+        assert REASONS[one.name][1] in one.reason, one
+        assert one.type
+        assert one.cell == 3, "what was lost already keeps the cell after which it was"
+    receipt = await steps.take_up_at(taken.id)
+    assert {one.name for one in receipt.lost} == set(REASONS)
+    assert await steps.run("print(fine, free.locked(), event.is_set(), 'made' in globals(), Keep().__class__.__name__)") == (
+        "[1, 2] False False False Keep\n"
+    )
+
+
+async def test_a_bad_one_costs_neither_the_others_nor_what_they_share(steps: Steps) -> None:
+    await steps.run("""
+        shared = {"n": 1}
+        good, also = [shared], {"s": shared}
+        bad = {"s": shared, "g": (i for i in "a")}
+        worse = [bad]
+        def uses(): return bad
+        class Holds: pass
+        holder = Holds(); holder.shared = shared
+    """)
+    await steps.take_up(lost=("bad", "worse"))
+    assert await steps.run("""
+        shared["n"] = 2
+        print(good[0]["n"], also["s"] is shared, holder.shared is shared, callable(uses))
+    """) == "2 True True True\n"
+
+
+async def test_what_was_lost_can_be_kept_once_it_is_mended(steps: Steps) -> None:
+    await steps.run("items = [1, (i for i in 'a')]; other = items")
+    assert [one.name for one in (await steps.keep()).lost] == ["items", "other"]
+    await steps.run("items.pop()")
+    await steps.take_up()
+    assert await steps.run("print(items, other is items)") == "[1] True\n"
+
+
+async def test_what_looks_for_itself_by_name_is_lost_and_not_wrong(steps: Steps) -> None:
+    await steps.run("""
+        class Single:
+            def __reduce__(self): return "single"
+        single = Single()
+    """)
+    await steps.take_up(lost=("single",))
+
+
+async def test_what_pickling_prints_or_raises_stays_out_of_the_cells(steps: Steps) -> None:
+    await steps.run("""
+        import sys, warnings
+        class Loud:
+            def __getstate__(self): print("loud"); warnings.warn("loud"); return {}
+        class Leaves:
+            def __reduce__(self): raise SystemExit(3)
+        loud = Loud()
+    """)
+    await steps.keep()
+    assert await steps.run("print('quiet')") == "quiet\n"
+    await steps.run("leaves = Leaves()")
+    taken = await steps.sandbox.snapshot(limit_bytes=1 << 30)
+    assert [one.name for one in taken.lost] == ["leaves"]
+    assert await steps.run("print('alive')") == "alive\n"
+
+
+async def test_a_variable_that_cannot_be_loaded_is_lost_alone(steps: Steps) -> None:
+    await steps.run("""
+        class Breaks:
+            def __reduce__(self): return (int, ("no number",))
+        breaks, fine = Breaks(), {"a": 1}
+    """)
+    receipt = await steps.take_up()
+    assert [(one.name, one.reason.split(":")[0]) for one in receipt.lost] == [("breaks", "ValueError")]
+    assert await steps.run("print(fine)") == "{'a': 1}\n"
+
+
+async def test_a_missing_library_costs_only_what_needs_it(steps: Steps) -> None:
+    await steps.run("""
+        import sys, os
+        sys.path.insert(0, os.environ["HOME"])
+        open(os.path.join(os.environ["HOME"], "gone.py"), "w").write("class Thing: pass\\n__version__ = '1.0'")
+        import gone
+        thing = gone.Thing()
+        other = [1]
+    """)
+    taken = await steps.keep()
+    await asyncio.to_thread((steps.folder("home") / "gone.py").unlink)
+    receipt = await steps.take_up_at(taken.id)
+    assert {one.name: one.reason for one in receipt.lost} == {
+        "gone": "ModuleNotFoundError: No module named 'gone'",
+        "thing": "ModuleNotFoundError: No module named 'gone'",
+    }
+    assert receipt.versions == ("gone 1.0 -> none",)
+    assert await steps.run("print(other)") == "[1]\n"
+
+
+async def test_very_deep_objects_do_not_end_the_session(steps: Steps) -> None:
+    await steps.run("""
+        deep = []
+        for _ in range(20_000): deep = [deep]
+        fine = 1
+    """)
+    taken = await steps.sandbox.snapshot(limit_bytes=1 << 30)
+    assert [one.name for one in taken.lost] == ["deep"]
+    assert "deep" in taken.lost[0].reason or "recursion" in taken.lost[0].reason
+    assert await steps.run("print(fine)") == "1\n"

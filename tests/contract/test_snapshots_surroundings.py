@@ -1,0 +1,100 @@
+"""What cells change beside their variables comes back in a new process: settings, modules, the environment."""
+
+from tests.contract.conftest import Steps
+
+
+async def test_settings_of_libraries(steps: Steps) -> None:
+    await steps.run("""
+        import decimal, logging, sys, warnings
+        import matplotlib.pyplot as plt, numpy as np, pandas as pd
+        plt.style.use("ggplot"); plt.rcParams["font.size"] = 23.0
+        pd.set_option("display.max_rows", 7); pd.options.display.precision = 3
+        np.set_printoptions(precision=2); np.seterr(divide="raise")
+        warnings.filterwarnings("error", message="only this"); warnings.simplefilter("ignore", DeprecationWarning)
+        decimal.getcontext().prec = 5
+        logging.getLogger("noisy").setLevel(logging.ERROR)
+        sys.setrecursionlimit(2_345)
+        settings = plt.rcParams
+    """)
+    await steps.take_up()
+    assert await steps.run("""
+        print(plt.rcParams["font.size"], plt.rcParams["axes.facecolor"], settings is plt.rcParams)
+        print(pd.get_option("display.max_rows"), pd.options.display.precision, np.array([1.23456]), np.geterr()["divide"])
+        print(decimal.Decimal(1) / 3, logging.getLogger("noisy").level, sys.getrecursionlimit())
+        warnings.warn("old", DeprecationWarning)
+        try: warnings.warn("only this")
+        except UserWarning: print("an error")
+    """) == "23.0 #E5E5E5 True\n7 3 [1.23] raise\n0.33333 40 2345\nan error\n"
+
+
+async def test_the_environment_and_the_search_path_only_as_far_as_cells_changed_them(steps: Steps) -> None:
+    await steps.run("""
+        import os, sys
+        os.environ["MINE"] = "set here"; os.environ["LANG"] = "de"; del os.environ["PYTHONUTF8"]
+        home = os.environ["HOME"]
+        os.makedirs("lib", exist_ok=True); open("lib/far.py", "w").write("VALUE = 5")
+        sys.path.append(os.path.abspath("lib")); sys.path.insert(0, "elsewhere")
+        import far
+    """)
+    await steps.take_up()
+    assert await steps.run("""
+        print(os.environ["MINE"], os.environ["LANG"], "PYTHONUTF8" in os.environ, os.environ["HOME"] == home)
+        print(sys.path[0], far.VALUE, sys.path.count(sys.path[-1]))
+    """) == "set here de False False\nelsewhere 5 1\n"
+
+
+async def test_modules_come_back_under_their_names(steps: Steps) -> None:
+    await steps.run("""
+        import numpy as np, xml.dom.minidom as dom, sklearn, os.path as p
+        import sklearn.linear_model, scipy
+        import scipy.stats
+        from statsmodels import api as sm
+        later = lambda: __import__("importlib").import_module("sklearn.cluster")
+        later()
+    """)
+    await steps.take_up()
+    assert await steps.run("""
+        print(np.__name__, dom.__name__, p.__name__, sm.__name__, scipy.stats.norm.name, "sklearn.cluster" in __import__("sys").modules)
+        print(sklearn.linear_model.LinearRegression.__name__, sklearn.cluster.KMeans.__name__)
+    """) == "numpy xml.dom.minidom posixpath statsmodels.api norm True\nLinearRegression KMeans\n"
+
+
+async def test_modules_of_the_workspace_come_back_before_what_needs_them(steps: Steps) -> None:
+    await steps.run("""
+        import os
+        os.makedirs("mine/deep", exist_ok=True)
+        open("mine/__init__.py", "w").write("from .deep import tools\\nseen = []\\nlevel = 1\\ndef note(a): seen.append(a); return level\\n")
+        open("mine/deep/__init__.py", "w").write("")
+        open("mine/deep/tools.py", "w").write("class Tool:\\n    made = []\\n    def __init__(self): Tool.made.append(1)\\ndef wrap(f):\\n    def inner(*a): return f(*a) + OFFSET\\n    inner.__module__ = f.__module__\\n    return inner\\nOFFSET = 1\\n")
+        import mine
+        from mine.deep.tools import Tool, wrap
+        from mine import seen
+        tool = Tool()
+        mine.note("a"); mine.level = 5
+        @wrap
+        def f(a): return a
+    """)
+    await steps.take_up()
+    assert await steps.run("""
+        print(isinstance(tool, Tool), Tool is mine.deep.tools.Tool, mine.note("b"), seen, seen is mine.seen)
+        mine.deep.tools.OFFSET = 100
+        print(f(1))
+    """) == "True True 5 ['a', 'b'] True\n101\n"
+
+
+async def test_cells_begin_in_the_workspace_wherever_the_last_one_went(steps: Steps) -> None:
+    await steps.run("import os; os.chdir('/')")
+    await steps.take_up()
+    assert await steps.run("print(os.path.basename(os.getcwd()))") == "workspace\n"
+
+
+async def test_the_environment_in_a_variable_is_not_kept(steps: Steps) -> None:
+    await steps.run("import os; environment = os.environ; inner = {'e': os.environ}")
+    await steps.take_up()
+    assert await steps.run("print(environment is os.environ, inner['e'] is os.environ)") == "True True\n"
+
+
+async def test_cloudpickle_of_the_kernel_is_not_the_users(steps: Steps) -> None:
+    await steps.run("x = lambda: 1")
+    await steps.take_up()
+    assert await steps.run("import sys; print('cloudpickle' in sys.modules, x())") == "False 1\n"
