@@ -151,9 +151,9 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
             if other != index:
                 parent[find(index)] = find(other)
     for index in order[-1:]:
-        held = units[index].memo.keys() | units[index].roots
+        memo, roots = units[index].memo, units[index].roots
         for identity, other in first.items():
-            if identity in held:
+            if identity in memo or identity in roots:
                 parent[find(index)] = find(other)
     groups: dict[int, list[Unit]] = {}
     for index, unit in enumerate(units):
