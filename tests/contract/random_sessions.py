@@ -1,5 +1,7 @@
 """Writes random cells that make, share and change things, and a cell that describes all there is."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 import random
 
 NAMES = [f"v{i}" for i in range(24)]
@@ -60,7 +62,7 @@ CHANGERS = [
     "globals().pop('{n}', None)",
     "call({o})",
 ]
-START = '''
+START = """
 import collections, functools, hashlib, types
 import numpy as np, pandas as pd
 number = 0
@@ -95,8 +97,8 @@ def change(value, i):
     elif type(value) is collections.deque: value.append(i)
     elif type(value) is set: value.add(i)
     elif type(value) is Thing: value.extra = i
-'''
-DESCRIBE = '''
+"""
+DESCRIBE = """
 def describe():
     seen, out = {}, []
     def array(a):
@@ -132,7 +134,7 @@ def describe():
     out.append(("shares", [s for s in shares if len(s) > 1], number, Thing.made))
     return out
 for line in describe(): print(line)
-'''
+"""
 
 
 def cell(rng: random.Random, lines: int) -> str:
@@ -151,5 +153,7 @@ def cell(rng: random.Random, lines: int) -> str:
             rows=2 * rng.randrange(2, 60),
             size=rng.choice((3, 50, 5_000)),
         )
-        made.append(f"try:\n    {text}\nexcept (NameError, TypeError, KeyError, IndexError, ValueError, BufferError): pass")
+        made.append(
+            f"try:\n    {text}\nexcept (NameError, TypeError, KeyError, IndexError, ValueError, BufferError): pass"
+        )
     return "\n".join(made)

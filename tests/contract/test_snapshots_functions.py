@@ -22,11 +22,14 @@ async def test_functions_see_the_live_variables(steps: Steps) -> None:
             yield x
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         x = 100
         print(f(1), g(1), decorated(1), part(), table["f"](1), table["more"][0](1), await waits(1), list(yields()))
         print(table["f"] is f, part.func is f, decorated.__wrapped__.__name__, decorated.__name__)
-    """) == "101 201 302 110 101 201 101 [100]\nTrue True decorated decorated\n"
+    """)
+        == "101 201 302 110 101 201 101 [100]\nTrue True decorated decorated\n"
+    )
 
 
 async def test_functions_define_and_change_globals(steps: Steps) -> None:
@@ -91,14 +94,17 @@ async def test_classes_of_cells_and_their_instances_belong_together(steps: Steps
         inner = WithMeta.Inner()
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         scale = 100
         print(isinstance(one, Base), type(one) is Child, isinstance(Child(3), Base), Base.number(), Child.limit)
         print(Base.made[0] is one, one.double, Child.plain(1), method(), method.__self__ is one, two.extra)
         print(WithMeta.hello(), isinstance(inner, WithMeta.Inner), type(WithMeta) is Meta)
         try: Base(1)
         except TypeError as error: print("abstract")
-    """) == "True True True 3 4\nTrue 200 101 Child 1 True 2\nWithMeta True True\nabstract\n"
+    """)
+        == "True True True 3 4\nTrue 200 101 Child 1 True 2\nWithMeta True True\nabstract\n"
+    )
 
 
 async def test_a_class_that_was_defined_again_keeps_its_old_instances_apart(steps: Steps) -> None:
@@ -111,7 +117,9 @@ async def test_a_class_that_was_defined_again_keeps_its_old_instances_apart(step
         new = A()
     """)
     await steps.take_up()
-    assert await steps.run("print(old.version, new.version, isinstance(old, A), isinstance(new, A))") == "1 2 False True\n"
+    assert (
+        await steps.run("print(old.version, new.version, isinstance(old, A), isinstance(new, A))") == "1 2 False True\n"
+    )
 
 
 async def test_subclassed_frames_and_containers_come_back(steps: Steps) -> None:
@@ -132,11 +140,14 @@ async def test_subclassed_frames_and_containers_come_back(steps: Steps) -> None:
         items = Items([1, bag])
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         limit = 1
         print(type(frame) is Frame, frame.source, len(frame.top()), type(frame.top()) is Frame)
         print(bag["b"], bag.note, type(items) is Items, items[1] is bag)
-    """) == "True there 1 True\n1 n True True\n"
+    """)
+        == "True there 1 True\n1 n True True\n"
+    )
 
 
 async def test_cached_functions_see_the_live_variables(steps: Steps) -> None:
@@ -156,10 +167,13 @@ async def test_cached_functions_see_the_live_variables(steps: Steps) -> None:
         c = C(); c.once
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         x = 100
         print(slow(1), slow(1), slow.cache_info(), slow.__name__, slow.__wrapped__(2), fib(30), c.once, c.many(1))
-    """) == "101 101 CacheInfo(hits=1, misses=1, maxsize=7, currsize=1) slow 102 832040 1 101\n"
+    """)
+        == "101 101 CacheInfo(hits=1, misses=1, maxsize=7, currsize=1) slow 102 832040 1 101\n"
+    )
 
 
 async def test_decorators_of_libraries_work_on(steps: Steps) -> None:
@@ -176,11 +190,14 @@ async def test_decorators_of_libraries_work_on(steps: Steps) -> None:
             def __lt__(self, other): return self.a < other.a
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         x = 100
         with around(1) as got:
             print(got, V(1) >= V(0))
-    """) == "101 True\n"
+    """)
+        == "101 True\n"
+    )
 
 
 async def test_tracebacks_and_sources_of_earlier_cells_can_be_shown(steps: Steps) -> None:

@@ -1,5 +1,7 @@
 """After a restore in a new process the variables are one graph of objects, as they were."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 from tests.contract.conftest import Steps
 
 
@@ -11,10 +13,13 @@ async def test_two_names_for_one_frame_are_one_frame(steps: Steps) -> None:
         d = {"x": df, "more": [df]}
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         df.loc[0, "a"] = 7
         print(view is df, d["x"] is df, d["more"][0] is df, int(d["x"].loc[0, "a"]))
-    """) == "True True True 7\n"
+    """)
+        == "True True True 7\n"
+    )
 
 
 async def test_array_views_write_through_to_their_base(steps: Steps) -> None:
@@ -42,9 +47,7 @@ async def test_array_views_write_through_to_their_base(steps: Steps) -> None:
         as_numbers[0] = 0
         print(base[3, 0], base[7, 5], base[10, 399], base[9, 9], base.sum())
         print(small, records[2], things, days[0], some[0] is things[1])
-    """) == (
-        "1.0 2.0 3.0 4.0 10.0\n[ 0 41  2  3 40  5] (5, 0.0) [{} list([]) 'changed' 1] 1970-01-01 True\n"
-    )
+    """) == ("1.0 2.0 3.0 4.0 10.0\n[ 0 41  2  3 40  5] (5, 0.0) [{} list([]) 'changed' 1] 1970-01-01 True\n")
 
 
 async def test_views_stay_views_when_only_they_are_left_and_through_several_restores(steps: Steps) -> None:
@@ -118,10 +121,13 @@ async def test_what_refers_to_itself_comes_back(steps: Steps) -> None:
         knot = (lambda: knot,)
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(loop[1] is loop, a["b"]["a"] is a, node.me is node, call(), node.call.__self__ is node, call.__self__ is node)
         print(recursive(5), inner(4), knot[0]() is knot)
-    """) == "True True True True True True\n120 4 True\n"
+    """)
+        == "True True True True True True\n120 4 True\n"
+    )
 
 
 async def test_closures_that_share_a_cell_go_on_sharing_it(steps: Steps) -> None:
@@ -142,11 +148,14 @@ async def test_closures_that_share_a_cell_go_on_sharing_it(steps: Steps) -> None
         unset = late()
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         up(); print(show(), up(), show())
         try: unset()
         except NameError as error: print(error)
-    """) == "2 3 3\ncannot access free variable 'later' where it is not associated with a value in enclosing scope\n"
+    """)
+        == "2 3 3\ncannot access free variable 'later' where it is not associated with a value in enclosing scope\n"
+    )
 
 
 async def test_frames_that_share_memory_are_copied_on_writing_as_pandas_does(steps: Steps) -> None:
@@ -158,7 +167,8 @@ async def test_frames_that_share_memory_are_copied_on_writing_as_pandas_does(ste
         over = pd.Series(given, copy=False)
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(np.shares_memory(column, df["a"]), np.shares_memory(shallow["b"], df["b"]))
         column.iloc[0] = -1
         df.loc[1, "b"] = -2
@@ -166,7 +176,9 @@ async def test_frames_that_share_memory_are_copied_on_writing_as_pandas_does(ste
         print(df["a"].iloc[0], shallow["a"].iloc[0], shallow["b"].iloc[1], index[1], over[2])
         over[3] = 8
         print(given[3])
-    """) == "True True\n0.0 0.0 1.0 1.0 9.0\n8.0\n"
+    """)
+        == "True True\n0.0 0.0 1.0 1.0 9.0\n8.0\n"
+    )
 
 
 async def test_names_come_back_in_their_order_and_with_what_they_name_in_the_session(steps: Steps) -> None:
@@ -229,9 +241,12 @@ async def test_standard_containers_and_values_come_back(steps: Steps) -> None:
     await steps.run(code)
     await steps.run("shown = re.sub('0x[0-9a-f]+', '', ascii(values))")
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         again = re.sub('0x[0-9a-f]+', '', ascii(values))
         print(again == shown or (again, shown))
         print(Colour.RED is values[33], Colour(1) is Colour.RED, isinstance(values[35], Point), values[37] == Data(1, [2]))
         print(UserId(3), UserId.__supertype__, next(position), Box[int].__args__)
-    """) == "True\nTrue True True True\n3 <class 'int'> (1, 'b') (<class 'int'>,)\n"
+    """)
+        == "True\nTrue True True True\n3 <class 'int'> (1, 'b') (<class 'int'>,)\n"
+    )

@@ -1,5 +1,7 @@
 """What cannot be kept is named with its reason, and costs nothing else."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 import asyncio
 
 from tests.contract.conftest import Steps
@@ -42,9 +44,9 @@ async def test_every_kind_is_named_with_type_and_reason(steps: Steps) -> None:
         assert one.cell == 3, "what was lost already keeps the cell after which it was"
     receipt = await steps.take_up_at(taken.id)
     assert {one.name for one in receipt.lost} == set(REASONS)
-    assert await steps.run("print(fine, free.locked(), event.is_set(), 'made' in globals(), Keep().__class__.__name__)") == (
-        "[1, 2] False False False Keep\n"
-    )
+    assert await steps.run(
+        "print(fine, free.locked(), event.is_set(), 'made' in globals(), Keep().__class__.__name__)"
+    ) == ("[1, 2] False False False Keep\n")
 
 
 async def test_a_bad_one_costs_neither_the_others_nor_what_they_share(steps: Steps) -> None:
@@ -58,10 +60,13 @@ async def test_a_bad_one_costs_neither_the_others_nor_what_they_share(steps: Ste
         holder = Holds(); holder.shared = shared
     """)
     await steps.take_up(lost=("bad", "worse"))
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         shared["n"] = 2
         print(good[0]["n"], also["s"] is shared, holder.shared is shared, callable(uses))
-    """) == "2 True True True\n"
+    """)
+        == "2 True True True\n"
+    )
 
 
 async def test_what_was_lost_can_be_kept_once_it_is_mended(steps: Steps) -> None:

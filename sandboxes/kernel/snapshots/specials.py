@@ -24,7 +24,6 @@ class Live:
     """Its workspace."""
     streams: dict[str, Any]
 
-
     @classmethod
     def remember_streams(cls) -> None:
         """Note which the session's own streams are; while things are pickled others stand in their place."""

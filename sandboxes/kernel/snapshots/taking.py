@@ -45,7 +45,9 @@ class Taking:
         blobs: Where those are that the host supplied.
     """
 
-    def __init__(self, main: ModuleType, own: dict[str, Any], root: str, start: ambient.Start, spool: Spool, blobs: str) -> None:
+    def __init__(
+        self, main: ModuleType, own: dict[str, Any], root: str, start: ambient.Start, spool: Spool, blobs: str
+    ) -> None:
         self._main = main
         self._own = own
         self._root = root
@@ -196,7 +198,8 @@ class Taking:
 def pieces(buffer: PickleBuffer) -> list[memoryview]:
     """A buffer cut into blobs: where its rows end when they are long, else at every so many bytes."""
     shaped, flat = memoryview(buffer), buffer.raw()
-    row = shaped.strides[0] if shaped.ndim == 2 and shaped.shape[0] > 1 and shaped.c_contiguous else 0
+    shape = shaped.shape or (1,)
+    row = shaped.nbytes // shape[0] if len(shape) == 2 and shape[0] > 1 and shaped.c_contiguous else 0
     if row < ROW:
         row = len(flat)
     ends = range(0, len(flat), max(row, 1))

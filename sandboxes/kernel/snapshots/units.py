@@ -80,6 +80,8 @@ class Partition:
         gc.disable()  # the memos are copied, and walking through them all would cost more than that
         try:
             units = self._merge(self._begin(values, reasons), values, reasons)
+            for unit in units:
+                unit.memo = {}
         finally:
             if enabled:
                 gc.enable()
