@@ -211,3 +211,6 @@ async def test_code_that_dies_while_it_is_pickled_leaves_no_snapshot(steps: Step
     left = await asyncio.to_thread(named, steps.folder("spool"))
     assert not [data for data in left.values() if data.startswith(b'{"')], "a manifest would make it visible"
     assert await steps.run("print('big' in globals())") == "False\n"
+    await steps.keep()
+    left = await asyncio.to_thread(named, steps.folder("spool"))
+    assert not [name for name in left if name.startswith(".")]

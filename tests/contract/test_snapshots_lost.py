@@ -134,13 +134,34 @@ async def test_a_missing_library_costs_only_what_needs_it(steps: Steps) -> None:
     assert await steps.run("print(other)") == "[1]\n"
 
 
-async def test_very_deep_objects_do_not_end_the_session(steps: Steps) -> None:
+async def test_long_chains_of_objects_come_back(steps: Steps) -> None:
     await steps.run("""
-        deep = []
-        for _ in range(20_000): deep = [deep]
-        fine = 1
+        class Node:
+            def __init__(self, next): self.next = next
+        chain = None
+        for _ in range(5_000): chain = Node(chain)
+        nested = []
+        for _ in range(20_000): nested = [nested]
     """)
-    taken = await steps.sandbox.snapshot(limit_bytes=1 << 30)
-    assert [one.name for one in taken.lost] == ["deep"]
-    assert "deep" in taken.lost[0].reason or "recursion" in taken.lost[0].reason
+    await steps.take_up()
+    assert (
+        await steps.run("""
+        import sys
+        node, length = chain, 0
+        while node: node, length = node.next, length + 1
+        depth = 0
+        while nested: nested, depth = nested[0], depth + 1
+        print(length, depth, sys.getrecursionlimit())
+    """)
+        == "5000 20000 1000\n"
+    )
+
+
+async def test_what_has_no_end_is_lost_and_does_not_end_the_session(steps: Steps) -> None:
+    await steps.run("""
+        class Endless:
+            def __reduce__(self): return (Endless, (Endless(),))
+        endless, fine = Endless(), 1
+    """)
+    await steps.take_up(lost=("endless",))
     assert await steps.run("print(fine)") == "1\n"

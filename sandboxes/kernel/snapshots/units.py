@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from .deep import too_deep, with_room
 from .pickling import Stream
 from .reducers import Reducers
 
@@ -167,12 +168,21 @@ def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, re
     """One unit; when that fails, those of its variables that can be pickled, each by itself."""
     wanted = {name: values[name] for name in names}
     try:
-        return [Unit(tuple(wanted), Stream(wanted, reducers), wanted)]
+        return [Unit(tuple(wanted), _stream(wanted, reducers), wanted)]
     except (Exception, SystemExit) as error:  # pickling runs the code of whatever it meets
         if len(wanted) == 1:
             reasons[next(iter(wanted))] = why(error)
             return []
     return [unit for name in wanted for unit in _pickle((name,), values, reducers, reasons)]
+
+
+def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:
+    try:
+        return Stream(wanted, reducers)
+    except Exception as error:
+        if not too_deep(error):
+            raise
+        return with_room(lambda: Stream(wanted, reducers))
 
 
 def why(error: BaseException) -> str:
