@@ -81,6 +81,8 @@ class Partition:
         gc.disable()  # the memos are copied, and walking through them all would cost more than that
         try:
             units = self._merge(self._begin(values, reasons), values, reasons)
+            order = {name: place for place, name in enumerate(values)}
+            units.sort(key=lambda unit: min(order[name] for name in unit.names))
             for unit in units:
                 unit.memo = {}
         finally:
