@@ -1,19 +1,23 @@
 """Writes random cells that make, share and change things, and a cell that describes all there is."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 import random
 
 NAMES = [f"v{i}" for i in range(24)]
+ARRAYS = [f"v{i}" for i in range(30, 38)]
+"""Names that hold arrays mostly, so that views are made often."""
 
 MAKERS = [
     "{n} = [{i}, 'text {i}', {f}]",
     "{n} = {{'a': {i}, 'b': [{i}], 'c': {{}}}}",
     "{n} = {{{i}, 'x', ({i}, {f})}}",
     "{n} = ({i}, [{i}], {{'t': {f}}})",
-    "{n} = np.arange({size}.0)",
-    "{n} = np.zeros(({rows}, 70), dtype='i4')",
-    "{n} = np.asfortranarray(np.arange({rows} * 60.0).reshape({rows}, 60))",
-    "{n} = np.array([None, {i}, [], 'o'], dtype=object)",
-    "{n} = np.arange({rows}).astype('M8[D]')",
+    "{x} = np.arange({size}.0)",
+    "{x} = np.zeros(({rows}, 70), dtype='i4')",
+    "{x} = np.asfortranarray(np.arange({rows} * 60.0).reshape({rows}, 60))",
+    "{x} = np.array([None, {i}, [], 'o'], dtype=object)",
+    "{x} = np.arange({rows}).astype('M8[D]')",
     "{n} = bytearray({rows} * 8)",
     "{n} = pd.DataFrame({{'a': np.arange({rows}.0), 'b': ['s', None] * ({rows} // 2), 'c': pd.Categorical(['x', 'y'] * ({rows} // 2))}})",
     "{n} = pd.Series(np.arange({size}.0), name='{n}')",
@@ -35,10 +39,10 @@ SHARERS = [
     "{n} = functools.partial(add, {o})",
     "{n} = holds({o})",
     "{n} = memoryview({o}) if type({o}) is bytearray else [{o}]",
-    "{n} = np.frombuffer({o}, 'u1') if type({o}) is bytearray else ({o},)",
-    "{n} = {o}[{i} % 3 :: 2] if isinstance({o}, np.ndarray) else [{o}]",
-    "{n} = {o}.T if isinstance({o}, np.ndarray) else [{o}]",
-    "{n} = {o}[::-1][:5] if isinstance({o}, np.ndarray) else {{'k': {o}}}",
+    "{x} = np.frombuffer({o}, 'u1') if type({o}) is bytearray else ({o},)",
+    "{x} = {y}[{i} % 3 :: 2] if isinstance({y}, np.ndarray) else [{o}]",
+    "{x} = {y}.T if isinstance({y}, np.ndarray) else [{o}]",
+    "{x} = {y}[::-1][:5] if isinstance({y}, np.ndarray) else {{'k': {o}}}",
     "{n} = {o}['a'] if isinstance({o}, pd.DataFrame) else [{o}]",
     "{n} = {o}[['a', 'b']] if isinstance({o}, pd.DataFrame) else {o}",
     "{n} = {o}.copy(deep=False) if isinstance({o}, (pd.DataFrame, pd.Series)) else {o}",
@@ -49,13 +53,16 @@ SHARERS = [
 ]
 CHANGERS = [
     "change({o}, {i})",
+    "change({x}, {i})",
+    "change({y}, {i})",
+    "{n} = [{x}, {y}]",
     "change(globals()['{o}'], {i})",
     "number += {i}",
     "Thing.made = Thing.made[-5:] + [{i}]",
     "globals().pop('{n}', None)",
     "call({o})",
 ]
-START = '''
+START = """
 import collections, functools, hashlib, types
 import numpy as np, pandas as pd
 number = 0
@@ -90,24 +97,17 @@ def change(value, i):
     elif type(value) is collections.deque: value.append(i)
     elif type(value) is set: value.add(i)
     elif type(value) is Thing: value.extra = i
-'''
-DESCRIBE = '''
+"""
+DESCRIBE = """
 def describe():
-    seen, spans, out = {}, [], []
-    def place(a):
-        low = a.__array_interface__["data"][0] if a.size else 0
-        if not a.size: return None
-        low, high = np.lib.array_utils.byte_bounds(a)
-        for index, (first, last) in enumerate(spans):
-            if first <= low < last or low <= first < high:
-                spans[index] = (min(first, low), max(last, high)); return index
-        spans.append((low, high)); return len(spans) - 1
+    seen, out = {}, []
     def array(a):
         if a.dtype.hasobject: return [look(b) for b in a.ravel()[:20]]
         return hashlib.md5(a.tobytes()).hexdigest()
     def look(v):
         kind = type(v)
         if kind in (int, float, str, bool, type(None), bytes): return repr(v)[:80]
+        if kind is tuple and all(type(x) in (int, float, str, type(None)) for x in v): return repr(v)
         if id(v) in seen: return "#%d" % seen[id(v)]
         seen[id(v)] = len(seen); keep.append(v)
         name = kind.__name__
@@ -130,12 +130,11 @@ def describe():
     for n in sorted(k for k in globals() if k[0] == "v" and k[1:].isdigit()):
         out.append((n, look(globals()[n])))
     arrays = [v for v in keep if type(v) is np.ndarray and v.size]
-    shares = [tuple(j for j, b in enumerate(arrays) if np.shares_memory(a, b, max_work=1)) if False else
-              tuple(j for j, b in enumerate(arrays) if np.may_share_memory(a, b)) for a in arrays]
+    shares = [tuple(j for j, b in enumerate(arrays) if np.may_share_memory(a, b)) for a in arrays]
     out.append(("shares", [s for s in shares if len(s) > 1], number, Thing.made))
     return out
 for line in describe(): print(line)
-'''
+"""
 
 
 def cell(rng: random.Random, lines: int) -> str:
@@ -147,10 +146,14 @@ def cell(rng: random.Random, lines: int) -> str:
             n=rng.choice(NAMES),
             o=rng.choice(NAMES),
             p=rng.choice(NAMES),
+            x=rng.choice(ARRAYS),
+            y=rng.choice(ARRAYS),
             i=rng.randrange(1_000),
             f=rng.random(),
             rows=2 * rng.randrange(2, 60),
             size=rng.choice((3, 50, 5_000)),
         )
-        made.append(f"try:\n    {text}\nexcept (NameError, TypeError, KeyError, IndexError, ValueError, BufferError): pass")
+        made.append(
+            f"try:\n    {text}\nexcept (NameError, TypeError, KeyError, IndexError, ValueError, BufferError): pass"
+        )
     return "\n".join(made)

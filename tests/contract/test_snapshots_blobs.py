@@ -1,4 +1,6 @@
-"""Snapshots are whole or not there at all, only what is new is written, and damage is found before anything is loaded."""
+"""Snapshots are whole or not there at all, only what is new is written, and damage is found before loading."""
+
+# ruff: noqa: E501 (the lines of cells)
 
 import asyncio
 import hashlib
@@ -81,7 +83,9 @@ async def test_a_change_is_noticed_however_it_is_made(steps: Steps, change: str)
 
 
 async def test_a_snapshot_that_is_too_large_is_refused_and_leaves_nothing(steps: Steps) -> None:
-    await steps.run("import numpy as np; small = [1]; huge = np.random.rand(500_000); open('large.bin', 'wb').write(bytes(range(256)) * 4_000)")
+    await steps.run(
+        "import numpy as np; small = [1]; huge = np.random.rand(500_000); open('large.bin', 'wb').write(bytes(range(256)) * 4_000)"
+    )
     kept = await steps.keep()
     before = await asyncio.to_thread(named, steps.folder("spool"))
     await steps.run("huge += 1; more = np.random.rand(300_000)")
@@ -207,3 +211,6 @@ async def test_code_that_dies_while_it_is_pickled_leaves_no_snapshot(steps: Step
     left = await asyncio.to_thread(named, steps.folder("spool"))
     assert not [data for data in left.values() if data.startswith(b'{"')], "a manifest would make it visible"
     assert await steps.run("print('big' in globals())") == "False\n"
+    await steps.keep()
+    left = await asyncio.to_thread(named, steps.folder("spool"))
+    assert not [name for name in left if name.startswith(".")]

@@ -1,5 +1,7 @@
 """The workspace comes back exactly as it was."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 import asyncio
 import os
 from pathlib import Path
@@ -50,10 +52,13 @@ async def test_the_workspace_is_made_exactly_so(steps: Steps) -> None:
     spool = await asyncio.to_thread(lambda: list(steps.folder("spool").iterdir()))
     await steps.sandbox.supply_blobs(spool)
     await steps.sandbox.restore(first.id)
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         import os
         print(sorted(os.listdir(".")), open("changed").read(), os.listdir("kept"), open("file").read(), os.listdir("inputs"))
-    """) == "['changed', 'figures', 'file', 'gone', 'inputs', 'kept', 'outputs'] old ['a'] f ['mine.csv']\n"
+    """)
+        == "['changed', 'figures', 'file', 'gone', 'inputs', 'kept', 'outputs'] old ['a'] f ['mine.csv']\n"
+    )
     await steps.sandbox.restore(second.id)
     assert await steps.run(LIST) == listed
 
@@ -96,9 +101,9 @@ async def test_what_leads_out_of_the_workspace_is_named_and_left_out(steps: Step
     taken = await steps.keep()
     assert {(one.name, one.type) for one in taken.lost} == {("absolute", "file"), ("upwards", "file"), ("pipe", "file")}
     await steps.take_up_at(taken.id)
-    assert await steps.run("print(os.path.exists('fine'), [os.path.lexists(n) for n in ('absolute', 'upwards', 'pipe')])") == (
-        "True [False, False, False]\n"
-    )
+    assert await steps.run(
+        "print(os.path.exists('fine'), [os.path.lexists(n) for n in ('absolute', 'upwards', 'pipe')])"
+    ) == ("True [False, False, False]\n")
 
 
 async def test_renamed_files_cost_nothing_and_stale_bytecode_does_not_come_between(steps: Steps) -> None:

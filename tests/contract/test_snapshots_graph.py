@@ -1,5 +1,7 @@
 """After a restore in a new process the variables are one graph of objects, as they were."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 from tests.contract.conftest import Steps
 
 
@@ -235,6 +237,7 @@ async def test_standard_containers_and_values_come_back(steps: Steps) -> None:
             types.MappingProxyType({1: 2}), Exception("a", 1), NotImplemented, int, len,
         ]
         position = enumerate("abc"); next(position)
+        first, found = re.match("(a)(b)?", "ac"), re.search("b+", "abbc")
     """
     await steps.run(code)
     await steps.run("shown = re.sub('0x[0-9a-f]+', '', ascii(values))")
@@ -244,7 +247,8 @@ async def test_standard_containers_and_values_come_back(steps: Steps) -> None:
         again = re.sub('0x[0-9a-f]+', '', ascii(values))
         print(again == shown or (again, shown))
         print(Colour.RED is values[33], Colour(1) is Colour.RED, isinstance(values[35], Point), values[37] == Data(1, [2]))
+        print(first.groups(), found.span(), found.string)
         print(UserId(3), UserId.__supertype__, next(position), Box[int].__args__)
     """)
-        == "True\nTrue True True True\n3 <class 'int'> (1, 'b') (<class 'int'>,)\n"
+        == "True\nTrue True True True\n('a', None) (1, 3) abbc\n3 <class 'int'> (1, 'b') (<class 'int'>,)\n"
     )

@@ -1,5 +1,7 @@
 """What analyses hold in variables comes back equal in a new process: frames, arrays, models, figures, connections."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 from tests.contract.conftest import Steps
 
 FRAMES = """
@@ -43,7 +45,9 @@ def differences(kept):
 
 
 async def test_frames_of_all_dtypes(steps: Steps) -> None:
-    await steps.run(FRAMES + "kept = frames()\ngroups = kept['wide'].groupby('text')\nrolled = kept['wide']['float'].rolling(3)")
+    await steps.run(
+        FRAMES + "kept = frames()\ngroups = kept['wide'].groupby('text')\nrolled = kept['wide']['float'].rolling(3)"
+    )
     for _ in range(2):
         await steps.take_up()
     assert await steps.run("print(differences(kept), groups.ngroups, rolled.mean().iloc[2] > 0)") == "[] 7 True\n"
@@ -60,11 +64,14 @@ async def test_memory_maps_are_the_file_again(steps: Steps) -> None:
         mapped[0, 0] = 3
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         part[0] = 8; mapped[9, 9] = 9; mapped.flush()
         again = np.fromfile("m.bin")
         print(again[50], again[99], again[0], fixed[50], private[0], private[50], float(total.sum()), type(mapped).__name__, fixed.flags.writeable)
-    """) == "8.0 9.0 3.0 8.0 5.0 1.0 2000.0 memmap False\n"
+    """)
+        == "8.0 9.0 3.0 8.0 5.0 1.0 2000.0 memmap False\n"
+    )
 
 
 async def test_fitted_models_predict_the_same(steps: Steps) -> None:
@@ -89,7 +96,10 @@ async def test_fitted_models_predict_the_same(steps: Steps) -> None:
         kept = results()
     """)
     await steps.take_up()
-    assert await steps.run("print(results() == kept, ols.rsquared > 0.5, len(str(ols.summary())) > 500)") == "True True True\n"
+    assert (
+        await steps.run("print(results() == kept, ols.rsquared > 0.5, len(str(ols.summary())) > 500)")
+        == "True True True\n"
+    )
 
 
 async def test_figures_in_variables_can_be_drawn_on(steps: Steps) -> None:
@@ -106,10 +116,13 @@ async def test_figures_in_variables_can_be_drawn_on(steps: Steps) -> None:
     second = await steps.keep()
     assert first.id == second.id, "a figure that was not touched is stored again"
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(picture() == before, line.axes is axes[0, 0], fig.axes[0] is axes[0, 0], axes[0, 0].get_lines()[0] is line)
         line.set_ydata([9, 9, 9]); print(picture() != before)
-    """) == "True True True True\nTrue\n"
+    """)
+        == "True True True True\nTrue\n"
+    )
 
 
 async def test_polars_and_pyarrow(steps: Steps) -> None:
@@ -128,10 +141,13 @@ async def test_polars_and_pyarrow(steps: Steps) -> None:
         kept = frame.schema, frame.to_dicts()
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(frame.schema == kept[0], frame.to_dicts() == kept[1], same is frame, series.equals(frame["s"]), series.name, empty.schema == kept[0])
         print(lazy.collect().height, table.num_rows, part["a"].to_pylist(), column[7], table["b"].type)
-    """) == "True True True True s True\n9 5000 [10, 11, 12, 13, 14] 7 dictionary<values=string, indices=int32, ordered=0>\n"
+    """)
+        == "True True True True s True\n9 5000 [10, 11, 12, 13, 14] 7 dictionary<values=string, indices=int32, ordered=0>\n"
+    )
 
 
 async def test_sqlite_in_memory_and_by_path(steps: Steps) -> None:
@@ -144,14 +160,17 @@ async def test_sqlite_in_memory_and_by_path(steps: Steps) -> None:
         closed = sqlite3.connect(":memory:"); closed.close()
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         memory.execute("insert into t values (2, 'y')"); blank.execute("create table v (a)")
         print([dict(row) for row in memory.execute("select * from t")], file.execute("select a from u").fetchall())
         file.execute("insert into u values (6)"); file.commit()
         print(sqlite3.connect("data.db").execute("select a from u").fetchall())
         try: closed.execute("select 1")
         except sqlite3.ProgrammingError as error: print(error)
-    """) == "[{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y'}] [(5,)]\n[(5,), (6,)]\nCannot operate on a closed database.\n"
+    """)
+        == "[{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y'}] [(5,)]\n[(5,), (6,)]\nCannot operate on a closed database.\n"
+    )
 
 
 async def test_duckdb_in_memory_and_by_path(steps: Steps) -> None:
@@ -164,12 +183,15 @@ async def test_duckdb_in_memory_and_by_path(steps: Steps) -> None:
         file = duckdb.connect("data.duckdb"); file.execute("create table u as select 5 as a")
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(memory.execute("select * from s.t").fetchall(), memory.execute("select * from v").fetchall(), memory.execute("select count(*) from empty").fetchone())
         try: memory.execute("insert into s.t values (1, 1, [])")
         except duckdb.ConstraintException: print("the key holds")
         print(file.execute("select * from u").fetchall())
-    """) == "[(1, Decimal('2.50'), ['x'])] [(2,)] (0,)\nthe key holds\n[(5,)]\n"
+    """)
+        == "[(1, Decimal('2.50'), ['x'])] [(2,)] (0,)\nthe key holds\n[(5,)]\n"
+    )
 
 
 async def test_open_files_go_on_where_they_were_and_are_never_emptied(steps: Steps) -> None:

@@ -1,5 +1,7 @@
 """What cannot be kept is named with its reason, and costs nothing else."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 import asyncio
 
 from tests.contract.conftest import Steps
@@ -42,9 +44,9 @@ async def test_every_kind_is_named_with_type_and_reason(steps: Steps) -> None:
         assert one.cell == 3, "what was lost already keeps the cell after which it was"
     receipt = await steps.take_up_at(taken.id)
     assert {one.name for one in receipt.lost} == set(REASONS)
-    assert await steps.run("print(fine, free.locked(), event.is_set(), 'made' in globals(), Keep().__class__.__name__)") == (
-        "[1, 2] False False False Keep\n"
-    )
+    assert await steps.run(
+        "print(fine, free.locked(), event.is_set(), 'made' in globals(), Keep().__class__.__name__)"
+    ) == ("[1, 2] False False False Keep\n")
 
 
 async def test_a_bad_one_costs_neither_the_others_nor_what_they_share(steps: Steps) -> None:
@@ -58,10 +60,13 @@ async def test_a_bad_one_costs_neither_the_others_nor_what_they_share(steps: Ste
         holder = Holds(); holder.shared = shared
     """)
     await steps.take_up(lost=("bad", "worse"))
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         shared["n"] = 2
         print(good[0]["n"], also["s"] is shared, holder.shared is shared, callable(uses))
-    """) == "2 True True True\n"
+    """)
+        == "2 True True True\n"
+    )
 
 
 async def test_what_was_lost_can_be_kept_once_it_is_mended(steps: Steps) -> None:
@@ -129,13 +134,34 @@ async def test_a_missing_library_costs_only_what_needs_it(steps: Steps) -> None:
     assert await steps.run("print(other)") == "[1]\n"
 
 
-async def test_very_deep_objects_do_not_end_the_session(steps: Steps) -> None:
+async def test_long_chains_of_objects_come_back(steps: Steps) -> None:
     await steps.run("""
-        deep = []
-        for _ in range(20_000): deep = [deep]
-        fine = 1
+        class Node:
+            def __init__(self, next): self.next = next
+        chain = None
+        for _ in range(5_000): chain = Node(chain)
+        nested = []
+        for _ in range(20_000): nested = [nested]
     """)
-    taken = await steps.sandbox.snapshot(limit_bytes=1 << 30)
-    assert [one.name for one in taken.lost] == ["deep"]
-    assert "deep" in taken.lost[0].reason or "recursion" in taken.lost[0].reason
+    await steps.take_up()
+    assert (
+        await steps.run("""
+        import sys
+        node, length = chain, 0
+        while node: node, length = node.next, length + 1
+        depth = 0
+        while nested: nested, depth = nested[0], depth + 1
+        print(length, depth, sys.getrecursionlimit())
+    """)
+        == "5000 20000 1000\n"
+    )
+
+
+async def test_what_has_no_end_is_lost_and_does_not_end_the_session(steps: Steps) -> None:
+    await steps.run("""
+        class Endless:
+            def __reduce__(self): return (Endless, (Endless(),))
+        endless, fine = Endless(), 1
+    """)
+    await steps.take_up(lost=("endless",))
     assert await steps.run("print(fine)") == "1\n"

@@ -1,5 +1,7 @@
 """What cells change beside their variables comes back in a new process: settings, modules, the environment."""
 
+# ruff: noqa: E501 (the lines of cells)
+
 from tests.contract.conftest import Steps
 
 
@@ -17,14 +19,17 @@ async def test_settings_of_libraries(steps: Steps) -> None:
         settings = plt.rcParams
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(plt.rcParams["font.size"], plt.rcParams["axes.facecolor"], settings is plt.rcParams)
         print(pd.get_option("display.max_rows"), pd.options.display.precision, np.array([1.23456]), np.geterr()["divide"])
         print(decimal.Decimal(1) / 3, logging.getLogger("noisy").level, sys.getrecursionlimit())
         warnings.warn("old", DeprecationWarning)
         try: warnings.warn("only this")
         except UserWarning: print("an error")
-    """) == "23.0 #E5E5E5 True\n7 3 [1.23] raise\n0.33333 40 2345\nan error\n"
+    """)
+        == "23.0 #E5E5E5 True\n7 3 [1.23] raise\n0.33333 40 2345\nan error\n"
+    )
 
 
 async def test_the_environment_and_the_search_path_only_as_far_as_cells_changed_them(steps: Steps) -> None:
@@ -37,10 +42,13 @@ async def test_the_environment_and_the_search_path_only_as_far_as_cells_changed_
         import far
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(os.environ["MINE"], os.environ["LANG"], "PYTHONUTF8" in os.environ, os.environ["HOME"] == home)
         print(sys.path[0], far.VALUE, sys.path.count(sys.path[-1]))
-    """) == "set here de False False\nelsewhere 5 1\n"
+    """)
+        == "set here de False False\nelsewhere 5 1\n"
+    )
 
 
 async def test_modules_come_back_under_their_names(steps: Steps) -> None:
@@ -53,10 +61,13 @@ async def test_modules_come_back_under_their_names(steps: Steps) -> None:
         later()
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(np.__name__, dom.__name__, p.__name__, sm.__name__, scipy.stats.norm.name, "sklearn.cluster" in __import__("sys").modules)
         print(sklearn.linear_model.LinearRegression.__name__, sklearn.cluster.KMeans.__name__)
-    """) == "numpy xml.dom.minidom posixpath statsmodels.api norm True\nLinearRegression KMeans\n"
+    """)
+        == "numpy xml.dom.minidom posixpath statsmodels.api norm True\nLinearRegression KMeans\n"
+    )
 
 
 async def test_modules_of_the_workspace_come_back_before_what_needs_them(steps: Steps) -> None:
@@ -75,11 +86,14 @@ async def test_modules_of_the_workspace_come_back_before_what_needs_them(steps: 
         def f(a): return a
     """)
     await steps.take_up()
-    assert await steps.run("""
+    assert (
+        await steps.run("""
         print(isinstance(tool, Tool), Tool is mine.deep.tools.Tool, mine.note("b"), seen, seen is mine.seen)
         mine.deep.tools.OFFSET = 100
         print(f(1))
-    """) == "True True 5 ['a', 'b'] True\n101\n"
+    """)
+        == "True True 5 ['a', 'b'] True\n101\n"
+    )
 
 
 async def test_cells_begin_in_the_workspace_wherever_the_last_one_went(steps: Steps) -> None:

@@ -302,6 +302,21 @@ def test_a_finished_thread_cannot_be_resumed(finished: FinishedThread) -> None:
     assert "is finished; ask on with" in done.stderr
 
 
+def test_room_is_made_by_gc_and_delete(desk: Desk) -> None:
+    assert desk.command("run", "What stands out?", "sales.csv", "--quiet").returncode == 0
+    counted = desk.command("gc", "--dry-run", "--grace", "0")
+    assert counted.stdout.startswith("would remove 0 blobs (0 B); "), counted.stdout
+    assert desk.command("gc").stdout.startswith("removed 0 blobs")
+    thread = desk.command("threads").stdout.split("\t")[0]
+    done = desk.command("delete", thread[:8])
+    assert done.stdout.startswith(f"deleted thread {thread}; removed "), done.stderr
+    assert "removed 0 blobs" not in done.stdout
+    assert [file for file in (desk.home / "blobs").glob("??/*") if file.is_file()] == []
+    gone = desk.command("delete", thread)
+    assert gone.returncode == 2
+    assert "No thread begins with" in gone.stderr
+
+
 @pytest.mark.parametrize("words", [("log", "last", "--code"), ("show", "last"), ("threads", "--json")])
 def test_a_closed_pipe_is_no_error(words: tuple[str, ...], finished: FinishedThread) -> None:
     with finished.desk.start(*words) as process:

@@ -29,7 +29,11 @@ def early(start: Start) -> dict[str, Any]:
     return {
         "environment": {name: value for name, value in now.items() if start.environment.get(name) != value},
         "unset": [name for name in start.environment if name not in now],
-        "path": [[index, kept(entry) if os.path.isabs(entry) else entry] for index, entry in enumerate(sys.path) if entry not in start.path],
+        "path": [
+            [index, kept(entry) if os.path.isabs(entry) else entry]
+            for index, entry in enumerate(sys.path)
+            if entry not in start.path
+        ],
         "recursion": sys.getrecursionlimit() if sys.getrecursionlimit() != start.recursion else 0,
     }
 
@@ -41,8 +45,8 @@ def set_early(before: dict[str, Any]) -> None:
         os.environ.pop(name, None)
     if "TZ" in before["environment"] or "TZ" in before["unset"]:
         time.tzset()
-    for index, entry in before["path"]:
-        entry = found(entry)
+    for index, path in before["path"]:
+        entry = found(path)
         if entry not in sys.path:
             sys.path.insert(index, entry)
     if before["recursion"]:

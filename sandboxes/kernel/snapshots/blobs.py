@@ -45,11 +45,16 @@ class Spool:
         """Bytes of the new blobs."""
         self._new: dict[str, str] = {}
         self._limit = 0
+        self._begun = False
 
     def begin(self, limit: int) -> None:
         """Begin a snapshot whose new blobs may have `limit` bytes."""
         os.makedirs(self.folder, exist_ok=True)
         self.abort()
+        if not self._begun:  # a session that died in the middle of a snapshot left its pieces
+            self._new = {path: path for path in _partial(self.folder)}
+            self.abort()
+            self._begun = True
         self._limit = limit
 
     def put(self, data: bytes | bytearray | memoryview, name: str = "") -> str:
@@ -185,6 +190,10 @@ class Blobs:
             if os.path.exists(path):
                 return path
         raise MissingBlobError(f"blob {name} is missing")
+
+
+def _partial(folder: str) -> list[str]:
+    return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(PARTIAL)]
 
 
 def _sync(path: str) -> None:

@@ -42,7 +42,7 @@ class Engine:
         cloudpickle_of_ours()
         self._main = main
         self._blobs = Blobs([blobs, spool])
-        self._taking = Taking(main, own, root, start, Spool(spool))
+        self._taking = Taking(main, own, root, start, Spool(spool), blobs)
 
     def snapshot(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
         """Take a snapshot; see `Taking.take`."""

@@ -146,7 +146,8 @@ class Files:
 
     def _remove_others(self, wanted: dict[str, Entry]) -> None:
         for folder, folders, names in os.walk(self._root, topdown=True):
-            os.chmod(folder, 0o700)
+            if folder != self._root:
+                os.chmod(folder, 0o700)
             below = os.path.relpath(folder, self._root)
             prefix = "" if below == "." else below + "/"
             for name in [*names, *folders]:

@@ -68,9 +68,10 @@ def set_cell(cell: CellType, state: Any) -> None:
 
 def reduce_cached(pickler: Any, cached: Any) -> Any:
     """A function under `lru_cache`; what it has cached is computed again when it is asked for."""
+    name = str(getattr(cached, "__qualname__", ""))
     known = sys.modules.get(cached.__module__)
-    if cached.__module__ != "__main__" and getattr(known, getattr(cached, "__qualname__", ""), None) is cached:
-        return cached.__qualname__
+    if cached.__module__ != "__main__" and getattr(known, name, None) is cached:
+        return name
     return make_cached, (cached.cache_parameters(),), (cached.__wrapped__, cached.__dict__), None, None, set_cached
 
 
@@ -80,7 +81,7 @@ def make_cached(parameters: Any) -> Any:
 
     slot = Slot()
     made = functools.lru_cache(maxsize=parameters["maxsize"], typed=parameters["typed"])(slot)
-    made.__wrapped__ = slot  # type: ignore[attr-defined]
+    made.__wrapped__ = slot
     return made
 
 
@@ -92,6 +93,7 @@ class Slot:
     function: Any = None
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function."""
         return self.function(*arguments, **options)
 
 
@@ -112,8 +114,9 @@ def reduce_new_type(pickler: Any, kind: Any) -> Any:
 
 def make_new_type(name: str, qualname: str, supertype: Any) -> Any:
     """A new type of a cell."""
-    from typing import NewType
+    import typing
 
-    made: Any = NewType(name, supertype)
+    make: Any = typing.NewType
+    made = make(name, supertype)
     made.__module__, made.__qualname__ = "__main__", qualname
     return made

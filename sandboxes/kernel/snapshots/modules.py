@@ -26,16 +26,13 @@ def imported(before: frozenset[str]) -> list[str]:
     Args:
         before: Those that were there when it began.
     """
-    return [
-        name
-        for name, module in list(sys.modules.items())
-        if name not in before
-        and not name.startswith("stepwell_")
-        and name != "__mp_main__"
-        and isinstance(module, ModuleType)
-        and getattr(module, "__spec__", None) is not None
-        and module.__spec__.name == name
-    ]
+    found = []
+    for name, module in list(sys.modules.items()):
+        spec: Any = getattr(module, "__spec__", None)
+        ours = name in before or name.startswith("stepwell_") or name == "__mp_main__"
+        if not ours and spec is not None and getattr(spec, "name", None) == name:
+            found.append(name)
+    return found
 
 
 def versions(names: list[str]) -> dict[str, str]:

@@ -83,12 +83,15 @@ def open_file(path: str, mode: str, place: int, settings: Any, line_buffering: b
     else:
         opened = "r"
     encoding, errors, newline = settings
-    if encoding is None:
-        file: Any = open(path, opened + "b", buffering=-1 if buffered else 0)
-    else:
-        file = open(
-            path, opened, buffering=1 if line_buffering else -1, encoding=encoding, errors=errors, newline=newline
-        )
+    options: dict[str, Any] = {"buffering": -1 if buffered else 0}
+    if encoding is not None:
+        options = {
+            "buffering": 1 if line_buffering else -1,
+            "encoding": encoding,
+            "errors": errors,
+            "newline": newline,
+        }
+    file: Any = open(path, opened if encoding is not None else opened + "b", **options)  # noqa: SIM115 (the user's)
     file.seek(place)
     return file
 

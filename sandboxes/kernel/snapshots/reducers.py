@@ -3,6 +3,7 @@
 import functools
 import io
 import os
+import re
 import sys
 import threading
 import typing
@@ -20,6 +21,7 @@ BUILT_IN: dict[type, Reduce] = {
     typing.NewType: functions.reduce_new_type,
     type(threading.Lock()): refusing.reduce_lock,
     type(threading.RLock()): refusing.reduce_rlock,
+    re.Match: refusing.reduce_match,
     memoryview: refusing.reduce_memoryview,
     type(os.environ): refusing.reduce_environment,
     io.TextIOWrapper: opened.reduce_file,

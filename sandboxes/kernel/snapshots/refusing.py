@@ -39,6 +39,21 @@ def make_memoryview(base: Any, offset: int, size: int, format: str, shape: Any) 
     return view if (format, shape) == ("B", view.shape) else view.cast(format, shape)  # type: ignore[call-overload]
 
 
+def reduce_match(pickler: Any, match: Any) -> Any:
+    """A match of a regular expression: matched again, if that gives the same."""
+    arguments = (match.re, match.string, match.pos, match.endpos)
+    for how in ("match", "search", "fullmatch"):
+        again = getattr(match.re, how)(*arguments[1:])
+        if again is not None and again.regs == match.regs:
+            return make_match, (how, *arguments)
+    raise PicklingError("a match out of many, which cannot be found again by itself")
+
+
+def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
+    """The match, found again."""
+    return getattr(pattern, how)(*arguments)
+
+
 def reduce_environment(pickler: Any, environment: Any) -> Any:
     """The environment itself is named, never copied: it may hold what must not be kept."""
     if environment is os.environ:

@@ -120,8 +120,8 @@ class Restoring:
                 linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         self._set_modules(found)
         kept = {name.removeprefix(AMBIENT): value for name, value in found.items() if name.startswith(AMBIENT)}
-        for name, error in ambient.set_parts(kept).items():
-            self._lost.append({"name": name, "type": "setting", "reason": why(error), "cell": 0})
+        for name, problem in ambient.set_parts(kept).items():
+            self._lost.append({"name": name, "type": "setting", "reason": why(problem), "cell": 0})
         namespace = self._main.__dict__
         order = [name for name in content["variables"]["order"] if name in found]
         for name in order:
@@ -169,8 +169,8 @@ class Restoring:
                     failed.append((part, error))
                     continue
             if len(failed) == len(left):
-                for part, error in failed:
-                    self._lose(part, why(error), found)
+                for part, problem in failed:
+                    self._lose(part, why(problem), found)
                 break
             left = [part for part, _ in failed]
         return found

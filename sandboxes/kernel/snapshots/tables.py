@@ -1,5 +1,6 @@
 """pandas, polars and pyarrow: what their own pickling copies, forgets or keeps in the stream."""
 
+import importlib
 import sys
 from typing import Any
 
@@ -16,10 +17,9 @@ def shared(refs: Any) -> Any:
 
 def make_block(values: Any, places: Any, dimensions: int, refs: Any) -> Any:
     """A block as it was."""
-    from pandas._libs.internals import BlockPlacement
-    from pandas.core.internals.blocks import new_block
-
-    return new_block(values, BlockPlacement(places), ndim=dimensions, refs=refs)
+    placement = importlib.import_module("pandas._libs.internals").BlockPlacement
+    new_block = importlib.import_module("pandas.core.internals.blocks").new_block
+    return new_block(values, placement(places), ndim=dimensions, refs=refs)
 
 
 def reduce_refs(pickler: Any, refs: Any) -> Any:
@@ -34,9 +34,7 @@ def reduce_series_manager(pickler: Any, manager: Any) -> Any:
 
 def make_series_manager(block: Any, axis: Any) -> Any:
     """What a series holds."""
-    from pandas.core.internals.managers import SingleBlockManager
-
-    return SingleBlockManager(block, axis)
+    return importlib.import_module("pandas.core.internals.managers").SingleBlockManager(block, axis)
 
 
 def reduce_index(pickler: Any, index: Any) -> Any:
@@ -102,7 +100,7 @@ def make_polars_frame(kind: Any, table: Any) -> Any:
     """A polars frame from an arrow table."""
     import polars
 
-    frame = polars.from_arrow(table)
+    frame: Any = polars.from_arrow(table)
     return frame if type(frame) is kind else kind._from_pydf(frame._df)
 
 

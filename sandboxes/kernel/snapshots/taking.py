@@ -15,6 +15,7 @@ from typing import Any
 from . import ambient, manifest, modules
 from .blobs import CHUNK, Spool, TooLargeError
 from .files import Files
+from .mirrors import SMALLEST, Mirrors
 from .packs import Packs
 from .specials import Live
 from .units import Partition, Unit
@@ -41,9 +42,12 @@ class Taking:
         root: Its workspace.
         start: What there was when it began.
         spool: Where blobs are written.
+        blobs: Where those are that the host supplied.
     """
 
-    def __init__(self, main: ModuleType, own: dict[str, Any], root: str, start: ambient.Start, spool: Spool) -> None:
+    def __init__(
+        self, main: ModuleType, own: dict[str, Any], root: str, start: ambient.Start, spool: Spool, blobs: str
+    ) -> None:
         self._main = main
         self._own = own
         self._root = root
@@ -51,6 +55,7 @@ class Taking:
         self.start = start
         self.files = Files(root)
         self.packs = Packs()
+        self.mirrors = Mirrors([spool.folder, blobs])
         self._partition = Partition()
         self.lost_in: dict[str, tuple[int, int]] = {}
         """For what was lost already: the identity of the value, and the cell after which it was."""
@@ -99,6 +104,7 @@ class Taking:
         finally:
             sys.modules["__main__"] = main
         lost = self._lost(found, reasons, cell)
+        self.mirrors.begin()
         buffers = [self._buffers(unit, sizes) for unit in units]
         extra = self._extra(imported, futures)
         streams = [unit.stream.data for unit in units]
@@ -126,6 +132,7 @@ class Taking:
         }
         id, new = self.spool.commit(manifest.pack(content, _blobs(content)))
         self.packs.settle()
+        self.mirrors.settle()
         return id, new, lost
 
     def _variables(self) -> dict[str, Any]:
@@ -141,10 +148,19 @@ class Taking:
     def _buffers(self, unit: Unit, sizes: dict[str, int]) -> list[dict[str, Any]]:
         total = len(unit.stream.data) + sum(memoryview(buffer).nbytes for buffer in unit.stream.buffers)
         sizes[_shown(unit.names)] = total
-        return [
-            {"size": memoryview(buffer).nbytes, "blobs": self.spool.put_all(pieces(buffer))}
-            for buffer in unit.stream.buffers
-        ]
+        return [self._buffer((unit.names[0], number), buffer) for number, buffer in enumerate(unit.stream.buffers)]
+
+    def _buffer(self, place: tuple[str, int], buffer: PickleBuffer) -> dict[str, Any]:
+        """Write what is new of a buffer."""
+        size, cut = memoryview(buffer).nbytes, pieces(buffer)
+        if size < SMALLEST:
+            return {"size": size, "blobs": self.spool.put_all(cut)}
+        key = (*place, size)
+        names = self.mirrors.names(key, cut)
+        changed = iter(self.spool.put_all([piece for piece, name in zip(cut, names, strict=True) if not name]))
+        names = [name or next(changed) for name in names]
+        self.mirrors.note(key, names)
+        return {"size": size, "blobs": names}
 
     def _files(self, lost: list[Lost], sizes: dict[str, int]) -> dict[str, Any]:
         try:
@@ -182,7 +198,8 @@ class Taking:
 def pieces(buffer: PickleBuffer) -> list[memoryview]:
     """A buffer cut into blobs: where its rows end when they are long, else at every so many bytes."""
     shaped, flat = memoryview(buffer), buffer.raw()
-    row = shaped.strides[0] if shaped.ndim == 2 and shaped.shape[0] > 1 and shaped.c_contiguous else 0
+    shape = shaped.shape or (1,)
+    row = shaped.nbytes // shape[0] if len(shape) == 2 and shape[0] > 1 and shaped.c_contiguous else 0
     if row < ROW:
         row = len(flat)
     ends = range(0, len(flat), max(row, 1))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from .deep import too_deep, with_room
 from .pickling import Stream
 from .reducers import Reducers
 
@@ -80,6 +81,10 @@ class Partition:
         gc.disable()  # the memos are copied, and walking through them all would cost more than that
         try:
             units = self._merge(self._begin(values, reasons), values, reasons)
+            order = {name: place for place, name in enumerate(values)}
+            units.sort(key=lambda unit: min(order[name] for name in unit.names))
+            for unit in units:
+                unit.memo = {}
         finally:
             if enabled:
                 gc.enable()
@@ -151,9 +156,9 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
             if other != index:
                 parent[find(index)] = find(other)
     for index in order[-1:]:
-        held = units[index].memo.keys() | units[index].roots
+        memo, roots = units[index].memo, units[index].roots
         for identity, other in first.items():
-            if identity in held:
+            if identity in memo or identity in roots:
                 parent[find(index)] = find(other)
     groups: dict[int, list[Unit]] = {}
     for index, unit in enumerate(units):
@@ -165,12 +170,21 @@ def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, re
     """One unit; when that fails, those of its variables that can be pickled, each by itself."""
     wanted = {name: values[name] for name in names}
     try:
-        return [Unit(tuple(wanted), Stream(wanted, reducers), wanted)]
+        return [Unit(tuple(wanted), _stream(wanted, reducers), wanted)]
     except (Exception, SystemExit) as error:  # pickling runs the code of whatever it meets
         if len(wanted) == 1:
             reasons[next(iter(wanted))] = why(error)
             return []
     return [unit for name in wanted for unit in _pickle((name,), values, reducers, reasons)]
+
+
+def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:
+    try:
+        return Stream(wanted, reducers)
+    except Exception as error:
+        if not too_deep(error):
+            raise
+        return with_room(lambda: Stream(wanted, reducers))
 
 
 def why(error: BaseException) -> str:
