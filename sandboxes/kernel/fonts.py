@@ -26,7 +26,7 @@ MAX_FAMILIES = 6
 
 
 def do_not_tell_of_building(module: ModuleType) -> None:
-    """Once `matplotlib` is there, and before it looks for fonts: its remark on a slow machine is no result of a cell."""
+    """Called once matplotlib is there, before it looks for fonts: its remark on a slow machine is no result."""
     logging.getLogger("matplotlib.font_manager").addFilter(
         lambda record: "building the font cache" not in record.getMessage()
     )
