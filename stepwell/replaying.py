@@ -37,6 +37,7 @@ MAY_DIFFER = (
 )
 """What in a cell's code may make it give something else, as a sentence's end."""
 
+SIZES = re.compile(r"\((created|changed), [\d,]+ bytes\)")
 TIME_OF_WRITING = "docProps/core.xml"
 """The part of a workbook that holds when it was written, so that no two are the same byte for byte."""
 
@@ -138,8 +139,11 @@ async def _again(sandbox: Sandbox, cell: Cell, context: Context) -> ReplayedCell
 
 
 def _said(observation: str) -> list[str]:
-    """The lines of an observation but the first, which holds the time that it took."""
-    return observation.splitlines()[1:]
+    """The lines of an observation but the first, which holds the time that it took, and without the files' sizes.
+
+    Files are compared by what is in them; a workbook's size changes with the time of writing within it.
+    """
+    return [SIZES.sub(r"(\1)", line) for line in observation.splitlines()[1:]]
 
 
 def _first_difference(before: list[str], after: list[str]) -> str:

@@ -88,6 +88,7 @@ def install(root: str, displays: Displays) -> Screen:
     """Be ready for matplotlib; nothing is imported now."""
     screen = Screen(root, displays)
     watched: dict[str, Then] = {
+        "matplotlib": fonts.do_not_tell_of_building,
         "matplotlib.backend_bases": lambda module: _change_backends(module, screen),
         "matplotlib.font_manager": fonts.extend,
     }

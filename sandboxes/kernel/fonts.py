@@ -6,6 +6,7 @@ list that matplotlib makes for each text is extended, so a style, a theme or `rc
 
 import glob
 import importlib.util
+import logging
 import os
 import re
 from types import ModuleType
@@ -22,6 +23,13 @@ NAMES = re.compile(
 SAMPLES = "中あ가"
 """One Chinese character, one kana, one hangul syllable: a family is of use when it has any of them."""
 MAX_FAMILIES = 6
+
+
+def do_not_tell_of_building(module: ModuleType) -> None:
+    """Called once matplotlib is there, before it looks for fonts: its remark on a slow machine is no result."""
+    logging.getLogger("matplotlib.font_manager").addFilter(
+        lambda record: "building the font cache" not in record.getMessage()
+    )
 
 
 def carried_files() -> list[str]:

@@ -155,3 +155,14 @@ with multiprocessing.Pool(1) as pool: print(pool.map(draw, [1]))
     result = fine(await run(code))
     assert result.stdout.text == "[1]\n"
     assert [file.path for file in result.files] == ["child.png"]
+
+
+async def test_that_fonts_are_being_looked_for_is_no_output_of_a_cell(run: Run) -> None:
+    code = """
+import matplotlib, logging
+logging.getLogger('matplotlib.font_manager').warning('Matplotlib is building the font cache; this may take a moment.')
+logging.getLogger('matplotlib.font_manager').warning('findfont: Font family Nowhere not found.')
+"""
+    result = await run(code)
+    assert "Nowhere" in result.stderr.text
+    assert "font cache" not in result.stderr.text
