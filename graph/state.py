@@ -17,8 +17,8 @@ from typing_extensions import (
 SNAPSHOT_EVERY = 250
 """Writes between full copies of a growing channel: a 200-cell analysis stays at a few MB of checkpoints."""
 
-CellStatus = Literal["ok", "error", "timeout", "killed", "rejected"]
-"""How a cell ended; `rejected` cells were refused by the user and never ran."""
+CellStatus = Literal["ok", "error", "timeout", "killed", "rejected", "unknown"]
+"""How a cell ended. `rejected`: refused by the user, never ran. `unknown`: it was started, and nobody saw it end."""
 
 
 class Usage(TypedDict):
@@ -136,6 +136,8 @@ class Cell(TypedDict):
     """What the snapshot added to the store."""
     lost: NotRequired[list[LostName]]
     """Variables that exist after the cell and are not in the snapshot."""
+    reached: NotRequired[list[str]]
+    """What it reached outside of the sandbox, as far as that was seen; missing when that is nothing."""
 
 
 class Review(TypedDict):

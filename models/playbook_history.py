@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -28,7 +28,7 @@ USUAL_READERS = {
 }
 """By the end of a file's name: how to read it when its profile does not say."""
 
-Status = Literal["ok", "error", "timeout", "killed", "rejected"]
+Status = Literal["ok", "error", "timeout", "killed", "rejected", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,7 @@ def _ran(messages: Sequence[BaseMessage]) -> list[Ran]:
 
 
 def _status(word: str) -> Status:
-    known: dict[str, Status] = {"error": "error", "timeout": "timeout", "killed": "killed", "rejected": "rejected"}
-    return known.get(word, "ok")
+    return cast("Status", word) if word in get_args(Status) else "ok"
 
 
 def _purpose(code: str) -> str:

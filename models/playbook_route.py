@@ -31,7 +31,7 @@ NO_FILES_PLAN: tuple[tuple[str, tuple[str, ...]], ...] = (("Say that there is no
 
 LISTING = {steps[-1][0] for steps in (TABLE_PLAN, TEXT_PLAN, FOLLOW_UP_PLAN)}
 """The plan steps that the list of findings belongs to."""
-BROKEN_OFF = ("timeout", "killed")
+BROKEN_OFF = ("timeout", "killed", "unknown")
 MAX_RESTARTS = 2
 MAX_FAILURES = 5
 """After so many failed cells the findings so far are listed."""

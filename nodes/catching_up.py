@@ -139,6 +139,10 @@ async def _run_again(sandbox: Sandbox, cells: list[Cell], wanted: str, problems:
         if cell["status"] not in RUN_AGAIN:
             problems.append(f"cell {cell['number']} had been interrupted at its time limit and was not run again")
             continue
+        if reached := cell.get("reached"):
+            what = ", ".join(reached)
+            problems.append(f"cell {cell['number']} had reached outside of the sandbox ({what}) and was not run again")
+            continue
         result = await sandbox.run(
             cell["code"],
             number=cell["number"],

@@ -1,52 +1,76 @@
 """Run the pending cell, record what it did, and keep the step."""
 
+from functools import partial
+from typing import cast
+
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs, thread_of
 from graph.events import CellFinished, CellStarted, Displayed, Kept, Notice, Output, tell
+from graph.journal import Entry, journal_of
 from graph.state import Cell, PlanStep, SandboxRef, State
 from nodes.catching_up import TOOK_EFFECT, caught_up, next_snapshot
 from nodes.observation import remember, remember_namespace
+from nodes.outcome import outcome_unknown
 from nodes.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox, Streamed
 
 
-async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: OpenSandbox, snapshots: Snapshots) -> State:
+async def execute(
+    state: State,
+    runtime: Runtime[Context],
+    config: RunnableConfig | None = None,
+    *,
+    open_sandbox: OpenSandbox,
+    snapshots: Snapshots,
+) -> State:
     """Run the first pending cell in the thread's sandbox, brought to State's snapshot first; then keep the step.
 
-    What the code does (errors, time limits, a dead interpreter) is data in the recorded cell. Running this node again
-    for the same checkpoint, as after a crash, starts from the same snapshot: what a broken-off run had done is gone.
+    What the code does (errors, time limits, a dead interpreter) is data in the recorded cell. When this node runs again
+    for the same checkpoint, as after a crash, a cell that had finished is not run a second time; one that had not is
+    rolled back and run again, or, if it may have reached outside of the sandbox, recorded as `unknown`.
 
     Raises:
+        JournalError: the checkpoint that the cell starts from cannot be stored; the cell was not started.
         SandboxUnavailableError: it cannot be reached; retried, then the thread can be resumed.
         SandboxLostError: it is gone; the next try opens another one and rebuilds.
     """
     context = knobs(runtime)
     first, *rest = state["pending"]
-    cells = state.get("cells") or []
-    number = len(cells) + 1
-    sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-    notices = list(state.get("notices") or [])
-    notices += await caught_up(sandbox, state, runtime, snapshots)
-
-    def show(streamed: Streamed) -> None:
-        if streamed.stream == "display":
-            if (display := streamed.display) is not None:
-                tell(runtime, Displayed(number, text=display.text, html=display.html, path=display.path))
-        else:
-            tell(runtime, Output(number, stream=streamed.stream, text=streamed.text))
-
-    tell(runtime, CellStarted(number=number, purpose=first["purpose"], code=first["code"]))
+    number = len(state.get("cells") or []) + 1
     before = state["sandbox"]["snapshot"]
     after = next_snapshot(before, number, first["code"])
-    result = await sandbox.run(first["code"], number=number, timeout=context.cell_timeout, head=after, on_output=show)
+    sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
+    journal = journal_of(config, runtime, first["code"])
+    known = await journal.look() if journal is not None else None
+    started = CellStarted(number=number, purpose=first["purpose"], code=first["code"])
+    if known is not None and known.result is not None:
+        tell(runtime, started)
+        tell(runtime, CellFinished(known.result["cells"][0]))
+        tell(runtime, Notice(f"Cell {number} had finished before the interruption; it was not run again."))
+        return cast("State", known.result)
+    notices = list(state.get("notices") or [])
+    result = await outcome_unknown(sandbox, known) if known is not None else None
+    if result is not None:
+        tell(runtime, started)
+        tell(runtime, Notice(f"Cell {number}: {result.note}", level="warning"))
+    else:
+        notices += await caught_up(sandbox, state, runtime, snapshots)
+        if journal is not None:
+            await journal.started(Entry(after, (await sandbox.reached()).sandbox, first["purpose"]))
+        tell(runtime, started)
+        show = partial(_show, runtime, number)
+        result = await sandbox.run(
+            first["code"], number=number, timeout=context.cell_timeout, head=after, on_output=show
+        )
     cell = remember(first, result, number=number, turn=state["turn"], limit=context.observation_chars)
     tell(runtime, CellFinished(cell))
     kept = result.variables_kept
     if kept:
         # The result is out already: the snapshot costs the user nothing that he is waiting for.
-        notices += await _keep(cell, cells, runtime, sandbox, snapshots, limit_bytes=context.max_snapshot_bytes)
+        notices += await _keep(cell, state, runtime, sandbox, snapshots, limit_bytes=context.max_snapshot_bytes)
     messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"])]
     if cell["status"] != "ok" and rest:
         messages += [
@@ -54,7 +78,7 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
         ]
         notices.append(f"{len(rest)} further cells of that reply were not run, because cell {number} failed.")
         rest = []
-    return {
+    done: State = {
         "cells": [cell],
         "pending": rest,
         "approval": context.approval_after(state.get("approval")),
@@ -64,11 +88,22 @@ async def execute(state: State, runtime: Runtime[Context], *, open_sandbox: Open
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=(sandbox.head or after) if kept else before),
         "plan": _tick(state.get("plan") or [], first["step"], done=cell["status"] == "ok"),
     }
+    if journal is not None:
+        await journal.finished(done)
+    return done
+
+
+def _show(runtime: Runtime[Context], number: int, streamed: Streamed) -> None:
+    if streamed.stream == "display":
+        if (display := streamed.display) is not None:
+            tell(runtime, Displayed(number, text=display.text, html=display.html, path=display.path))
+    else:
+        tell(runtime, Output(number, stream=streamed.stream, text=streamed.text))
 
 
 async def _keep(
     cell: Cell,
-    earlier: list[Cell],
+    state: State,
     runtime: Runtime[Context],
     sandbox: Sandbox,
     snapshots: Snapshots,
@@ -80,6 +115,7 @@ async def _keep(
     Returns:
         What the model must be told.
     """
+    earlier = state.get("cells") or []
     kept = await snapshots.keep(sandbox, earlier, limit_bytes=limit_bytes)
     lost = kept.lost_names()
     cell["snapshot"], cell["snapshot_bytes"], cell["lost"] = kept.snapshot, kept.bytes, lost

@@ -54,7 +54,7 @@ def observe(result: CellResult, *, number: int, limit: int) -> str:
 
 def remember(pending: Pending, result: CellResult, *, number: int, turn: int, limit: int) -> Cell:
     """The cell as State keeps it; nothing in it is larger than `limit` characters but the code itself."""
-    return Cell(
+    cell = Cell(
         number=number,
         turn=turn,
         step=pending["step"],
@@ -68,6 +68,9 @@ def remember(pending: Pending, result: CellResult, *, number: int, turn: int, li
         files=[FileChange(path=file.path, change=file.change, size=file.size) for file in result.files[:200]],
         figures=[display.path for display in result.displays if display.path],
     )
+    if result.reached:
+        cell["reached"] = list(result.reached)
+    return cell
 
 
 def remember_namespace(rows: tuple[NamespaceRow, ...]) -> list[Variable]:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 import sandboxes
 from graph.context import Context, knobs, thread_of
 from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
+from graph.journal import left_behind
 from graph.settings import Prices
 from graph.state import Environment, Input, PlanStep, SandboxRef, State, Turn
 from models.asking import ask
@@ -22,6 +24,7 @@ from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
 from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text
 from nodes.observation import shorten
+from nodes.outcome import reached_by
 from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
@@ -44,6 +47,7 @@ class NoQuestionError(Exception):
 async def plan(
     state: State,
     runtime: Runtime[Context],
+    config: RunnableConfig | None = None,
     *,
     choose_model: ChooseModel,
     open_sandbox: OpenSandbox,
@@ -63,6 +67,7 @@ async def plan(
     thread = thread_of(runtime)
     sandbox = await open_sandbox(context.sandbox, thread)
     snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
+    broken_off = await _broken_off(sandbox, config, runtime)
     brought, newer = await _take_in(state, runtime, sandbox, inputs, context)
     left = _left_open(state)
     turn: State = {
@@ -73,7 +78,7 @@ async def plan(
         "environment": state.get("environment") or Environment(**await describe_environment(sandbox)),
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=snapshot),
         "pending": [],
-        "notices": newer,
+        "notices": broken_off + newer,
         "proposal": "",
         "skipped": [],
         "review": None,
@@ -98,6 +103,20 @@ async def plan(
     steps = [PlanStep(text=text, done=False) for text in asked.value]
     tell(runtime, Planned(steps))
     return {**turn, "plan": steps, "usage": add_usage(state, "plan", asked.tokens)}
+
+
+async def _broken_off(sandbox: Sandbox, config: RunnableConfig | None, runtime: Runtime[Context]) -> list[str]:
+    """What the model must be told of a cell that was running when the turn before this one broke off."""
+    told = []
+    for entry in await left_behind(config, runtime):
+        if reached := await reached_by(sandbox, entry):
+            told.append(
+                f"The cell '{shorten(entry.purpose, 200)}' was started before this question and broken off. Its "
+                f"variables and files are rolled back, but it may have had effects outside of the sandbox "
+                f"({', '.join(reached)}): find out what it did there before you repeat it."
+            )
+            tell(runtime, Notice(told[-1], level="warning"))
+    return told
 
 
 def _question(state: State) -> str:

@@ -166,7 +166,7 @@ def as_script(state: State) -> str:
             question = "\n".join(f"# {line}" for line in questions.get(turn, "").splitlines())
             parts.append(f"\n# ==== Question {turn} ====\n{question}\n")
         head = f"\n# %% cell {cell['number']}: {_one_line(cell['purpose'])}"
-        if cell["status"] in ("rejected", "killed"):
+        if cell["status"] in ("rejected", "killed", "unknown"):
             code = "\n".join(f"# {line}" for line in cell["code"].splitlines())
             parts.append(f"{head} ({cell['status']}; left out)\n{code}\n")
         elif cell["status"] == "ok":

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-Status = Literal["ok", "error", "timeout", "killed"]
-"""How a cell ended. `timeout`: interrupted at its time limit. `killed`: the Python process died or had to be ended."""
+Status = Literal["ok", "error", "timeout", "killed", "unknown"]
+"""How a cell ended. `timeout`: interrupted at its time limit. `killed`: the Python process died or had to be ended.
+`unknown`: nobody saw it end; no `run` returns that, it is found out afterwards."""
 
 
 class SandboxError(Exception):
@@ -114,6 +115,8 @@ class CellResult:
     """What the model should know of how it ended: which limit, which signal, whether variables were kept."""
     variables_kept: bool = True
     """False when the Python process is gone; the next cell would start with an empty namespace."""
+    reached: tuple[str, ...] = ()
+    """What it reached outside of the sandbox, as far as that was seen: `network example.org`, `program git`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,18 @@ class RestoredSession:
     """What differs from the Python and the packages that the snapshot was taken with: `pandas 3.1.1 -> 3.2.0`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The sandbox's note on the last cell that began in it. It outlives the session, and the host's process."""
+
+    sandbox: str
+    """Names the place of the note: another name means that what began elsewhere is not known here."""
+    head: str = ""
+    """The `head` that the cell was to lead to; empty when none has begun."""
+    what: tuple[str, ...] = ()
+    """What it reached outside of the sandbox, as far as that was seen."""
+
+
 class Sandbox(Protocol):
     """A live Python session with a workspace. Variables persist between cells.
 
@@ -236,6 +251,9 @@ class Sandbox(Protocol):
             SandboxLostError: the sandbox is gone.
             SandboxUnavailableError: it cannot be reached; the cell was not started.
         """
+
+    async def reached(self) -> Reached:
+        """The note on the last cell that began: what to go by when nobody saw how it ended."""
 
     async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
         """Run a Python program of ours (a folder with `__main__.py` on the host) beside the session, in the workspace.

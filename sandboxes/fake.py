@@ -10,6 +10,7 @@ from sandboxes.base import (
     CellResult,
     FetchedFile,
     ProgramResult,
+    Reached,
     RestoredSession,
     SandboxError,
     SandboxLostError,
@@ -32,6 +33,8 @@ class ScriptedCell:
     """A piece that the cell must contain; empty: any cell will do."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """What the cell writes into the workspace, by path."""
+    reached: tuple[str, ...] = ()
+    """What it reaches outside, also when its sandbox fails."""
 
 
 class FakeSandbox:
@@ -59,6 +62,7 @@ class FakeSandbox:
         self._programs = dict(programs or {})
         self._head = ""
         self._closed = False
+        self._reached = Reached(sandbox=id)
         self.codes: list[str] = []
         """The cells that were run."""
 
@@ -106,6 +110,8 @@ class FakeSandbox:
             raise AssertionError(f"cell {number} was expected to contain {scripted.code!r}:\n{code}")
         self.codes.append(code)
         self._head = ""
+        what = scripted.reached or getattr(scripted.result, "reached", ())
+        self._reached = Reached(sandbox=self._id, head=head, what=what)
         if isinstance(scripted.result, SandboxError):
             raise scripted.result
         await asyncio.to_thread(self._write, scripted.files)
@@ -121,6 +127,10 @@ class FakeSandbox:
             target = self._workspace / workspace_path(path)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
+
+    async def reached(self) -> Reached:
+        """What the script says of the last cell."""
+        return self._reached
 
     async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
         """Print what is scripted for the program of that name.

@@ -24,6 +24,7 @@ MAX_HTML = 200_000
 MAX_ROWS = 200
 MAX_FILES = 10_000
 MAX_LOST = 10_000
+MAX_REACHED = 20
 HASH = re.compile(r"[0-9a-f]{64}")
 Kind = Literal["result", "display", "figure"]
 Change = Literal["created", "changed", "deleted"]
@@ -83,6 +84,12 @@ def files(said: dict[str, Any]) -> tuple[ChangedFile, ...]:
         if path and change is not None and type(size) is int and size >= 0:
             found.append(ChangedFile(path=path, change=change, size=size))
     return tuple(found)
+
+
+def reached(said: dict[str, Any]) -> tuple[str, ...]:
+    """What the cell reached outside of the sandbox."""
+    notes = (_text(note, 200) for note in _list(said.get("reached"))[:MAX_REACHED])
+    return tuple(note for note in notes if note)
 
 
 def _dicts(value: object, limit: int) -> Iterator[dict[str, Any]]:

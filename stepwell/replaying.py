@@ -24,7 +24,7 @@ from stepwell.runs import CONTEXT_KEY
 from stepwell.thread_error import ThreadError
 from stepwell.threads import reading
 
-NOT_REPEATED = ("rejected", "killed", "timeout")
+NOT_REPEATED = ("rejected", "killed", "timeout", "unknown")
 """How cells ended that are passed over: they never ran, took no effect, or were interrupted somewhere."""
 MAY_DIFFER = (
     (re.compile(r"\b(?:now|today|time|perf_counter|monotonic)\s*\(|getmtime"), "it reads the clock"),

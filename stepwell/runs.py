@@ -16,6 +16,7 @@ from langgraph.types import Command, StateSnapshot
 from graph.checkpoints import newest_metadata, open_checkpoints
 from graph.context import Context, remembered
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
+from graph.journal import JournalError
 from graph.settings import Settings, SettingsError, given_or_read
 from graph.wiring import make_blobs, make_sandboxes, wire
 from models.base import ModelError
@@ -34,7 +35,7 @@ CONTEXT_KEY = "stepwell_context"
 """Where a checkpoint's metadata keeps the knobs of the run, so that resuming goes on with the same."""
 NOT_BEGUN = ("__start__", "plan")
 """What a thread waits at whose newest question has not been taken up yet."""
-STOPS = (ModelError, SandboxError, StorageError, InputError, NoQuestionError, SettingsError)
+STOPS = (ModelError, SandboxError, StorageError, JournalError, InputError, NoQuestionError, SettingsError)
 """What ends a run with one sentence and leaves the thread where it was."""
 
 

@@ -7,7 +7,7 @@ from graph.events import ApprovalAsked, Rebuilt
 from graph.state import Artifact, Cell
 from stepwell.terminal_text import duration_text, one_line, place, reveal, size_text
 
-MARKS = {"ok": "✓", "error": "✗", "timeout": "✗", "killed": "✗", "rejected": "–"}
+MARKS = {"ok": "✓", "error": "✗", "timeout": "✗", "killed": "✗", "rejected": "–", "unknown": "?"}
 """One mark for each way that a cell can end."""
 
 MAKING = {"plan": "planning", "generate": "writing the next step", "check_final": "checking the answer"}

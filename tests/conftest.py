@@ -1,6 +1,7 @@
 """What every test gets: a clean environment, an empty working directory, and no blocking calls in the event loop."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from graph.settings import Settings
 
 OURS = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell"]
 KEYS = ("OPENAI_", "ANTHROPIC_", "AWS_", "DAYTONA_", "LANGSMITH_", "LANGCHAIN_")
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts us in the background has it ignored, and every process that we start would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

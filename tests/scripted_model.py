@@ -23,7 +23,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -77,9 +77,14 @@ __all__ = [
 
 
 class ScriptedServer:
-    """An OpenAI-compatible endpoint that says what a script says; use with `async with`."""
+    """An OpenAI-compatible endpoint that says what a script says; use with `async with`.
 
-    def __init__(self, script: Sequence[Scripted]) -> None:
+    Args:
+        script: The replies, in order.
+        policy: Answers instead of a script, by what is asked, however often: as for processes that are killed.
+    """
+
+    def __init__(self, script: Sequence[Scripted] = (), *, policy: Callable[[Request], Plain] | None = None) -> None:
         self.script: list[Scripted] = list(script)
         """The replies that are still to come; a test may append to it."""
         self.requests: list[Request] = []
@@ -87,6 +92,7 @@ class ScriptedServer:
         self.problems: list[str] = []
         """What will fail the test."""
         self.stopping = threading.Event()
+        self._policy = policy
         self._lock = threading.Lock()
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
@@ -120,10 +126,10 @@ class ScriptedServer:
         """Take the next reply of the script. Called in the server's threads."""
         with self._lock:
             self.requests.append(request)
-            if not self.script:
+            if not self.script and self._policy is None:
                 self.problems.append(f"request {len(self.requests)} has no reply: … {request.last[-300:]!r}")
                 return Fault(418, "the script is over", headers={"x-should-retry": "false"})
-            scripted = self.script.pop(0)
+            scripted: Scripted = self._policy or self.script.pop(0)
         if not callable(scripted):
             return scripted
         try:

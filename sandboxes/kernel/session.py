@@ -15,6 +15,7 @@ from .brief import clean, cut
 from .cells import Cells
 from .displays import Displays
 from .interrupts import Interrupts
+from .reach import Reach
 from .snapshots.ambient import Start
 from .streams import Streams
 from .tracebacks import Tracebacks
@@ -31,9 +32,20 @@ class Session:
         spool: The folder for the blobs of snapshots.
         blobs: The folder with the blobs that the host supplied.
         cloudpickle: The host's copy of `cloudpickle.py`, for a Python that has none.
+        reach: The file where it is noted what a cell reaches outside of the sandbox.
+        inside: The folder that is the sandbox's own; empty: the workspace.
     """
 
-    def __init__(self, control: int, *, spool: str = "", blobs: str = "", cloudpickle: str = "") -> None:
+    def __init__(
+        self,
+        control: int,
+        *,
+        spool: str = "",
+        blobs: str = "",
+        cloudpickle: str = "",
+        reach: str = "",
+        inside: str = "",
+    ) -> None:
         os.set_inheritable(control, False)
         self._control = control
         self._pid = os.getpid()
@@ -61,6 +73,8 @@ class Session:
         for name in ("exit", "quit"):
             setattr(builtins, name, _exit)
         _fork_by_default()
+        own = [inside or self._root, *(os.environ.get(name, "") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR"))]
+        self._reach = Reach(reach, own)
         self._start = Start()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
@@ -89,6 +103,7 @@ class Session:
         self._run_id, self._head = str(header.get("id", "")), ""
         number = self._number = int(header.get("number", 0))
         self._prepare(number)
+        self._reach.begin(str(header.get("head", "")), code)
         before = workspace.Scan(self._root)
         error = self._interrupts.guard(lambda: self._run_code(code, number))
         if os.getpid() != self._pid:  # the cell forked and this is the child, which has nothing to say here
@@ -109,6 +124,7 @@ class Session:
             "namespace": rows,
             "files": _bounded(workspace.changes(before, workspace.Scan(self._root))),
             "head": self._head,
+            "reached": self._reach.end(),
         }
         self._send("done", ended)
 

@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--control", type=int)
     parser.add_argument("--lifeline", type=int)
-    for name in ("--spool", "--blobs", "--cloudpickle"):
+    for name in ("--spool", "--blobs", "--cloudpickle", "--reach", "--inside"):
         parser.add_argument(name, default="")
     options = parser.parse_args(ours)
     load_package(os.path.dirname(os.path.abspath(__file__)), "stepwell_kernel")
@@ -47,7 +47,12 @@ def main() -> None:
         runpy.run_module(name + ".__main__", run_name="__main__", alter_sys=True)
         return
     importlib.import_module("stepwell_kernel.session").Session(
-        options.control, spool=options.spool, blobs=options.blobs, cloudpickle=options.cloudpickle
+        options.control,
+        spool=options.spool,
+        blobs=options.blobs,
+        cloudpickle=options.cloudpickle,
+        reach=options.reach,
+        inside=options.inside,
     ).serve()
 
 

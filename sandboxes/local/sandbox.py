@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sandboxes import replies
@@ -13,6 +14,7 @@ from sandboxes.base import (
     CellResult,
     FetchedFile,
     ProgramResult,
+    Reached,
     RestoredSession,
     SandboxLostError,
     SandboxUnavailableError,
@@ -21,7 +23,7 @@ from sandboxes.base import (
     Streamed,
     WorkspaceFile,
 )
-from sandboxes.local import blobs, workspace
+from sandboxes.local import blobs, reached, workspace
 from sandboxes.local.processes import ISOLATION
 from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
@@ -124,7 +126,17 @@ class LocalSandbox:
                     self._session = None
             if result.variables_kept:
                 self._head = head
-            return result
+                return result
+            return replace(result, reached=(await self.reached()).what)
+
+    async def reached(self) -> Reached:
+        """The note on the last cell that began; see `Sandbox.reached`.
+
+        Raises:
+            SandboxUnavailableError: its folder cannot be written.
+        """
+        await self.open()
+        return await asyncio.to_thread(reached.read, self._folder)
 
     async def _ready(self) -> Session:
         """The living session, started if there is none yet."""
@@ -156,7 +168,8 @@ class LocalSandbox:
     def _kernel(self) -> list[str]:
         """The command of a kernel, which may take snapshots."""
         folders = ["--spool", str(self._folder / "spool"), "--blobs", str(self._folder / "blobs")]
-        return [*self._command(), *folders, "--cloudpickle", cloudpickle_path()]
+        own = ["--reach", str(self._folder / reached.NOTE), "--inside", str(self._folder)]
+        return [*self._command(), *folders, *own, "--cloudpickle", cloudpickle_path()]
 
     def _environment(self) -> dict[str, str]:
         """All that code in the sandbox sees of the environment."""

@@ -216,6 +216,7 @@ class Session:
                 namespace=replies.namespace(said),
                 files=replies.files(said),
                 note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
+                reached=replies.reached(said),
             )
         note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
         return CellResult(status="killed", note=f"{note}; variables are lost", variables_kept=False)

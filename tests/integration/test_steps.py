@@ -36,7 +36,7 @@ PLAN: Scripted = Call("submit_plan", steps=["Count"])
 
 
 class Effects:
-    """What cells do outside the workspace, where nothing is rolled back: one line each time that one ran to its end."""
+    """How often cells ran to their end: a line each, in the shared cache folder, which no step brings back."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -54,7 +54,9 @@ class Effects:
 
 @pytest.fixture
 def effects(tmp_path: Path) -> Effects:
-    return Effects(tmp_path / "effects")
+    folder = tmp_path / "stepwell-home" / "cache" / "matplotlib"
+    folder.mkdir(parents=True)
+    return Effects(folder / "effects")
 
 
 @asynccontextmanager
