@@ -37,7 +37,10 @@ dev: .venv/ready  ## LangGraph server for Studio, on port 2024
 bench: .venv/ready  ## Print the benchmarks' tables
 	@$(BIN)/python -m bench
 
+chaos: .venv/ready  ## Kill 200 running analyses at random moments, and resume them
+	@$(BIN)/python -m tests.chaos --kills 200
+
 lock: .venv/ready  ## Resolve requirements.lock anew
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -q -o requirements.lock
 
-.PHONY: help demo test check lint format types dev bench lock
+.PHONY: help demo test check lint format types dev bench chaos lock
