@@ -28,10 +28,10 @@ def second(before: Any, given: Any) -> Any:
     return given
 
 
-def add(before: list[AnyMessage], given: list[AnyMessage]) -> Any:
+def add(before: list[Any], given: list[Any]) -> Any:
     """LangGraph's plain reducer; the delta one takes no offence at the removal of a message that is not there."""
     there = {message.id for message in before}
-    return add_messages(before, [one for one in given if not isinstance(one, RemoveMessage) or one.id in there])  # type: ignore[arg-type]
+    return add_messages(before, [one for one in given if not isinstance(one, RemoveMessage) or one.id in there])
 
 
 PLAIN = {append: operator.add, newest: second}
@@ -111,7 +111,7 @@ def build(schema: type, saver: BaseCheckpointSaver[Any], failing: set[int]) -> G
             return "upload"
         return "approve" if state.get("approval") == "cells" else "execute"
 
-    builder = StateGraph(schema)
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(schema)
     for node in (plan, generate, approve, execute, upload):
         builder.add_node(node.__name__, node)
     builder.add_edge(START, "plan")
