@@ -106,7 +106,7 @@ class Snapshots:
 
         Raises:
             NotRestoredError: a blob is missing or damaged, or the session ended while it restored.
-            SandboxUnavailableError: the sandbox cannot be reached.
+            SandboxUnavailableError: the sandbox or the store cannot be reached.
         """
         try:
             names = blobs_of(await self._blobs.read(snapshot, max_bytes=MAX_MANIFEST))
@@ -116,7 +116,9 @@ class Snapshots:
         except BlobMissingError as error:
             damaged.add(error.name)
             raise NotRestoredError(str(error)) from error
-        except (BlobError, SnapshotMissingError, SandboxLostError) as error:
+        except BlobError as error:  # the store is not there now; no reason to run finished cells again
+            raise SandboxUnavailableError(str(error)) from error
+        except (SnapshotMissingError, SandboxLostError) as error:
             raise NotRestoredError(str(error)) from error
         known = self._thread(sandbox.id)
         known.manifests.add(snapshot)

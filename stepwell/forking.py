@@ -14,6 +14,7 @@ from graph.state import SandboxRef, State, Turn
 from sandboxes.opening import Sandboxes
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import at_step
+from stepwell.thread_error import ThreadError
 from stepwell.threads import reading
 
 
@@ -52,6 +53,12 @@ async def fork_thread(
         knobs = await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY)  # type: ignore[arg-type]  # ours
         config: RunnableConfig = {"configurable": {"thread_id": new}, "metadata": {CONTEXT_KEY: knobs} if knobs else {}}
         await graph.aupdate_state(config, dict(values), as_node=node)
+        saver: Any = graph.checkpointer
+        # Deleting the other removes what no checkpoint names by then: what is there now is safe, what is gone may lack
+        # its blobs.
+        if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
+            await saver.adelete_thread(new)
+            raise ThreadError(f"Thread {thread} was deleted while it was forked.")
     return new
 
 

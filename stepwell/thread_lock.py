@@ -9,6 +9,9 @@ from filelock import FileLock, Timeout
 
 from stepwell.thread_error import ThreadError
 
+PATIENCE = 0.3
+"""Seconds: `anybody_at_work` in another process holds each lock for a moment only to look."""
+
 
 @asynccontextmanager
 async def alone_on(thread: str, home: Path) -> AsyncIterator[None]:
@@ -21,7 +24,7 @@ async def alone_on(thread: str, home: Path) -> AsyncIterator[None]:
     try:
         await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
         lock = FileLock(file, thread_local=False)
-        await asyncio.to_thread(lock.acquire, timeout=0)
+        await asyncio.to_thread(lock.acquire, timeout=PATIENCE, poll_interval=0.02)
     except Timeout:
         raise ThreadError(
             f"Thread {thread} is being worked on by another process; wait for it or stop it first."

@@ -195,7 +195,7 @@ class Blobs:
                 yield stored
 
     async def delete(self, stored: Iterable[Stored], *, grace: float = GRACE_SECONDS) -> list[Stored]:
-        """Remove these, except those that were added, or added again, within the last `grace` seconds.
+        """Remove these, except what was added, or added again, within the last `grace` seconds or since it was listed.
 
         Returns:
             What was removed.
@@ -203,7 +203,9 @@ class Blobs:
         Raises:
             BlobError: the store cannot be written.
         """
-        return await self._do(lambda: [one for one in stored if self._shelf.remove(one.key, older_than=grace)])
+        return await self._do(
+            lambda: [one for one in stored if self._shelf.remove(one.key, older_than=max(grace, one.age))]
+        )
 
     async def other_owners(self) -> list[str]:
         """Who else has added blobs, as they called themselves.

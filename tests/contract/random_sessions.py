@@ -2,7 +2,9 @@
 
 # ruff: noqa: E501 (the lines of cells)
 
-import random
+from dataclasses import dataclass
+
+from hypothesis import strategies as some
 
 NAMES = [f"v{i}" for i in range(24)]
 ARRAYS = [f"v{i}" for i in range(30, 38)]
@@ -28,6 +30,9 @@ MAKERS = [
     "{n} = functools.partial(add, {i})",
     "{n} = {i}",
     "{n} = 'text {i} ' * {rows}",
+    "{x} = np.ma.array(np.arange({rows}.0), mask=[False, True] * ({rows} // 2))",
+    "{n} = Fault({i}, 'text')",
+    "{n} = collections.OrderedDict(a={i}, b=[{i}])",
 ]
 SHARERS = [
     "{n} = {o}",
@@ -38,6 +43,12 @@ SHARERS = [
     "{n} = Thing({o}).say",
     "{n} = functools.partial(add, {o})",
     "{n} = holds({o})",
+    "{n} = {o}.keys() if isinstance({o}, dict) else [{o}]",
+    "{n} = types.MappingProxyType({o}) if isinstance({o}, dict) else [{o}]",
+    "{n} = weakref.ref({o}) if type({o}) is Thing else ({o},)",
+    "{n} = Fault({i}, {o})",
+    "{n} = np.ma.array({y}, copy=False) if type({y}) is np.ndarray and {y}.dtype.kind == 'f' else [{y}]",
+    "{x} = np.lib.stride_tricks.sliding_window_view({y}, 2) if type({y}) is np.ndarray and {y}.ndim == 1 and len({y}) > 2 else [{y}]",
     "{n} = memoryview({o}) if type({o}) is bytearray else [{o}]",
     "{x} = np.frombuffer({o}, 'u1') if type({o}) is bytearray else ({o},)",
     "{x} = {y}[{i} % 3 :: 2] if isinstance({y}, np.ndarray) else [{o}]",
@@ -63,13 +74,15 @@ CHANGERS = [
     "call({o})",
 ]
 START = """
-import collections, functools, hashlib, types
+import collections, functools, hashlib, types, weakref
 import numpy as np, pandas as pd
 number = 0
 class Thing:
     made = []
     def __init__(self, value): self.value = value
     def say(self): return number, type(self.value).__name__
+class Fault(Exception):
+    def __init__(self, code, held): super().__init__(str(code)); self.code, self.held = code, held
 def add(a, b=1): return (type(a).__name__, b, number)
 def counter(start):
     count = start
@@ -93,7 +106,8 @@ def change(value, i):
     elif type(value) is bytearray: value[i % len(value)] = i % 256
     elif type(value) is memoryview and not value.readonly: value[i % len(value)] = i % 256
     elif type(value) is list: value[0] = i
-    elif type(value) is dict: value["a"] = i
+    elif type(value) in (dict, collections.OrderedDict): value["a"] = i
+    elif type(value) is Fault: value.held = i
     elif type(value) is collections.deque: value.append(i)
     elif type(value) is set: value.add(i)
     elif type(value) is Thing: value.extra = i
@@ -113,7 +127,11 @@ def describe():
         name = kind.__name__
         if kind in (list, tuple, collections.deque): return [name, *map(look, v)]
         if kind is set: return [name, sorted(map(repr, v))]
-        if kind is dict: return [name, *((k, look(x)) for k, x in v.items())]
+        if kind in (dict, collections.OrderedDict, types.MappingProxyType): return [name, *((k, look(x)) for k, x in v.items())]
+        if name.endswith("dict_keys"): return [name, list(v)]
+        if kind is weakref.ref: return [name, look(v())]
+        if kind is Fault: return [name, v.code, v.args, look(v.held)]
+        if kind is np.ma.MaskedArray: return [name, str(v.dtype), v.shape, v.fill_value, look(v.data), look(v.mask)]
         if kind is np.ndarray: return [name, str(v.dtype), v.shape, v.strides, v.flags.writeable, array(v)]
         if kind is bytearray: return [name, bytes(v).hex()[:40], hashlib.md5(v).hexdigest()]
         if kind is memoryview: return [name, v.nbytes, v.readonly, hashlib.md5(v).hexdigest()]
@@ -137,23 +155,36 @@ for line in describe(): print(line)
 """
 
 
-def cell(rng: random.Random, lines: int) -> str:
-    """Some statements; one that does not fit what it finds does nothing."""
-    made = []
-    for _ in range(lines):
-        kind = rng.choices((MAKERS, SHARERS, CHANGERS), (3, 4, 5))[0]
-        text = rng.choice(kind).format(
-            n=rng.choice(NAMES),
-            o=rng.choice(NAMES),
-            p=rng.choice(NAMES),
-            x=rng.choice(ARRAYS),
-            y=rng.choice(ARRAYS),
-            i=rng.randrange(1_000),
-            f=rng.random(),
-            rows=2 * rng.randrange(2, 60),
-            size=rng.choice((3, 50, 5_000)),
-        )
-        made.append(
-            f"try:\n    {text}\nexcept (NameError, TypeError, KeyError, IndexError, ValueError, BufferError): pass"
-        )
-    return "\n".join(made)
+@dataclass(frozen=True)
+class Round:
+    """Changes before a snapshot, and changes after it that both the live and the restored session make."""
+
+    before: str
+    after: str
+    restored: bool
+    """Whether the snapshot is restored; else it is only what later ones build upon."""
+    goes_on: bool
+    """Whether the restored session goes on afterwards, or the live one."""
+
+
+def statements() -> some.SearchStrategy[str]:
+    """A statement; one that does not fit what it finds does nothing."""
+    kinds = some.sampled_from([*[MAKERS] * 3, *[SHARERS] * 4, *[CHANGERS] * 5])
+    return some.builds(
+        _statement,
+        text=kinds.flatmap(some.sampled_from),
+        n=some.sampled_from(NAMES),
+        o=some.sampled_from(NAMES),
+        p=some.sampled_from(NAMES),
+        x=some.sampled_from(ARRAYS),
+        y=some.sampled_from(ARRAYS),
+        i=some.integers(0, 999),
+        f=some.floats(0, 1, width=16),
+        rows=some.integers(2, 59).map(lambda half: 2 * half),
+        size=some.sampled_from((3, 50, 5_000)),
+    )
+
+
+def _statement(text: str, **values: object) -> str:
+    made = text.format(**values)
+    return f"try:\n    {made}\nexcept (NameError, TypeError, KeyError, IndexError, ValueError, BufferError): pass"

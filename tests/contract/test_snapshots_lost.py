@@ -114,6 +114,47 @@ async def test_a_variable_that_cannot_be_loaded_is_lost_alone(steps: Steps) -> N
     assert await steps.run("print(fine)") == "{'a': 1}\n"
 
 
+async def test_what_cannot_be_loaded_costs_nothing_that_it_shares_things_with(steps: Steps) -> None:
+    await steps.run("""
+        import numpy as np, pandas as pd
+        class Breaks:
+            def __reduce__(self): return (int, ("no number",))
+        class Sets:
+            def __getstate__(self): return {"x": shared}
+            def __setstate__(self, state): raise KeyError("never")
+        shared, base = {"n": 1}, np.arange(5_000.0)
+        first = {"b": [shared, Breaks()], "v": base[3:]}
+        view, df = base[::2], pd.DataFrame({"a": np.arange(3_000.0), "o": [shared] * 3_000})
+        dirty = pd.DataFrame({"o": [Breaks(), shared, None]})
+        def f(): return shared
+        def bad(x=Breaks()): return shared
+        sets = Sets(); holds = [sets, shared]; inner = {"x": first["b"]}
+        clean = (shared, base, df, f)
+    """)
+    receipt = await steps.take_up()
+    reasons = {one.name: one.reason.split(":")[0] for one in receipt.lost}
+    assert reasons == {
+        **dict.fromkeys(("first", "dirty", "bad", "inner"), "ValueError"),
+        **dict.fromkeys(("sets", "holds"), "KeyError"),
+    }
+    assert (
+        await steps.run("""
+        shared["n"] = 2; base[4] = 7
+        print(view[2], clean[0] is shared, clean[1] is base, clean[2] is df, df["o"][5] is shared, f() is shared, clean[3] is f)
+        print([name for name in ("first", "dirty", "bad", "inner", "sets", "holds") if name in globals()])
+    """)
+        == "7.0 True True True True True True\n[]\n"
+    )
+
+
+async def test_a_temporary_file_is_lost_and_not_removed(steps: Steps) -> None:
+    await steps.run(
+        "import tempfile\nt = tempfile.NamedTemporaryFile('w', dir='.')\nt.write('x'); t.flush(); name = t.name"
+    )
+    await steps.take_up(lost=("t",))
+    assert await steps.run("print(open(name).read())") == "x\n"
+
+
 async def test_a_missing_library_costs_only_what_needs_it(steps: Steps) -> None:
     await steps.run("""
         import sys, os

@@ -1,44 +1,88 @@
-"""Random sessions: whatever a namespace holds and shares, restored it is what the live one is."""
+"""Random sessions: whatever a namespace holds and shares, restored it is what the live one is.
 
+`STEPS_SESSIONS=500` makes many more; a session that fails is made as small as it gets.
+"""
+
+import asyncio
 import os
-import random
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as some
 
+from sandboxes.opening import Sandboxes
 from tests.contract.conftest import Steps
-from tests.contract.random_sessions import DESCRIBE, START, cell
+from tests.contract.random_sessions import DESCRIBE, START, Round, statements
 
-SESSIONS = int(os.environ.get("STEPS_SESSIONS", "4"))
-ROUNDS = 8
-LINES = 16
+SESSIONS = int(os.environ.get("STEPS_SESSIONS", "6"))
 
 
-@pytest.mark.parametrize("seed", range(SESSIONS))
-async def test_a_restored_session_is_the_live_one(steps: Steps, seed: int) -> None:
+@dataclass(frozen=True)
+class Session:
+    """Rounds of changes, each with a snapshot; after some of them it is restored in a new process."""
+
+    rounds: list[Round]
+
+    def __repr__(self) -> str:
+        shown = (f"# restored: {one.restored}\n{one.before}\n# to both:\n{one.after}" for one in self.rounds)
+        return "\n".join(["Session:", *shown])
+
+
+rounds = some.builds(
+    Round,
+    before=some.lists(statements(), min_size=1, max_size=24).map("\n".join),
+    after=some.lists(statements(), max_size=12).map("\n".join),
+    restored=some.booleans(),
+    goes_on=some.booleans(),
+)
+sessions = some.builds(Session, some.lists(rounds, min_size=1, max_size=6))
+
+
+@settings(
+    max_examples=SESSIONS,
+    deadline=None,
+    derandomize="STEPS_SESSIONS" not in os.environ,  # the short form tries the same sessions each time
+    database=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
+@given(session=sessions)
+@pytest.mark.timeout(0 if "STEPS_SESSIONS" in os.environ else 180)
+def test_a_restored_session_is_the_live_one(session: Session, cache: Path) -> None:
     """Both describe themselves in the same words: after the snapshot, and once more after the same changes to both.
 
     Values, which names are one object, which arrays share memory, and what functions return.
     """
-    rng = random.Random(seed)
-    await steps.run(START)
-    for round in range(ROUNDS):
-        await steps.run(cell(rng, LINES))
-        taken = await steps.keep()
-        assert taken.lost == ()
-        if round % 2 and round != ROUNDS - 1:
-            continue  # its blobs are what later snapshots build upon
-        live, more = steps.sandbox, cell(rng, LINES)
-        before = await steps.run(DESCRIBE)
-        number = steps.number
-        await steps.run(more)
-        after = await steps.run(DESCRIBE)
-        await steps.take_up_at(taken.id)
-        steps.number = number
-        assert await steps.run(DESCRIBE) == before
-        await steps.run(more)
-        assert await steps.run(DESCRIBE) == after, more
-        if rng.random() < 0.5:
-            await live.close()  # go on with the restored one
-        else:
-            await steps.sandbox.close()
-            steps.sandbox = live
+    with tempfile.TemporaryDirectory(prefix="stepwell-random-") as folder:
+        asyncio.run(_compare(session, Path(folder), cache))
+
+
+async def _compare(session: Session, folder: Path, cache: Path) -> None:
+    async with Sandboxes(folder, cache=cache) as sandboxes:
+        steps = Steps(sandboxes)
+        await steps.open()
+        await steps.run(START)
+        for number, round in enumerate(session.rounds):
+            await steps.run(round.before)
+            taken = await steps.keep()
+            assert taken.lost == ()
+            if not round.restored and number < len(session.rounds) - 1:
+                continue  # its blobs are what later snapshots build upon
+            live = steps.sandbox
+            before = await steps.run(DESCRIBE)
+            cell = steps.number
+            await steps.run(round.after)
+            after = await steps.run(DESCRIBE)
+            await steps.take_up_at(taken.id)
+            steps.number = cell
+            assert await steps.run(DESCRIBE) == before
+            await steps.run(round.after)
+            assert await steps.run(DESCRIBE) == after
+            if round.goes_on:
+                await live.close()
+            else:
+                await steps.sandbox.close()
+                steps.sandbox = live

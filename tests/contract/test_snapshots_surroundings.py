@@ -112,3 +112,23 @@ async def test_cloudpickle_of_the_kernel_is_not_the_users(steps: Steps) -> None:
     await steps.run("x = lambda: 1")
     await steps.take_up()
     assert await steps.run("import sys; print('cloudpickle' in sys.modules, x())") == "False 1\n"
+
+
+async def test_handlers_of_loggers_and_the_arguments(steps: Steps) -> None:
+    await steps.run("""
+        import io, logging, sys
+        text = io.StringIO()
+        own = logging.getLogger("own"); own.setLevel(logging.INFO); own.propagate = False
+        handler = logging.StreamHandler(text); handler.setFormatter(logging.Formatter("%(message)s!")); own.addHandler(handler)
+        logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="root %(message)s")
+        sys.argv = ["program", "--fast"]
+        own.info("one")
+    """)
+    await steps.take_up()
+    assert (
+        await steps.run("""
+        own.info("two"); logging.info("three")
+        print(repr(text.getvalue()), own.handlers == [handler], sys.argv)
+    """)
+        == "root three\n'one!\\ntwo!\\n' True ['program', '--fast']\n"
+    )

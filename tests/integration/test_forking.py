@@ -1,8 +1,10 @@
 """A fork begins at a step of another thread, and neither sees what the other does."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from graph.events import CellStarted, Finished, Rebuilt
 from graph.settings import Settings
@@ -11,6 +13,7 @@ from stepwell.comparison_lines import lines_of
 from stepwell.forking import fork_thread
 from stepwell.runs import resume, start
 from stepwell.thread_error import ThreadError
+from stepwell.thread_lock import alone_on
 from stepwell.threads import read_thread
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
@@ -95,3 +98,16 @@ async def test_steps_that_are_not_there_are_named(settings: Settings) -> None:
         await fork_thread(first.thread, step=99, settings=settings)
     with pytest.raises(ThreadError, match="There is no thread"):
         await fork_thread("00000000-0000-0000-0000-000000000000", settings=settings)
+
+
+async def test_somebody_who_looks_whether_a_thread_is_held_does_not_keep_others_from_it(settings: Settings) -> None:
+    thread = last(await follow(start("What?", settings=settings)), Finished).thread
+    lock = FileLock(settings.home / "locks" / f"{thread}.lock", thread_local=False)
+    await asyncio.to_thread(lock.acquire)
+    asyncio.get_running_loop().call_later(0.05, lock.release)
+    async with alone_on(thread, settings.home):
+        pass
+    async with alone_on(thread, settings.home):
+        with pytest.raises(ThreadError, match="another process"):
+            async with alone_on(thread, settings.home):
+                pass

@@ -213,6 +213,17 @@ async def test_adding_again_makes_young(tmp_path: Path, make: Make) -> None:
     assert len(await blobs.delete(found)) == 1
 
 
+async def test_what_was_added_again_since_it_was_listed_stays_whatever_the_grace(tmp_path: Path, make: Make) -> None:
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    (first, kept), (second, gone) = make(b"kept"), make(b"gone")
+    await blobs.add_file(first, kept)
+    await blobs.add_file(second, gone)
+    found = [stored async for stored in blobs.names()]
+    await blobs.add_file(first, kept)  # by an analysis that began when nobody else was at work
+    assert [stored.name for stored in await blobs.delete(found, grace=-1)] == [gone]
+    assert await listed(blobs) == {kept}
+
+
 async def test_what_killed_writers_leave_is_listed_and_removed(tmp_path: Path) -> None:
     blobs = Blobs.at(str(tmp_path / "blobs"))
     (tmp_path / "blobs" / "arriving" / "taking-x").mkdir(parents=True)

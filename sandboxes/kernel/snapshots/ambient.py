@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from . import connections
 from .paths import found, kept
 
 
@@ -153,6 +154,40 @@ def _logging() -> Any:
     return logging.root.level, {name: level for name, level in loggers.items() if level}, logging.root.manager.disable
 
 
+def _handlers() -> Any:
+    logging = sys.modules["logging"]
+    known = {"": logging.root, **logging.root.manager.loggerDict}
+    return {
+        name: (logger.handlers, logger.propagate)
+        for name, logger in known.items()
+        if getattr(logger, "handlers", None) or not getattr(logger, "propagate", True)
+    }
+
+
+def _set_handlers(before: Any) -> None:
+    logging = sys.modules["logging"]
+    for name, (handlers, propagate) in before.items():
+        logger = logging.getLogger(name or None)
+        logger.handlers[:], logger.propagate = handlers, propagate
+
+
+def _arguments() -> Any:
+    return list(sys.argv)
+
+
+def _set_arguments(before: Any) -> None:
+    sys.argv[:] = before
+
+
+def _duckdb() -> Any:
+    return connections.default_duckdb()
+
+
+def _set_duckdb(before: Any) -> None:
+    if before is not None:
+        sys.modules["duckdb"].set_default_connection(before)
+
+
 def _set_logging(before: Any) -> None:
     logging = sys.modules["logging"]
     logging.root.setLevel(before[0])
@@ -171,6 +206,9 @@ PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], None]]] = {
     "polars settings": ("polars", _polars, _set_polars),
     "sklearn settings": ("sklearn", _sklearn, _set_sklearn),
     "logging levels": ("logging", _logging, _set_logging),
+    "logging handlers": ("logging", _handlers, _set_handlers),
+    "arguments": ("sys", _arguments, _set_arguments),
+    "duckdb's default connection": ("duckdb", _duckdb, _set_duckdb),
     "warnings filters": ("warnings", _warnings, _set_warnings),
 }
 """Name → the module that must be loaded for it, how it is read, and how it is put back."""

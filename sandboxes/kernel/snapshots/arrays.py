@@ -4,6 +4,7 @@ An array that owns its memory is its bytes; one that does not is its root (what 
 bytearray), an offset and strides. Nothing of a large array goes through the stream.
 """
 
+import array as standard
 import os
 import sys
 from pickle import PickleBuffer
@@ -15,12 +16,15 @@ from .paths import found, kept
 LARGE = 16 << 10
 """Bytes from which on an array leaves the stream."""
 
+PLAIN_OWNERS = (bytearray, standard.array)
+"""What memory of an array can belong to besides an array."""
+
 
 def reduce_array(pickler: Any, array: Any) -> Any:
     """How an exact `numpy.ndarray` is pickled."""
     root = root_of(array)
     if root is not array:
-        start = address(root) if type(root) is bytearray else _bounds(root)[0]
+        start = address(root) if type(root) in PLAIN_OWNERS else _bounds(root)[0]
         offset = array.__array_interface__["data"][0] - start if array.size else 0
         return make_view, (root, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
     if array.dtype.hasobject:
@@ -40,11 +44,10 @@ def reduce_array(pickler: Any, array: Any) -> Any:
 
 def root_of(array: Any) -> Any:
     """What owns the memory of an array: an array, a bytearray, or itself where nothing else can be shared."""
-    root = array
-    while isinstance(root.base, sys.modules["numpy"].ndarray):
-        root = root.base
-    base = root.base.obj if type(root.base) is memoryview else root.base
-    if type(base) is bytearray:
+    root, base = array, _base(array)
+    while isinstance(base, sys.modules["numpy"].ndarray):
+        root, base = base, _base(base)
+    if type(base) in PLAIN_OWNERS:
         return array if array.dtype.hasobject else base
     if root is array or dense_order(root) is None or (root.dtype.hasobject and root.dtype != array.dtype):
         return array
@@ -55,6 +58,15 @@ def root_of(array: Any) -> Any:
         if low < first or last < high:
             return array
     return root
+
+
+def _base(array: Any) -> Any:
+    """Where an array has its memory from, past what stands between without owning it."""
+    base = array.base
+    if type(base) is memoryview:
+        return base.obj
+    between = type(base).__name__ == "DummyArray" and type(base).__module__.startswith("numpy.")
+    return base.base if between else base  # of `as_strided`, and so of sliding windows
 
 
 def dense_order(array: Any) -> tuple[int, ...] | None:
@@ -100,6 +112,16 @@ def reduce_subclass(pickler: Any, array: Any) -> Any:
     return make_subclass, (plain, type(array), array.dtype)
 
 
+def reduce_masked(pickler: Any, array: Any) -> Any:
+    """A masked array: its data and its mask as arrays, which others may share."""
+    numpy = sys.modules["numpy"]
+    state = dict(array.__dict__)
+    data = array.view(array.baseclass)
+    if root_of(array) is array:  # the view's root would be this very array again
+        data = numpy.array(data, order="K", copy=True)
+    return make_masked, (data, type(array)), state, None, None, set_masked
+
+
 def make_array(buffer: Any, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:
     """An array over loaded memory; `shape` is that of its axes in `order`."""
     import numpy
@@ -128,7 +150,7 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
     """A view of the memory of an array or a bytearray."""
     import numpy
 
-    if type(root) is bytearray:
+    if type(root) in PLAIN_OWNERS:
         return _sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
     plain = root.view(numpy.ndarray)
     order = dense_order(plain)
@@ -151,6 +173,16 @@ def make_subclass(plain: Any, kind: Any, dtype: Any) -> Any:
     if made.dtype != dtype or made.dtype.type is not dtype.type:
         made = plain.view(dtype, kind)
     return made
+
+
+def make_masked(data: Any, kind: Any) -> Any:
+    """A masked array over data."""
+    return data.view(kind)
+
+
+def set_masked(array: Any, state: Any) -> None:
+    """Give it its mask and its fill value."""
+    array.__dict__.update(state)
 
 
 def make_memmap(path: str, dtype: Any, mode: Any, offset: int, shape: Any, order: Any) -> Any:

@@ -37,7 +37,23 @@ def cloudpickle() -> Any:
     except BaseException:
         del sys.modules[NAME]
         raise
+    _leave_private_slots(module)
     return module
+
+
+def _leave_private_slots(module: Any) -> None:
+    """A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out only slots that keep their names."""
+    state_of: Any = module._class_getstate
+
+    def without(kind: Any) -> Any:
+        state, slots = state_of(kind)
+        own = state.get("__slots__", ())
+        for name in [own] if isinstance(own, str) else list(own):
+            if name.startswith("__") and not name.endswith("__"):
+                state.pop(f"_{kind.__name__.lstrip('_')}{name}", None)
+        return state, slots
+
+    module._class_getstate = without
 
 
 def _places() -> list[str]:

@@ -1,11 +1,15 @@
 """Database connections: one in memory with its tables, one to a file by its path."""
 
 import os
+import secrets
 import sys
+import weakref
 from pickle import PickleBuffer, PicklingError
-from typing import Any
+from typing import Any, ClassVar
 
 from .paths import found, kept
+
+AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
 
 
 def reduce_sqlite(pickler: Any, connection: Any) -> Any:
@@ -27,10 +31,10 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path:
-        return make_sqlite, (kept(path), None, level), state, None, None, set_sqlite
+        return make_sqlite, (kept(path), None, level, type(connection)), state, None, None, set_sqlite
     pages = connection.execute("pragma page_count").fetchone()[0]
     content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
-    return make_sqlite, ("", content, level), state, None, None, set_sqlite
+    return make_sqlite, ("", content, level, type(connection)), state, None, None, set_sqlite
 
 
 def _existing(path: str) -> str:
@@ -40,13 +44,13 @@ def _existing(path: str) -> str:
     return path
 
 
-def make_sqlite(path: str, content: Any, level: Any) -> Any:
+def make_sqlite(path: str, content: Any, level: Any, kind: Any) -> Any:
     """A connection to a file, or to a database in memory with that content."""
     import sqlite3
 
     path = _existing(path)
     # Whether other threads may use it cannot be asked of a connection; so they may.
-    connection = sqlite3.connect(path or ":memory:", isolation_level=level, check_same_thread=False)
+    connection = sqlite3.connect(path or ":memory:", isolation_level=level, check_same_thread=False, factory=kind)
     if content is not None:
         data = bytes(content)
         if data:
@@ -71,17 +75,72 @@ def make_closed_sqlite() -> Any:
 
 
 def reduce_duckdb(pickler: Any, connection: Any) -> Any:
-    """A duckdb connection: its tables as arrow tables, its views as their SQL."""
+    """A duckdb connection: one to a file by its path, one to memory as one of those that its database has."""
     cursor = connection.cursor()
     ask = "select path, readonly from duckdb_databases() where database_name = current_database()"
     path, readonly = cursor.execute(ask).fetchone()
     others = "select count(*) from duckdb_databases() where not internal and database_name != current_database()"
     if cursor.execute(others).fetchone()[0]:
         raise PicklingError("a duckdb connection with other databases attached")
+    if connection.sql("select 1 from duckdb_tables() where temporary limit 1").fetchall():
+        raise PicklingError("a duckdb connection with temporary tables")
     if path:
         if not readonly:
-            connection.execute("checkpoint")
-        return make_duckdb, (kept(path), bool(readonly), [], [], [])
+            cursor.execute("checkpoint")
+        return open_duckdb, (kept(path), bool(readonly))
+    return connect_duckdb, (Database.of(connection),)
+
+
+def default_duckdb() -> Any:
+    """The connection of `duckdb.sql` and its like; None when nothing is kept in it."""
+    connection = sys.modules["duckdb"].default_connection()
+    used = "select 1 from duckdb_tables() where not internal union all select 1 from duckdb_views() where not internal"
+    return connection if connection.cursor().execute(used).fetchone() else None
+
+
+class Database:
+    """A duckdb database in memory, which several connections and their cursors may share."""
+
+    known: ClassVar[list[tuple[Any, "Database"]]] = []
+    """Weak references to the connections that were seen, each with its database."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = weakref.ref(connection)
+
+    @classmethod
+    def of(cls, connection: Any) -> "Database":
+        """The database of a connection: one that is known, if it is the same."""
+        cls.known[:] = [(seen, database) for seen, database in cls.known if seen() is not None]
+        for seen, database in cls.known:
+            if seen() is connection:
+                database.connection = seen
+                return database
+        same = (database for seen, database in cls.known if _share(seen(), connection))
+        database = next(same, None) or cls(connection)
+        cls.known.append((weakref.ref(connection), database))
+        return database
+
+    def __reduce__(self) -> Any:
+        return make_database, _content(self.connection())
+
+
+def _share(one: Any, other: Any) -> bool:
+    """Whether what is made through one connection is seen through the other."""
+    name = f"stepwell_{secrets.token_hex(8)}"
+    try:
+        maker, looker = one.cursor(), other.cursor()
+        maker.execute(f"create schema {name}")
+    except Exception:  # closed, or to a file that may only be read
+        return False
+    try:
+        return bool(looker.execute("select 1 from duckdb_schemas() where schema_name = ?", [name]).fetchone())
+    finally:
+        maker.execute(f"drop schema {name}")
+
+
+def _content(connection: Any) -> Any:
+    """What is in a database in memory: its tables as arrow tables, its views as their SQL."""
+    cursor = connection.cursor()
     extra = (
         "select (select count(*) from duckdb_sequences()) + "
         "(select count(*) from duckdb_functions() where not internal and function_type like '%macro') + "
@@ -93,26 +152,49 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     wanted = "select schema_name, table_name, sql from duckdb_tables() where not internal order by table_oid"
     tables = []
     for schema, name, sql in cursor.execute(wanted).fetchall():
-        rows = cursor.execute(f"select * from {_quoted(schema)}.{_quoted(name)}")
+        rows = cursor.execute(f"select {_columns(cursor, schema, name)} from {_quoted(schema)}.{_quoted(name)}")
         tables.append((schema, name, sql, rows.to_arrow_table()))
     indexes = cursor.execute("select sql from duckdb_indexes() where sql is not null").fetchall()
     views = cursor.execute(
         "select sql from duckdb_views() where not internal and sql is not null order by view_oid"
     ).fetchall()
     named = [name for (name,) in cursor.execute(schemas).fetchall()]
-    return make_duckdb, ("", False, named, tables, [row[0] for row in [*indexes, *views]])
+    return named, tables, [row[0] for row in [*indexes, *views]]
+
+
+def _columns(cursor: Any, schema: str, table: str) -> str:
+    """What to ask of a table: types that arrow has no equal for come as text, from which they are made again."""
+    ask = "select column_name, data_type from duckdb_columns() where schema_name = ? and table_name = ? "
+    found = cursor.execute(ask + "order by column_index", [schema, table]).fetchall()
+    return ", ".join(
+        f"{_quoted(name)}::text as {_quoted(name)}" if kind in AS_TEXT else _quoted(name) for name, kind in found
+    )
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def make_duckdb(path: str, readonly: bool, schemas: list[str], tables: list[Any], statements: list[str]) -> Any:
-    """A connection to a file, or to a database in memory with those tables."""
+def open_duckdb(path: str, readonly: bool) -> Any:
+    """A connection to a file."""
     import duckdb
 
-    path = _existing(path)
-    connection = duckdb.connect(path or ":memory:", read_only=readonly)
+    return duckdb.connect(_existing(path), read_only=readonly)
+
+
+class Made:
+    """A database in memory that was made anew, and the connection that made it."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        self.taken = False
+
+
+def make_database(schemas: list[str], tables: list[Any], statements: list[str]) -> Any:
+    """A database in memory with those tables."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:")
     for schema in schemas:
         connection.execute(f"create schema if not exists {_quoted(schema)}")
     for schema, name, sql, rows in tables:
@@ -125,4 +207,11 @@ def make_duckdb(path: str, readonly: bool, schemas: list[str], tables: list[Any]
         connection.execute("use main")
     for statement in statements:
         connection.execute(statement)
+    return Made(connection)
+
+
+def connect_duckdb(made: Any) -> Any:
+    """A connection to a database in memory: the first is the one that made it."""
+    connection = made.connection.cursor() if made.taken else made.connection
+    made.taken = True
     return connection

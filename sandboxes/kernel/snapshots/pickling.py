@@ -110,8 +110,15 @@ def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -
     cloudpickle()
     unpickler = _Unpickler(io.BytesIO(b"".join((specials.prelude(), data))), buffers=buffers)
     unpickler.load()
+    # Called with the variables as globals, as a cell would call it: formulas of statsmodels are evaluated where the
+    # unpickler is called from.
+    step = FunctionType(_load_next.__code__, specials.Live.main.__dict__)
     for _ in range(count):
-        yield unpickler.load()
+        yield step(unpickler)
+
+
+def _load_next(unpickler: Any) -> Any:
+    return unpickler.load()
 
 
 class _Unpickler(pickle.Unpickler):

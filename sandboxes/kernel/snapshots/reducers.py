@@ -4,16 +4,20 @@ import functools
 import io
 import os
 import re
+import struct
 import sys
 import threading
 import typing
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable
-from types import CellType
+from types import CellType, MappingProxyType
 from typing import Any
 
-from . import arrays, connections, functions, opened, refusing, tables
+from . import arrays, connections, errors, functions, opened, refusing, tables, views
 
 Reduce = Callable[[Any, Any], Any]
+VIEWS = ("keys", "values", "items")
 
 BUILT_IN: dict[type, Reduce] = {
     CellType: functions.reduce_cell,
@@ -23,6 +27,12 @@ BUILT_IN: dict[type, Reduce] = {
     type(threading.RLock()): refusing.reduce_rlock,
     re.Match: refusing.reduce_match,
     memoryview: refusing.reduce_memoryview,
+    struct.Struct: refusing.reduce_struct,
+    **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
+    MappingProxyType: views.reduce_proxy,
+    weakref.ReferenceType: views.reduce_reference,
+    weakref.WeakKeyDictionary: views.reduce_weak,
+    weakref.WeakValueDictionary: views.reduce_weak,
     type(os.environ): refusing.reduce_environment,
     io.TextIOWrapper: opened.reduce_file,
     io.BufferedReader: opened.reduce_file,
@@ -34,6 +44,7 @@ BUILT_IN: dict[type, Reduce] = {
 EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "ndarray", arrays.reduce_array),
     ("numpy", "memmap", arrays.reduce_memmap),
+    ("numpy.ma", "MaskedArray", arrays.reduce_masked),
     ("numpy", "matrix", arrays.reduce_subclass),
     ("numpy", "recarray", arrays.reduce_subclass),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
@@ -50,12 +61,15 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas._libs.internals", "Block", tables.reduce_block),
     ("pandas", "Index", tables.reduce_index),
     ("sqlite3", "Connection", connections.reduce_sqlite),
+    ("builtins", "BaseException", errors.reduce_error),
     ("threading", "Thread", refusing.refuse("a thread")),
     ("subprocess", "Popen", refusing.refuse("a child process")),
     ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
     ("concurrent.futures", "Executor", refusing.refuse("an executor, with its threads or processes")),
     ("concurrent.futures", "Future", refusing.refuse("a future of an executor")),
     ("asyncio", "AbstractEventLoop", refusing.refuse("an event loop")),
+    ("tempfile", "_TemporaryFileWrapper", refusing.refuse("a temporary file, which is removed with its session")),
+    ("tempfile", "_TemporaryFileCloser", refusing.refuse("a temporary file, which is removed with its session")),
     ("tempfile", "TemporaryDirectory", refusing.refuse("a temporary folder, which is removed with its session")),
 )
 

@@ -39,6 +39,11 @@ def make_memoryview(base: Any, offset: int, size: int, format: str, shape: Any) 
     return view if (format, shape) == ("B", view.shape) else view.cast(format, shape)  # type: ignore[call-overload]
 
 
+def reduce_struct(pickler: Any, value: Any) -> Any:
+    """A compiled `struct` format."""
+    return type(value), (value.format,)
+
+
 def reduce_match(pickler: Any, match: Any) -> Any:
     """A match of a regular expression: matched again, if that gives the same."""
     arguments = (match.re, match.string, match.pos, match.endpos)

@@ -12,6 +12,7 @@ from typing import Any
 from . import ambient, manifest, memory, modules, packs
 from .blobs import THREADS, Blobs, MissingBlobError
 from .pickling import load
+from .salvaging import salvage
 from .specials import Live
 from .taking import AMBIENT, CELL, MODULE, Lost, Taking
 from .units import why
@@ -154,7 +155,7 @@ class Restoring:
         for part in parts:
             if part.has_code and cache_tag != manifest.cache_tag():
                 reason = f"it holds code of {cache_tag}, which {manifest.cache_tag()} cannot load"
-                self._lose(part, reason, found)
+                self._lose(part, reason)
             else:
                 left.append(part)
         while left:
@@ -170,17 +171,30 @@ class Restoring:
                     continue
             if len(failed) == len(left):
                 for part, problem in failed:
-                    self._lose(part, why(problem), found)
+                    self._salvage(part, why(problem), found)
                 break
             left = [part for part, _ in failed]
         return found
 
-    def _lose(self, part: Part, reason: str, found: dict[str, Any]) -> None:
+    def _salvage(self, part: Part, reason: str, found: dict[str, Any]) -> None:
+        """Keep the variables of a unit that have nothing to do with what cannot be loaded."""
+        reasons = dict.fromkeys(part.names, reason)
+        if len(part.names) > 1:
+            for name in part.names:
+                if found.pop(name, None) is not None and not name.startswith(":"):
+                    self._main.__dict__.pop(name, None)  # what it shares with the others is made once more
+            whole, reasons = salvage(part.stream, part.buffers, part.names)
+            found.update(whole)
+        for name, why_not in reasons.items():
+            self._lose_one(name, why_not)
+
+    def _lose(self, part: Part, reason: str) -> None:
         for name in part.names:
-            if name in found:  # it came before what failed, and is whole
-                continue
-            shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
-            self._lost.append({"name": shown, "type": "", "reason": reason, "cell": 0})
+            self._lose_one(name, reason)
+
+    def _lose_one(self, name: str, reason: str) -> None:
+        shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
+        self._lost.append({"name": shown, "type": "", "reason": reason, "cell": 0})
 
     def _set_modules(self, found: dict[str, Any]) -> None:
         for name, value in found.items():
