@@ -8,7 +8,7 @@ with, is compared with the line it left.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from langgraph.checkpoint.base import writes_sort_key
@@ -158,7 +158,7 @@ async def _read_writes(saver: AsyncSqliteSaver, thread: str) -> dict[str, _Writt
             elif channel == "question":
                 one.question = str(content or "")
             elif isinstance(content, list):  # an Overwrite is no list, and comes with a full copy
-                one.cells += [cell for cell in content if isinstance(cell, dict)]
+                one.cells += cast("list[Cell]", [cell for cell in content if isinstance(cell, dict)])
     return written
 
 
@@ -203,7 +203,7 @@ def _matched(at: _Node, came: list[Cell], copy: Any, ids: tuple[str, str], made:
     The copy of a branch leaves out what was written before it for another branch (`came`), all of it or a part.
     """
     given = copy.value if isinstance(copy, _DeltaSnapshot) else copy
-    given = [cell for cell in given or [] if isinstance(cell, dict)]
+    given = cast("list[Cell]", [cell for cell in given or [] if isinstance(cell, dict)])
     here = [*at.cells(), *came]
     common = next((n for n, (x, y) in enumerate(zip(here, given, strict=False)) if x != y), min(len(here), len(given)))
     node = at.back_to(common)

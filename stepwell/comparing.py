@@ -17,7 +17,7 @@ from stepwell.kept_step import KeptStep, contents, kept_step
 from stepwell.steps import Place, answer_after, at_step
 from stepwell.threads import reading
 from stepwell.throw_away import throw_away
-from stepwell.variables import Looked, changed, look_at
+from stepwell.variables import Looked, changed, comparable, look_at
 from storage.blobs import BlobError, Blobs
 
 
@@ -92,12 +92,12 @@ async def compare(
     states = (one.place.state, other.place.state)
     codes = [[cell["code"] for cell in state.get("cells") or []] for state in states]
     common = next((n for n, (x, y) in enumerate(zip(*codes, strict=False)) if x != y), min(map(len, codes)))
-    lines = [_lines(state, common) for state in states]
+    before, after = (_lines(state, common) for state in states)
     return Difference(
         cells_in_common=common,
         questions=_changes(*map(_questions, states)),
         plan=_changes(*map(_plan, states)),
-        code="\n".join(difflib.unified_diff(*lines, "a", "b", lineterm="", n=2)),
+        code="\n".join(difflib.unified_diff(before, after, "a", "b", lineterm="", n=2)),
         variables=variables,
         files=_files(one, other),
         answers=(one.answer, other.answer) if one.answer != other.answer else None,
@@ -140,22 +140,19 @@ async def _variables(
             same = {name for name in stored[0] if stored[0][name] == stored[1].get(name)}
         except (BlobError, NotRestoredError):
             same = set()
-        if named[0] & named[1] <= same and all(
-            name in side.table
-            for side, names, others in ((one, *named), (other, *named[::-1]))
-            for name in names - others
-        ):
-            return _compared(one.table, other.table, None, None, same), []
+        told = named[0] - named[1] <= set(one.table) and named[1] - named[0] <= set(other.table)
+        if named[0] & named[1] <= same and told:
+            return _compared(one.table, other.table, None, None, same)
     asked = None if not named else sorted((named[0] | named[1]) - same)
     if not any(side.place.state.get("cells") for side in (one, other)):
         return _changes({}, {}), []
     try:
         looked = [await _looked(side, asked, settings, sandboxes, blobs) for side in (one, other)]
     except (SandboxError, BlobError) as error:
-        tables = _changes(one.table, other.table)
-        return tables, [f"The variables were compared by their tables alone: {error}"]
+        by_table = _changes(one.table, other.table)
+        return by_table, [f"The variables were compared by their tables alone: {error}"]
     tables = [{**there.rows} or side.table for side, there in zip((one, other), looked, strict=True)]
-    return _compared(tables[0], tables[1], looked[0], looked[1], same), []
+    return _compared(tables[0], tables[1], looked[0], looked[1], same)
 
 
 async def _looked(
@@ -169,18 +166,20 @@ async def _looked(
 
 def _compared(
     before: Mapping[str, str], after: Mapping[str, str], one: Looked | None, other: Looked | None, same: set[str]
-) -> Changes:
-    differ = []
+) -> tuple[Changes, list[str]]:
+    differ, unsure = [], []
     for name in before:
         if name in after and name not in same:
             prints = [None if looked is None else looked.fingerprints.get(name) for looked in (one, other)]
             told = changed(name, (before[name], after[name]), prints[0], prints[1])
             differ += [told] if told is not None else []
-    return Changes(
+            unsure += [name] if told is None and not comparable(*prints) else []
+    changes = Changes(
         removed=tuple(name for name in before if name not in after),
         added=tuple(name for name in after if name not in before),
         changed=tuple(differ),
     )
+    return changes, [f"Not compared, since their values cannot be: {', '.join(unsure)}."] if unsure else []
 
 
 def _changes(one: Mapping[str, str], other: Mapping[str, str]) -> Changes:

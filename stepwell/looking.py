@@ -83,6 +83,8 @@ def show_log(name: str, limit: int, *, code: bool, as_json: bool) -> int:
             line_out(*step_lines.step_line(step))
             for line in step_lines.code_lines(step.cell) if code and step.cell is not None else ():
                 line_out(line)
+    if tree.head is not None and tree.head not in steps:
+        complain(f"The thread is at step {tree.head.name}.")
     if left_out:
         earlier = "1 earlier step is" if left_out == 1 else f"{left_out:,} earlier steps are"
         complain(f"{earlier} left out; --limit {len(tree.steps)} shows all.")

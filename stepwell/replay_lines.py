@@ -47,7 +47,9 @@ def _cell_line(cell: ReplayedCell) -> str:
 
 
 def _end_lines(end: ReplayEnd) -> list[str]:
-    lines = [f"published files: {end.files_same} the same, {len(end.files_differ)} not"]
+    lines = []
+    if end.files_same or end.files_differ:
+        lines.append(f"published files: {end.files_same} the same, {len(end.files_differ)} not")
     if end.files_differ:
         lines.append(f"not the same: {', '.join(end.files_differ)}")
     if end.variables_same or end.variables_differ:

@@ -67,10 +67,9 @@ def drawn(steps: Sequence[Step]) -> Iterator[tuple[str, str, Step]]:
     while waiting:
         step, first, rest = waiting.pop()
         yield first, rest, step
-        older, *branches = after.get(step.name) or [None]
-        if older is not None:
-            waiting.append((older, rest, rest))
-            waiting += [(branch, f"{rest}├─ ", f"{rest}│  ") for branch in reversed(branches) if branch is not None]
+        below = after.get(step.name, [])
+        waiting += [(older, rest, rest) for older in below[:1]]
+        waiting += [(branch, f"{rest}├─ ", f"{rest}│  ") for branch in reversed(below[1:])]
 
 
 def print_tree(console: Console, steps: Sequence[Step], now: datetime, *, code: bool) -> None:
@@ -166,7 +165,8 @@ def _snapshot(detail: StepDetail) -> str:
         return one_line(detail.comes_back)
     sizes = f"{size_text(detail.snapshot_bytes)} in all, {size_text(detail.added_bytes)} of them new with this step"
     packages = [f"{name} {version}" for name, version in detail.packages.items()][:20]
-    return f"{one_line(detail.comes_back)} {sizes}; taken with {one_line(', '.join([f'Python {detail.python}', *packages]))}."
+    versions = one_line(", ".join([f"Python {detail.python}", *packages]))
+    return f"{one_line(detail.comes_back)} {sizes}; taken with {versions}."
 
 
 def detail_text(detail: StepDetail) -> str:

@@ -109,7 +109,10 @@ async def _beginning(graph: Graph, tree: StepTree, thread: str, step: Step) -> P
 
 async def _oldest_first(graph: Graph, thread: str) -> Any:
     saver = cast("AsyncSqliteSaver", graph.checkpointer)
-    query = "select checkpoint_id from checkpoints where thread_id = ? and checkpoint_ns = '' order by checkpoint_id limit ?"
+    query = (
+        "select checkpoint_id from checkpoints where thread_id = ? and checkpoint_ns = '' "
+        "order by checkpoint_id limit ?"
+    )
     async with saver.conn.execute(query, (thread, MAX_SETTING_OUT)) as cursor:
         ids = [str(id) async for (id,) in cursor]
     for id in ids:

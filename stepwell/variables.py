@@ -82,7 +82,7 @@ def _read(said: object) -> dict[str, Fingerprint]:
 
 
 def changed(name: str, words: tuple[str, str], one: Fingerprint | None, other: Fingerprint | None) -> str | None:
-    """How a variable differs, as `name: before -> after`; None when it is the same.
+    """How a variable differs, as `name: before -> after`; None when no difference is found.
 
     Args:
         name: The variable.
@@ -91,15 +91,18 @@ def changed(name: str, words: tuple[str, str], one: Fingerprint | None, other: F
         other: The same in the other.
     """
     before, after = words
-    if one is None or other is None or not one.digest or not other.digest:
-        if before != after:
-            return f"{name}: {before} -> {after}"
-        return None if one is None and other is None else f"{name}: {before} (its value cannot be compared)"
+    if one is None or other is None or not comparable(one, other):
+        return f"{name}: {before} -> {after}" if before != after else None
     if one.digest == other.digest:
         return None
     told = [f"{before} -> {after}" if before != after else f"{before}, other values"]
     told += _columns(one, other)
     return f"{name}: {'; '.join(told)}"
+
+
+def comparable(one: Fingerprint | None, other: Fingerprint | None) -> bool:
+    """Whether two values can be compared by their fingerprints; those that were not looked at need not be."""
+    return all(each is None or bool(each.digest) for each in (one, other))
 
 
 def _columns(one: Fingerprint, other: Fingerprint) -> list[str]:
