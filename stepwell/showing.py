@@ -50,7 +50,7 @@ class StepDetail:
         cell: dict[str, Any] = dict(self.step.cell or {})
         return {
             "thread": self.thread,
-            "step": self.step.name,
+            "id": self.step.name,
             "branch": self.step.branch,
             "parent": self.step.parent,
             "head": self.step.head,

@@ -23,7 +23,7 @@ def step_json(thread: str, step: Step) -> dict[str, Any]:
     """A step of the log as JSON shapes."""
     return {
         "thread": thread,
-        "step": step.name,
+        "id": step.name,
         "branch": step.branch,
         "parent": step.parent,
         "head": step.head,

@@ -160,7 +160,9 @@ async def replayed(thread: str, settings: Settings) -> tuple[list[ReplayedCell],
 
 
 async def test_a_verified_replay_compares_files_by_cell_and_the_variables(settings: Settings) -> None:
-    dice = "import random\ndf['dice'] = [random.random() for _ in df.units]\nopen('outputs/d', 'w').write(str(df.dice[0]));"
+    dice = (
+        "import random\ndf['dice'] = [random.random() for _ in df.units]\nopen('outputs/d', 'w').write(str(df.dice));"
+    )
     first = await analysed(settings, [PLAN, *(cell(0, code) for code in (*FRAMES, dice)), *END])
     cells, end = await replayed(f"{first.thread}@3", settings)
     assert [one.same for one in cells] == [True] * 3
