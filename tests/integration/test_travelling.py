@@ -32,11 +32,13 @@ def numbers(first: int, last_one: int) -> list[Scripted]:
     return [cell(number) for number in range(first, last_one + 1)]
 
 
-async def analysed(settings: Settings, script: list[Scripted], question: str = "Append", **named: str) -> Finished:
+async def analysed(
+    settings: Settings, script: list[Scripted], question: str = "Append", *, thread: str | None = None
+) -> Finished:
     sales = write_sales(settings.home.parent / "sales.csv")
     async with ScriptedServer(script) as server:
-        files = [] if named else [str(sales)]
-        run = start(question, files=files, settings=with_model(settings, server.base_url), **named)
+        files = [] if thread else [str(sales)]
+        run = start(question, files=files, thread=thread, settings=with_model(settings, server.base_url))
         return last(await follow(run), Finished)
 
 
