@@ -11,29 +11,42 @@ print(finished.answer, finished.artifacts)
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
+    from contextlib import AbstractAsyncContextManager
     from os import PathLike
 
     from graph.context import Context as Context
     from graph.events import Event as Event
     from graph.events import Finished as Finished
     from graph.settings import Settings as Settings
+    from graph.step_tree import Step as Step
     from stepwell.cleaning import Swept as Swept
+    from stepwell.comparing import Difference as Difference
+    from stepwell.replaying import ReplayedCell as ReplayedCell
+    from stepwell.replaying import ReplayEnd as ReplayEnd
+    from stepwell.restored import RestoredStep as RestoredStep
     from stepwell.runs import ApprovalNeededError as ApprovalNeededError
     from stepwell.runs import Decision as Decision
     from stepwell.runs import Run as Run
     from stepwell.runs import RunFailedError as RunFailedError
+    from stepwell.showing import StepDetail as StepDetail
     from stepwell.thread_error import ThreadError as ThreadError
 
 _WHERE = {
     "ApprovalNeededError": "stepwell.runs",
     "Context": "graph.context",
     "Decision": "stepwell.runs",
+    "Difference": "stepwell.comparing",
     "Event": "graph.events",
     "Finished": "graph.events",
+    "ReplayEnd": "stepwell.replaying",
+    "ReplayedCell": "stepwell.replaying",
+    "RestoredStep": "stepwell.restored",
     "Run": "stepwell.runs",
     "RunFailedError": "stepwell.runs",
     "Settings": "graph.settings",
+    "Step": "graph.step_tree",
+    "StepDetail": "stepwell.showing",
     "Swept": "stepwell.cleaning",
     "ThreadError": "stepwell.thread_error",
 }
@@ -42,17 +55,29 @@ __all__ = [
     "ApprovalNeededError",
     "Context",
     "Decision",
+    "Difference",
     "Event",
     "Finished",
+    "ReplayEnd",
+    "ReplayedCell",
+    "RestoredStep",
     "Run",
     "RunFailedError",
     "Settings",
+    "Step",
+    "StepDetail",
     "Swept",
     "ThreadError",
+    "at",
     "delete",
+    "diff",
+    "fork",
     "gc",
+    "log",
+    "replay",
     "resume",
     "run",
+    "show",
     "stream",
 ]
 
@@ -128,6 +153,120 @@ async def resume(
     from stepwell import runs
 
     return await runs.finish(runs.resume(thread, decision=decision, context=context, settings=settings))
+
+
+async def log(thread: str, *, settings: "Settings | None" = None) -> "list[Step]":
+    """A thread's steps, in the order in which they came to be; `step.parent` makes the tree.
+
+    Args:
+        thread: The thread's id, its first characters, or `last`.
+        settings: Where threads are kept; None reads the environment.
+
+    Raises:
+        ThreadError: there is no such thread.
+    """
+    from stepwell.looking import read_log
+
+    return (await read_log(thread, settings))[1].steps
+
+
+async def show(step: str, *, settings: "Settings | None" = None) -> "StepDetail":
+    """One step: code, output, variables, files, what its snapshot kept and what it could not.
+
+    Args:
+        step: `THREAD@STEP`, such as `last@3`; without `@STEP`: where the thread is now.
+        settings: Where threads are kept; None reads the environment.
+
+    Raises:
+        ThreadError: there is no such thread or step.
+    """
+    from stepwell.showing import show_step
+
+    return await show_step(step, settings)
+
+
+async def fork(step: str, *, here: bool = False, new_turn: bool = False, settings: "Settings | None" = None) -> str:
+    """Begin a new thread, or a branch of the same, at a step, with the variables and files of that step.
+
+    Args:
+        step: `THREAD@STEP`; without `@STEP`: where the thread is now.
+        here: A branch in the same thread; what came after the step stays in its log.
+        new_turn: Whether `run(question, thread=…)` comes next; else `resume` goes on with the step's own question.
+        settings: Where threads are kept; None reads the environment.
+
+    Returns:
+        The id of the thread that goes on from there.
+
+    Raises:
+        ThreadError: there is no such thread or step, or (with `here`) somebody is working on it.
+    """
+    from stepwell import forking
+    from stepwell.steps import step_named
+    from stepwell.threads import find_thread
+
+    prefix, number = step_named(step)
+    begin = forking.fork_here if here else forking.fork_thread
+    return await begin(await find_thread(prefix, settings), step=number, new_turn=new_turn, settings=settings)
+
+
+def at(step: str, *, settings: "Settings | None" = None) -> "AbstractAsyncContextManager[RestoredStep]":
+    """A live Python session at a step, thrown away after the block; nothing of the thread changes.
+
+    `async with stepwell.at("last@3") as session: result = await session.run("df.shape")`
+
+    Args:
+        step: `THREAD@STEP`; without `@STEP`: where the thread is now.
+        settings: Where threads are kept; None reads the environment.
+
+    Raises:
+        ThreadError: there is no such thread or step.
+        SandboxError: the sandbox cannot be had.
+    """
+    from stepwell import restored
+
+    return restored.at(step, settings=settings)
+
+
+async def diff(a: str, b: str, *, settings: "Settings | None" = None) -> "Difference":
+    """What step `b` has otherwise than `a`; each is a thread or `THREAD@STEP`.
+
+    Raises:
+        ThreadError: there is no such thread or step.
+    """
+    from stepwell.comparing import compare
+    from stepwell.steps import step_named
+    from stepwell.threads import find_thread
+
+    steps = [step_named(name) for name in (a, b)]
+    found = [(await find_thread(prefix, settings), step) for prefix, step in steps]
+    return await compare(found[0], found[1], settings)
+
+
+async def replay(
+    thread: str, *, verify: bool = False, settings: "Settings | None" = None
+) -> "AsyncIterator[ReplayedCell | ReplayEnd]":
+    """Run a thread's recorded cells again in a fresh sandbox, without a model, and compare: cell by cell, then the end.
+
+    Args:
+        thread: A thread, or `THREAD@STEP` for the cells up to there.
+        verify: Whether the variables are compared, too.
+        settings: Where threads are kept; None reads the environment.
+
+    Raises:
+        ThreadError: there is no such thread or step, or it has no cells.
+        SandboxError: the sandbox cannot be had.
+    """
+    from contextlib import aclosing
+
+    from stepwell import replaying
+    from stepwell.steps import step_named
+    from stepwell.threads import find_thread
+
+    prefix, step = step_named(thread)
+    found = replaying.replay(await find_thread(prefix, settings), settings, step=step, variables=verify)
+    async with aclosing(found):  # type: ignore[type-var]  # an async generator
+        async for one in found:
+            yield one
 
 
 async def delete(thread: str, *, settings: "Settings | None" = None) -> "Swept":

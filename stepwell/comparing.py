@@ -1,14 +1,24 @@
-"""What two steps differ in: questions, code, variables, files, answers."""
+"""What two steps differ in: questions, plan, code, variables, files, answers."""
 
 import difflib
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from graph.settings import Settings, given_or_read
 from graph.state import State
-from stepwell.steps import at_step
+from graph.wiring import make_blobs
+from nodes.catching_up import catch_up
+from nodes.snapshots import NotRestoredError, Snapshots
+from sandboxes.base import SandboxError
+from sandboxes.opening import Sandboxes
+from stepwell.kept_step import KeptStep, contents, kept_step
+from stepwell.steps import Place, answer_after, at_step
 from stepwell.threads import reading
+from stepwell.throw_away import throw_away
+from stepwell.variables import Looked, changed, comparable, look_at
+from storage.blobs import BlobError, Blobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,44 +38,148 @@ class Difference:
     cells_in_common: int
     """The cells at the beginning that are the same in both."""
     questions: Changes
+    plan: Changes
     code: str
     """The cells after those in common, as a unified diff; empty when there are none."""
     variables: Changes
     files: Changes
     answers: tuple[str, str] | None
     """Both, when they differ."""
+    notes: tuple[str, ...] = ()
+    """What could not be compared, one sentence each."""
 
     @property
     def nothing(self) -> bool:
         """Whether the two are the same in all of this."""
         none = Changes((), (), ())
-        return not self.code and self.answers is None and self.questions == self.variables == self.files == none
+        parts = (self.questions, self.plan, self.variables, self.files)
+        return not self.code and self.answers is None and all(part == none for part in parts)
 
 
-async def compare(a: tuple[str, int | None], b: tuple[str, int | None], settings: Settings | None = None) -> Difference:
+@dataclass(frozen=True, slots=True)
+class _Side:
+    place: Place
+    answer: str
+    kept: KeptStep | None
+    """What its snapshot's manifest says; None without a usable one."""
+    table: dict[str, str]
+    """Its variables in a few words."""
+    notes: tuple[str, ...]
+
+
+async def compare(
+    a: tuple[str, str | int | None], b: tuple[str, str | int | None], settings: Settings | None = None
+) -> Difference:
     """Compare two steps, of one thread or of two.
 
+    Variables are the same when their snapshots hold the same bytes; of the others each step is restored in a sandbox of
+    its own, and what they hold is compared there by its content.
+
     Args:
-        a: A thread's full id, and the number of a cell or None for where it is now.
+        a: A thread's full id, and a step or None for where it is now.
         b: The same for the other.
         settings: Where threads are kept; None reads the environment.
 
     Raises:
         ThreadError: there is no such thread or step.
     """
-    async with reading(await given_or_read(settings)) as (graph, _):
-        one, other = [cast("State", (await at_step(graph, *step)).values) for step in (a, b)]
-    codes = [[cell["code"] for cell in state.get("cells") or []] for state in (one, other)]
+    settings = await given_or_read(settings)
+    blobs = make_blobs(settings)
+    async with reading(settings) as (graph, sandboxes):
+        places = [await at_step(graph, *step) for step in (a, b)]
+        one, other = [await _side(place, await answer_after(graph, place), blobs) for place in places]
+        variables, notes = await _variables(one, other, settings, sandboxes, blobs)
+    states = (one.place.state, other.place.state)
+    codes = [[cell["code"] for cell in state.get("cells") or []] for state in states]
     common = next((n for n, (x, y) in enumerate(zip(*codes, strict=False)) if x != y), min(map(len, codes)))
-    answers = (one.get("answer") or "", other.get("answer") or "")
+    before, after = (_lines(state, common) for state in states)
     return Difference(
         cells_in_common=common,
-        questions=_changes(_questions(one), _questions(other)),
-        code="\n".join(difflib.unified_diff(_lines(one, common), _lines(other, common), "a", "b", lineterm="", n=2)),
-        variables=_changes(_variables(one), _variables(other)),
-        files=_changes(_files(one), _files(other)),
-        answers=answers if answers[0] != answers[1] else None,
+        questions=_changes(*map(_questions, states)),
+        plan=_changes(*map(_plan, states)),
+        code="\n".join(difflib.unified_diff(before, after, "a", "b", lineterm="", n=2)),
+        variables=variables,
+        files=_files(one, other),
+        answers=(one.answer, other.answer) if one.answer != other.answer else None,
+        notes=tuple(dict.fromkeys([*one.notes, *other.notes, *notes])),
     )
+
+
+async def _side(place: Place, answer: str, blobs: Blobs) -> _Side:
+    kept, notes = None, []
+    snapshot = _snapshot(place.state)
+    if snapshot:
+        try:
+            kept = await kept_step(blobs, snapshot)
+        except NotRestoredError as error:
+            notes.append(f"The snapshot at step {place.step.name} of {place.thread[:8]} cannot be used: {error}")
+    table = {row["name"]: f"{row['kind']} {row['summary']}".strip() for row in place.state.get("namespace") or []}
+    return _Side(place, answer, kept, table, tuple(notes))
+
+
+def _snapshot(state: State) -> str:
+    """The snapshot that a state names, when it is one: a step without any is named by a hash of another length."""
+    named = state["sandbox"]["snapshot"]
+    return named if any(cell.get("snapshot") == named for cell in state.get("cells") or []) else ""
+
+
+async def _variables(
+    one: _Side, other: _Side, settings: Settings, sandboxes: Sandboxes, blobs: Blobs
+) -> tuple[Changes, list[str]]:
+    """Compare the variables.
+
+    Returns:
+        What differs, and what could not be compared.
+    """
+    named: list[set[str]] = []
+    same: set[str] = set()
+    if one.kept is not None and other.kept is not None:
+        named = [set(one.kept.names), set(other.kept.names)]
+        try:
+            stored = [await contents(blobs, one.kept), await contents(blobs, other.kept)]
+            same = {name for name in stored[0] if stored[0][name] == stored[1].get(name)}
+        except (BlobError, NotRestoredError):
+            same = set()
+        told = named[0] - named[1] <= set(one.table) and named[1] - named[0] <= set(other.table)
+        if named[0] & named[1] <= same and told:
+            return _compared(one.table, other.table, None, None, same)
+    asked = None if not named else sorted((named[0] | named[1]) - same)
+    if not any(side.place.state.get("cells") for side in (one, other)):
+        return _changes({}, {}), []
+    try:
+        looked = [await _looked(side, asked, settings, sandboxes, blobs) for side in (one, other)]
+    except (SandboxError, BlobError) as error:
+        by_table = _changes(one.table, other.table)
+        return by_table, [f"The variables were compared by their tables alone: {error}"]
+    tables = [{**there.rows} or side.table for side, there in zip((one, other), looked, strict=True)]
+    return _compared(tables[0], tables[1], looked[0], looked[1], same)
+
+
+async def _looked(
+    side: _Side, names: list[str] | None, settings: Settings, sandboxes: Sandboxes, blobs: Blobs
+) -> Looked:
+    async with AsyncExitStack() as stack:
+        there = await stack.enter_async_context(throw_away(settings, sandboxes, side.place.state))
+        await catch_up(there.sandbox, side.place.state, Snapshots(blobs))
+        return await look_at(there.sandbox, names, there.folder)
+
+
+def _compared(
+    before: Mapping[str, str], after: Mapping[str, str], one: Looked | None, other: Looked | None, same: set[str]
+) -> tuple[Changes, list[str]]:
+    differ, unsure = [], []
+    for name in before:
+        if name in after and name not in same:
+            prints = [None if looked is None else looked.fingerprints.get(name) for looked in (one, other)]
+            told = changed(name, (before[name], after[name]), prints[0], prints[1])
+            differ += [told] if told is not None else []
+            unsure += [name] if told is None and not comparable(*prints) else []
+    changes = Changes(
+        removed=tuple(name for name in before if name not in after),
+        added=tuple(name for name in after if name not in before),
+        changed=tuple(differ),
+    )
+    return changes, [f"Not compared, since their values cannot be: {', '.join(unsure)}."] if unsure else []
 
 
 def _changes(one: Mapping[str, str], other: Mapping[str, str]) -> Changes:
@@ -83,6 +197,10 @@ def _questions(state: State) -> dict[str, str]:
     return dict.fromkeys((question for question in asked if question), "")
 
 
+def _plan(state: State) -> dict[str, str]:
+    return {step["text"]: "done" if step["done"] else "open" for step in state.get("plan") or []}
+
+
 def _lines(state: State, common: int) -> list[str]:
     lines: list[str] = []
     for cell in (state.get("cells") or [])[common:]:
@@ -90,16 +208,41 @@ def _lines(state: State, common: int) -> list[str]:
     return lines
 
 
-def _variables(state: State) -> dict[str, str]:
-    return {row["name"]: f"{row['kind']} {row['summary']}".strip() for row in state.get("namespace") or []}
+def _files(one: _Side, other: _Side) -> Changes:
+    tables = [{**_workspace(side), **_inputs(side.place.state)} for side in (one, other)]
+    if one.kept is None or other.kept is None:  # then only the sizes are known of both
+        tables = [{path: (size, "") for path, (size, _) in table.items()} for table in tables]
+    before, after = tables
+    differ = []
+    for path in before:
+        if path in after and before[path] != after[path]:
+            sizes = (f"{before[path][0]:,} bytes", f"{after[path][0]:,} bytes")
+            told = f"{sizes[0]} -> {sizes[1]}" if sizes[0] != sizes[1] else f"{sizes[0]}, other content"
+            differ.append(f"{path}: {told}")
+    return Changes(
+        removed=tuple(path for path in before if path not in after),
+        added=tuple(path for path in after if path not in before),
+        changed=tuple(differ),
+    )
 
 
-def _files(state: State) -> dict[str, str]:
+def _workspace(side: _Side) -> dict[str, tuple[int, str]]:
+    if side.kept is not None:
+        return {path: (file.size, ",".join(file.chunks)) for path, file in side.kept.files.items()}
+    return {path: (size, "") for path, size in files_by_cells(side.place.state).items()}
+
+
+def files_by_cells(state: State) -> dict[str, int]:
+    """The files of the workspace with their sizes, as far as the cells tell of them."""
     there: dict[str, Any] = {}
     for cell in state.get("cells") or []:
         for file in cell["files"]:
             if file["change"] == "deleted":
                 there.pop(file["path"], None)
             else:
-                there[file["path"]] = f"{file['size']:,} bytes"
+                there[file["path"]] = file["size"]
     return there
+
+
+def _inputs(state: State) -> dict[str, tuple[int, str]]:
+    return {taken["path"]: (taken["size"], taken["sha256"]) for taken in state.get("inputs") or []}

@@ -8,6 +8,7 @@ from stepwell.comparing import Changes, Difference, compare
 from stepwell.exits import FINISHED
 from stepwell.rendering import json_out, line_out
 from stepwell.steps import step_named
+from stepwell.terminal_text import clean, one_line
 from stepwell.threads import find_thread
 
 
@@ -34,21 +35,22 @@ async def _compare(a: str, b: str) -> Difference:
 def lines_of(difference: Difference) -> list[str]:
     """The difference as people read it."""
     if difference.nothing:
-        return [f"the same: {difference.cells_in_common} cells"]
+        return [f"the same: {difference.cells_in_common} cells", *difference.notes]
     lines = [f"cells in common: {difference.cells_in_common}"]
     lines += _change_lines("questions", difference.questions)
+    lines += _change_lines("plan", difference.plan)
     lines += _change_lines("variables", difference.variables)
     lines += _change_lines("files", difference.files)
     if difference.code:
-        lines += ["code:", *difference.code.splitlines()]
+        lines += ["code:", *clean(difference.code).splitlines()]
     if difference.answers is not None:
         for name, answer in zip(("a", "b"), difference.answers, strict=True):
-            lines.append(f"answer of {name}: {answer or '(none yet)'}")
-    return lines
+            lines.append(f"answer of {name}: {clean(answer).strip() or '(none yet)'}")
+    return [*lines, *difference.notes]
 
 
 def _change_lines(title: str, changes: Changes) -> list[str]:
-    lines = [f"  - {name}" for name in changes.removed]
-    lines += [f"  + {name}" for name in changes.added]
-    lines += [f"  ~ {change}" for change in changes.changed]
+    lines = [f"  - {one_line(name, 1_000)}" for name in changes.removed]
+    lines += [f"  + {one_line(name, 1_000)}" for name in changes.added]
+    lines += [f"  ~ {one_line(change, 1_000)}" for change in changes.changed]
     return [f"{title}:", *lines] if lines else []

@@ -1,4 +1,4 @@
-"""Forks: a new thread that begins at a step of another, and goes its own way."""
+"""Forks: a new thread, or a new branch of the same, that begins at a step and goes its own way."""
 
 import asyncio
 import tempfile
@@ -13,13 +13,15 @@ from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
 from sandboxes.opening import Sandboxes
 from stepwell.runs import CONTEXT_KEY
-from stepwell.steps import at_step
+from stepwell.steps import Place, at_step
 from stepwell.thread_error import ThreadError
-from stepwell.threads import reading
+from stepwell.thread_lock import alone_on
+from stepwell.threads import Graph, reading
+from stepwell.throw_away import copy_inputs
 
 
 async def fork_thread(
-    thread: str, *, step: int | None = None, new_turn: bool = False, settings: Settings | None = None
+    thread: str, *, step: str | int | None = None, new_turn: bool = False, settings: Settings | None = None
 ) -> str:
     """Make a new thread that is where another was after one of its cells.
 
@@ -28,7 +30,7 @@ async def fork_thread(
 
     Args:
         thread: The thread to fork.
-        step: The number of the cell after which the new thread goes on; None: where the thread is now.
+        step: The step after which the new thread goes on; None: where the thread is now.
         new_turn: Whether the next thing is a further question; else the question of that step is gone on with.
         settings: Where threads are kept; None reads the environment.
 
@@ -41,25 +43,71 @@ async def fork_thread(
     settings = await given_or_read(settings)
     new = str(uuid.uuid4())
     async with reading(settings) as (graph, sandboxes):
-        found = await at_step(graph, thread, step)
-        await _copy_inputs(sandboxes, found.values["sandbox"]["kind"], thread, new)
-        values = cast("State", dict(found.values))
+        place = await at_step(graph, thread, step)
+        values = cast("State", dict(place.state))
         values["sandbox"] = SandboxRef(kind=values["sandbox"]["kind"], id=new, snapshot=values["sandbox"]["snapshot"])
         values["artifacts"] = []
-        node = "execute" if found.tasks else "upload"
-        if new_turn and found.tasks:
-            values["turns"] = [*(values.get("turns") or []), _broken_off(values)]
-            node = "upload"
-        knobs = await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY)  # type: ignore[arg-type]  # ours
-        config: RunnableConfig = {"configurable": {"thread_id": new}, "metadata": {CONTEXT_KEY: knobs} if knobs else {}}
-        await graph.aupdate_state(config, dict(values), as_node=node)
-        saver: Any = graph.checkpointer
-        # Deleting the other removes what no checkpoint names by then: what is there now is safe, what is gone may lack
-        # its blobs.
-        if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
-            await saver.adelete_thread(new)
-            raise ThreadError(f"Thread {thread} was deleted while it was forked.")
+        node, broken_off = _going_on(place, new_turn=new_turn)
+        values["turns"] = [*(values.get("turns") or []), *broken_off]
+        try:
+            await _give_inputs(sandboxes, values["sandbox"]["kind"], thread, new)
+            await graph.aupdate_state(await _config(graph, thread, new), dict(values), as_node=node)
+            saver: Any = graph.checkpointer
+            # Deleting the other removes what no checkpoint names by then: what is there now is safe, what is gone may
+            # lack its blobs.
+            if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
+                await saver.adelete_thread(new)
+                raise ThreadError(f"Thread {thread} was deleted while it was forked.")
+        except BaseException:  # Ctrl-C too: nothing of it is left behind
+            await sandboxes.remove(new)
+            raise
     return new
+
+
+async def fork_here(
+    thread: str, *, step: str | int | None = None, new_turn: bool = False, settings: Settings | None = None
+) -> str:
+    """Begin a new branch in the same thread: it is at the step again, and what came after stays in its tree.
+
+    Args:
+        thread: The thread.
+        step: The step after which the branch begins; None: where the thread is now.
+        new_turn: Whether the next thing is a further question; else the question of that step is gone on with.
+        settings: Where threads are kept; None reads the environment.
+
+    Returns:
+        The thread's id.
+
+    Raises:
+        ThreadError: there is no such thread or step, or somebody is working on the thread.
+    """
+    settings = await given_or_read(settings)
+    async with reading(settings) as (graph, _), alone_on(thread, settings.home):
+        place = await at_step(graph, thread, step)
+        node, broken_off = _going_on(place, new_turn=new_turn)
+        values: dict[str, Any] = {"pending": place.state.get("pending") or [], "turns": broken_off}
+        if place.config is None:
+            # No checkpoint is there to begin at: the whole state of the step is written, over that of the head.
+            values = {**place.state, "turns": [*(place.state.get("turns") or []), *broken_off]}
+            values = _over(values)
+        config: RunnableConfig = place.config or {"configurable": {"thread_id": thread}}
+        await graph.aupdate_state(config, values, as_node=node)
+    return thread
+
+
+def _going_on(place: Place, *, new_turn: bool) -> tuple[str, list[Turn]]:
+    """As which node a fork is written, so that the right one is next; and the turn that it breaks off."""
+    if place.ended:
+        return "upload", []
+    return ("upload", [_broken_off(place.state)]) if new_turn else ("execute", [])
+
+
+def _over(values: dict[str, Any]) -> dict[str, Any]:
+    """The same, so that what grows is replaced and not added to."""
+    from langgraph.types import Overwrite
+
+    growing = ("messages", "turns", "cells", "inputs", "namespace")
+    return {name: Overwrite(value) if name in growing else value for name, value in values.items()}
 
 
 def _broken_off(values: State) -> Turn:
@@ -72,13 +120,15 @@ def _broken_off(values: State) -> Turn:
     )
 
 
-async def _copy_inputs(sandboxes: Sandboxes, kind: str, thread: str, new: str) -> None:
+async def _config(graph: Graph, thread: str, new: str) -> RunnableConfig:
+    knobs = await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY)  # type: ignore[arg-type]  # ours
+    return {"configurable": {"thread_id": new}, "metadata": {CONTEXT_KEY: knobs} if knobs else {}}
+
+
+async def _give_inputs(sandboxes: Sandboxes, kind: str, thread: str, new: str) -> None:
     source, target = await sandboxes.open(kind, thread), await sandboxes.open(kind, new)
     folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-fork-")
     try:
-        staged = Path(folder.name) / "input"
-        for file in await source.files("inputs"):
-            await source.fetch(file.path, staged, max_bytes=file.size)
-            await target.put(staged, file.path)
+        await copy_inputs(source, target, Path(folder.name))
     finally:
         await asyncio.to_thread(folder.cleanup)

@@ -4,21 +4,23 @@ import asyncio
 import sys
 from datetime import UTC, datetime
 
-from graph.settings import read_settings
-from stepwell.exits import FINISHED
+from graph.checkpoints import open_checkpoints
+from graph.settings import Settings, given_or_read, read_settings
+from graph.step_tree import StepTree
+from stepwell import step_lines
+from stepwell.exits import FINISHED, complain
 from stepwell.rendering import (
-    code_lines,
     detail_json,
     detail_text,
     json_out,
     line_out,
     print_detail,
-    print_log,
-    step_line,
     summary_json,
     thread_line,
     threads_table,
 )
+from stepwell.showing import show_step
+from stepwell.steps import tree_of
 from stepwell.terminal import Terminal
 from stepwell.threads import ThreadDetail, find_thread, list_threads, read_thread
 
@@ -40,7 +42,9 @@ def list_them(limit: int, *, as_json: bool) -> int:
 
 
 def show_one(name: str, *, as_json: bool) -> int:
-    """`stepwell show`."""
+    """`stepwell show`: a thread, or one step of it."""
+    if "@" in name:
+        return _show_step(name, as_json=as_json)
     detail = asyncio.run(_detail(name))
     if as_json:
         json_out(detail_json(detail))
@@ -51,23 +55,52 @@ def show_one(name: str, *, as_json: bool) -> int:
     return FINISHED
 
 
-def show_log(name: str, *, code: bool, as_json: bool) -> int:
-    """`stepwell log`."""
-    detail = asyncio.run(_detail(name))
-    cells = detail.state.get("cells") or []
+def _show_step(name: str, *, as_json: bool) -> int:
+    detail = asyncio.run(show_step(name))
     if as_json:
-        for cell in cells:
-            json_out({"thread": detail.id, **cell})
-    elif not cells:
-        sys.stderr.write(f"Thread {detail.id} has no steps yet.\n")
+        json_out(detail.as_json())
     elif sys.stdout.isatty():
-        print_log(Terminal(), detail.state, code=code)
+        step_lines.print_step(Terminal(), detail)
     else:
-        for cell in cells:
-            line_out(*step_line(cell))
-            for line in code_lines(cell) if code else ():
-                line_out(line)
+        line_out(step_lines.detail_text(detail))
     return FINISHED
+
+
+def show_log(name: str, limit: int, *, code: bool, as_json: bool) -> int:
+    """`stepwell log`."""
+    thread, tree = asyncio.run(read_log(name))
+    steps = tree.steps[-limit:]
+    left_out = len(tree.steps) - len(steps)
+    if not steps:
+        complain(f"Thread {thread} has no steps yet.")
+    elif as_json:
+        for step in steps:
+            json_out(step_lines.step_json(thread, step))
+    elif sys.stdout.isatty():
+        step_lines.print_tree(Terminal(), steps, datetime.now(UTC), code=code)
+    else:
+        for step in steps:
+            line_out(*step_lines.step_line(step))
+            for line in step_lines.code_lines(step.cell) if code and step.cell is not None else ():
+                line_out(line)
+    if tree.head is not None and tree.head not in steps:
+        complain(f"The thread is at step {tree.head.name}.")
+    if left_out:
+        earlier = "1 earlier step is" if left_out == 1 else f"{left_out:,} earlier steps are"
+        complain(f"{earlier} left out; --limit {len(tree.steps)} shows all.")
+    return FINISHED
+
+
+async def read_log(name: str, settings: Settings | None = None) -> tuple[str, StepTree]:
+    """A thread's full id, and its steps.
+
+    Raises:
+        ThreadError: there is no such thread.
+    """
+    settings = await given_or_read(settings)
+    thread = await find_thread(name, settings)
+    async with open_checkpoints(settings.home) as saver:
+        return thread, await tree_of(saver, thread)
 
 
 async def _detail(name: str) -> ThreadDetail:

@@ -11,11 +11,11 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-from graph.state import Cell, State
-from stepwell.live_view import cell_line, files_table, highlighted
+from graph.state import State
+from stepwell.live_view import files_table
 from stepwell.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
 from stepwell.threads import ThreadDetail, ThreadSummary
-from stepwell.words import artifact_line, ending, how_to_decide, made, next_command
+from stepwell.words import artifact_line, how_to_decide, next_command
 
 STATUS_STYLES = {"finished": "green", "waiting": "yellow", "paused": "yellow", "failed": "red"}
 SHOWN_KEYS = (
@@ -151,35 +151,3 @@ def _next(detail: ThreadDetail) -> str:
     if detail.status == "finished":
         return f"Ask on with: {next_command('ask', detail.id, question='…')}"
     return f"Go on with: {next_command('resume', detail.id)}"
-
-
-def step_line(cell: Cell) -> tuple[str, ...]:
-    """A step for a pipe: number, status, seconds, purpose, files."""
-    number, seconds = str(cell["number"]), f"{cell['seconds']:.1f}"
-    return number, one_line(ending(cell), 200), seconds, one_line(cell["purpose"], 300), made(cell, most=1_000)
-
-
-def print_log(console: Console, state: State, *, code: bool) -> None:
-    """A thread's steps for a terminal, below the question that they work on."""
-    questions = {turn["number"]: turn["question"] for turn in state.get("turns") or []}
-    questions.setdefault(state.get("turn", 0), state.get("question", ""))
-    turn = None
-    for cell in state.get("cells") or []:
-        if cell["turn"] != turn:
-            turn = cell["turn"]
-            console.print(Text(one_line(questions.get(turn, ""), 500), "bold"))
-        console.print(cell_line(cell))
-        if code:
-            console.print()
-            for line in highlighted(cell["code"]):
-                console.print(Text.assemble("    ", line))
-            console.print()
-            for text in clean(cell["observation"]).rstrip().split("\n"):
-                console.print(Text.assemble(("  │ ", "dim"), text.expandtabs(4)))
-            console.print()
-
-
-def code_lines(cell: Cell) -> Iterator[str]:
-    """A step's code and what came of it, for a pipe."""
-    yield from (f"    {line}" for line in reveal(cell["code"]).split("\n"))
-    yield from (f"  | {line}" for line in clean(cell["observation"]).rstrip().split("\n"))

@@ -8,19 +8,22 @@ from graph.settings import read_settings
 from stepwell.exits import FAILED, FINISHED
 from stepwell.rendering import json_out, line_out
 from stepwell.replaying import ReplayedCell, ReplayEnd, replay
+from stepwell.steps import step_named
+from stepwell.terminal_text import one_line
 from stepwell.threads import find_thread
 
 
-def replay_one(name: str, *, as_json: bool) -> int:
-    """Replay a thread and say what differs; the exit code is 1 when something does."""
-    return asyncio.run(_replay(name, as_json=as_json))
+def replay_one(name: str, *, verify: bool, as_json: bool) -> int:
+    """Replay a thread and say what differs; with `verify` the exit code is 1 when something does."""
+    return asyncio.run(_replay(name, verify=verify, as_json=as_json))
 
 
-async def _replay(name: str, *, as_json: bool) -> int:
+async def _replay(name: str, *, verify: bool, as_json: bool) -> int:
     settings = read_settings()
-    thread = await find_thread(name, settings)
+    prefix, step = step_named(name)
+    thread = await find_thread(prefix, settings)
     same = False
-    async with aclosing(replay(thread, settings)) as found:  # type: ignore[type-var]  # an async generator
+    async with aclosing(replay(thread, settings, step=step, variables=verify)) as found:  # type: ignore[type-var]  # an async generator
         async for one in found:
             if as_json:
                 json_out({"thread": thread, **asdict(one)})
@@ -31,22 +34,28 @@ async def _replay(name: str, *, as_json: bool) -> int:
                     line_out(line)
             if isinstance(one, ReplayEnd):
                 same = one.same
-    return FINISHED if same else FAILED
+    return FINISHED if same or not verify else FAILED
 
 
 def _cell_line(cell: ReplayedCell) -> str:
     if cell.passed_over:
-        return f"{cell.number} passed over: {cell.purpose}"
+        return f"{cell.number} passed over: {one_line(cell.purpose)}"
     if cell.same:
-        return f"{cell.number} same: {cell.purpose}"
+        return f"{cell.number} same: {one_line(cell.purpose)}"
     why = f" ({', '.join(cell.reasons)})" if cell.reasons else ""
-    return f"{cell.number} differs: {cell.purpose}: {'; '.join(cell.differences)}{why}"
+    return f"{cell.number} differs: {one_line(cell.purpose)}: {one_line('; '.join(cell.differences))}{why}"
 
 
 def _end_lines(end: ReplayEnd) -> list[str]:
-    lines = [f"files: {end.files_same} the same, {len(end.files_differ)} not"]
+    lines = []
+    if end.files_same or end.files_differ:
+        lines.append(f"published files: {end.files_same} the same, {len(end.files_differ)} not")
     if end.files_differ:
         lines.append(f"not the same: {', '.join(end.files_differ)}")
+    if end.variables_same or end.variables_differ:
+        lines.append(f"variables: {end.variables_same} the same, {len(end.variables_differ)} not")
+        lines += [f"  ~ {one_line(told, 1_000)}" for told in end.variables_differ]
+    lines += [one_line(note, 1_000) for note in end.notes]
     if end.versions:
         lines.append(f"versions: {', '.join(end.versions)}")
     lines.append("the replay gives the same" if end.same else "the replay differs")

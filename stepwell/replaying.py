@@ -1,28 +1,30 @@
 """Replays: the recorded cells run again in a fresh sandbox, with no language model, and are compared."""
 
-import asyncio
 import re
-import shutil
-import tempfile
-import uuid
-import zipfile
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from graph.checkpoints import newest_metadata
 from graph.context import Context, remembered
 from graph.settings import Settings, given_or_read
 from graph.state import Cell, State
+from graph.wiring import make_blobs
+from nodes.catching_up import catch_up
 from nodes.observation import observe
-from sandboxes.base import Sandbox
+from nodes.snapshots import Snapshots
+from sandboxes.base import Sandbox, SandboxError
 from sandboxes.environment import describe_environment
 from sandboxes.opening import Sandboxes
+from stepwell.replayed_files import differing, published
 from stepwell.runs import CONTEXT_KEY
+from stepwell.steps import at_step
 from stepwell.thread_error import ThreadError
 from stepwell.threads import reading
+from stepwell.throw_away import throw_away
+from stepwell.variables import changed, look_at
+from storage.blobs import Blobs
 
 NOT_REPEATED = ("rejected", "killed", "timeout", "unknown")
 """How cells ended that are passed over: they never ran, took no effect, or were interrupted somewhere."""
@@ -38,8 +40,6 @@ MAY_DIFFER = (
 """What in a cell's code may make it give something else, as a sentence's end."""
 
 SIZES = re.compile(r"\((created|changed), [\d,]+ bytes\)")
-TIME_OF_WRITING = "docProps/core.xml"
-"""The part of a workbook that holds when it was written, so that no two are the same byte for byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class ReplayedCell:
     number: int
     purpose: str
     same: bool
-    """Whether status, output and the list of files are as recorded; true for cells that are passed over."""
+    """Whether status, output and the bytes of its files are as recorded; true for cells that are passed over."""
     passed_over: bool
     differences: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
-    """Why it may differ, as far as the code tells."""
+    """Why it may differ, as far as the code and the versions tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,55 +66,57 @@ class ReplayEnd:
     """Published files whose bytes are others now, or that were not made."""
     versions: tuple[str, ...]
     """Python and packages that are others than in the recording."""
+    variables_same: int = 0
+    """Variables that hold the same in the end; 0 when they were not compared."""
+    variables_differ: tuple[str, ...] = ()
+    """The others, `name: recorded -> now` each."""
+    notes: tuple[str, ...] = ()
+    """What could not be compared, one sentence each."""
 
 
-async def replay(thread: str, settings: Settings | None = None) -> AsyncIterator[ReplayedCell | ReplayEnd]:
+async def replay(
+    thread: str, settings: Settings | None = None, *, step: str | int | None = None, variables: bool = False
+) -> AsyncIterator[ReplayedCell | ReplayEnd]:
     """Run a thread's cells again and compare, cell by cell; the thread itself is left as it is.
+
+    Args:
+        thread: The thread's full id.
+        settings: Where threads are kept; None reads the environment.
+        step: The last cell; None: where the thread is now.
+        variables: Whether the variables after the last cell are compared, too: the recorded ones are restored for it.
 
     Yields:
         A `ReplayedCell` for each recorded cell, then one `ReplayEnd`.
 
     Raises:
-        ThreadError: there is no such thread, or it has no cells.
+        ThreadError: there is no such thread or step, or it has no cells.
         SandboxError: the sandbox cannot be had.
     """
     settings = await given_or_read(settings)
+    blobs = make_blobs(settings)
     async with reading(settings) as (graph, sandboxes):
-        snapshot = await graph.aget_state({"configurable": {"thread_id": thread}})
-        state: Any = snapshot.values
+        state = (await at_step(graph, thread, step)).state
         cells: list[Cell] = state.get("cells") or []
         if not cells:
             raise ThreadError(f"There is nothing to replay: thread {thread} has no cells.")
         context = remembered(await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY))  # type: ignore[arg-type]  # ours
-        async with _fresh(settings, sandboxes, state) as (fresh, staging):
+        async with throw_away(settings, sandboxes, state) as fresh:
+            versions = await _versions(fresh.sandbox, state)
             same = True
             for cell in cells:
-                replayed = await _again(fresh, cell, context)
+                replayed = await _again(fresh.sandbox, cell, context, blobs, fresh.folder, bool(versions))
                 same = same and replayed.same
                 yield replayed
-            files_same, differ = await _compare_files(fresh, state, staging)
-            versions = await _versions(fresh, state)
-            yield ReplayEnd(same and not differ, files_same, differ, versions)
+            files_same, differ = await published(fresh.sandbox, state, fresh.folder) if step is None else (0, ())
+            end = ReplayEnd(same and not differ, files_same, differ, versions)
+            if variables:
+                end = await _with_variables(end, fresh.sandbox, state, settings, sandboxes, blobs, fresh.folder)
+            yield end
 
 
-@asynccontextmanager
-async def _fresh(settings: Settings, sandboxes: Sandboxes, state: State) -> AsyncIterator[tuple[Sandbox, Path]]:
-    """A sandbox that holds the thread's inputs and nothing else, in a temporary folder."""
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-replay-"))
-    staged = folder / "staged"
-    try:
-        source = await sandboxes.open(state["sandbox"]["kind"], state["sandbox"]["id"])
-        async with Sandboxes(folder, python=settings.python, cache=settings.home / "cache") as others:
-            fresh = await others.open(state["sandbox"]["kind"], str(uuid.uuid4()))
-            for file in await source.files("inputs"):
-                await source.fetch(file.path, staged, max_bytes=file.size)
-                await fresh.put(staged, file.path)
-            yield fresh, staged
-    finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-
-
-async def _again(sandbox: Sandbox, cell: Cell, context: Context) -> ReplayedCell:
+async def _again(
+    sandbox: Sandbox, cell: Cell, context: Context, blobs: Blobs, folder: Path, other_versions: bool
+) -> ReplayedCell:
     if cell["status"] in NOT_REPEATED:
         return ReplayedCell(cell["number"], cell["purpose"], same=True, passed_over=True)
     result = await sandbox.run(
@@ -127,14 +129,54 @@ async def _again(sandbox: Sandbox, cell: Cell, context: Context) -> ReplayedCell
     after = _said(observe(result, number=cell["number"], limit=context.observation_chars))
     if before != after:
         differences.append(_first_difference(before, after))
-    reasons = tuple(reason for pattern, reason in MAY_DIFFER if differences and pattern.search(cell["code"]))
+    differences += await differing(sandbox, cell, blobs, folder)
+    reasons = [reason for pattern, reason in MAY_DIFFER if differences and pattern.search(cell["code"])]
+    if differences and other_versions:
+        reasons.append("versions differ")
     return ReplayedCell(
         cell["number"],
         cell["purpose"],
         same=not differences,
         passed_over=False,
         differences=tuple(differences),
-        reasons=reasons,
+        reasons=tuple(reasons),
+    )
+
+
+async def _with_variables(
+    end: ReplayEnd,
+    fresh: Sandbox,
+    state: State,
+    settings: Settings,
+    sandboxes: Sandboxes,
+    blobs: Blobs,
+    folder: Path,
+) -> ReplayEnd:
+    """The same with what the variables came to: those of the replay against those of the recorded step."""
+    try:
+        now = await look_at(fresh, None, folder)
+        async with throw_away(settings, sandboxes, state) as other:
+            receipt = await catch_up(other.sandbox, state, Snapshots(blobs))
+            before = await look_at(other.sandbox, None, other.folder)
+    except SandboxError as error:
+        return replace(end, same=False, notes=(f"The variables could not be compared: {error}",))
+    lost = {one.name for one in receipt.lost} if receipt is not None else set()
+    differ, same, notes = [], 0, []
+    for name in sorted({*before.rows, *now.rows} - lost):
+        if name not in now.rows or name not in before.rows:
+            differ.append(f"{name}: only {'recorded' if name in before.rows else 'in the replay'}")
+            continue
+        one, other_one = before.fingerprints.get(name), now.fingerprints.get(name)
+        if one is not None and other_one is not None and one.digest and other_one.digest:
+            told = changed(name, (before.rows[name], now.rows[name]), one, other_one)
+            differ += [told] if told else []
+            same += told is None
+        else:
+            notes.append(f"The values of {name} cannot be compared.")
+    if lost & set(now.rows):
+        notes.append(f"Not compared, since no snapshot can keep them: {', '.join(sorted(lost & set(now.rows)))}.")
+    return replace(
+        end, same=end.same and not differ, variables_same=same, variables_differ=tuple(differ), notes=tuple(notes)
     )
 
 
@@ -151,39 +193,6 @@ def _first_difference(before: list[str], after: list[str]) -> str:
         if one != other:
             return f"line {number} of what it printed was {one[:100]!r} and is {other[:100]!r}"
     return f"it printed {len(after)} lines, {len(before)} before"
-
-
-async def _compare_files(sandbox: Sandbox, state: State, staging: Path) -> tuple[int, tuple[str, ...]]:
-    there = {file.path: file.size for folder in ("outputs", "figures") for file in await sandbox.files(folder)}
-    same, differ = 0, []
-    for artifact in state.get("artifacts") or []:
-        if artifact["cell"] == 0:
-            continue
-        name = artifact["name"]
-        path = name if name in there else f"outputs/{name}"
-        if path in there:
-            fetched = await sandbox.fetch(path, staging, max_bytes=there[path])
-            if fetched.sha256 == artifact["sha256"] or await asyncio.to_thread(_same_parts, artifact["url"], staging):
-                same += 1
-                continue
-        differ.append(name)
-    return same, tuple(differ)
-
-
-def _same_parts(url: str, file: Path) -> bool:
-    """Whether two zip files (workbooks are) hold the same but for the time of writing that each has within it."""
-    if "://" in url:
-        return False
-    try:
-        one, other = (_parts(path) for path in (url, file))
-    except (OSError, zipfile.BadZipFile):
-        return False
-    return {**one, TIME_OF_WRITING: 0} == {**other, TIME_OF_WRITING: 0}
-
-
-def _parts(path: str | Path) -> dict[str, int]:
-    with zipfile.ZipFile(path) as archive:
-        return {part.filename: part.CRC for part in archive.infolist()}
 
 
 async def _versions(sandbox: Sandbox, state: State) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from graph.settings import Settings, read_settings
 from stepwell import approval, runs
 from stepwell.exits import FINISHED
 from stepwell.foreground import Begin, Foreground, View
-from stepwell.forking import fork_thread
+from stepwell.forking import fork_here, fork_thread
 from stepwell.live_view import LiveView
 from stepwell.named_files import UsageError, named_files
 from stepwell.plain_view import JsonView, PlainView
@@ -74,14 +74,15 @@ def go_on(name: str, decision: Decision | None, choices: Choices) -> int:
     return _conduct(begin, choices, settings)
 
 
-def fork_at(name: str, instruction: str, choices: Choices) -> int:
+def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
     """`stepwell fork`."""
     settings = choices.settings()
     thread_name, step = step_named(name)
 
     async def forked() -> str:
         thread = await find_thread(thread_name, settings)
-        return await fork_thread(thread, step=step, new_turn=bool(instruction), settings=settings)
+        fork = fork_here if here else fork_thread
+        return await fork(thread, step=step, new_turn=bool(instruction), settings=settings)
 
     if not instruction:
         new = asyncio.run(forked())

@@ -1,60 +1,169 @@
-"""Steps as people name them, `THREAD@NUMBER`, and the states at them."""
+"""Steps as people name them, `THREAD@3` or `THREAD@4b`, and the states at them."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import StateSnapshot
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from graph.state import Cell, PlanStep, SandboxRef, State
+from graph.step_tree import Step, StepTree, step_tree
+from nodes.catching_up import BEGINNING, TOOK_EFFECT, next_snapshot
 from stepwell.thread_error import ThreadError
 from stepwell.threads import Graph
 
+STEP = re.compile(r"\d{1,9}[A-Za-z]{0,3}")
 RUNNING = (("generate",), ("execute",))
 """What comes next in the middle of a turn."""
+MAX_SETTING_OUT = 50
+"""Checkpoints that are looked at for the one after the first plan."""
 
 
-def step_named(name: str) -> tuple[str, int | None]:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A step, and the state there."""
+
+    thread: str
+    step: Step
+    state: State
+    config: RunnableConfig | None
+    """The checkpoint; None when the thread has none of its own there."""
+    ended: bool
+    """Whether the turn is over."""
+
+
+def step_named(name: str) -> tuple[str, str | None]:
     """Take `THREAD@STEP` apart; without `@STEP` the step is None.
 
     Raises:
-        ThreadError: what follows the `@` is no number.
+        ThreadError: what follows the `@` names no step.
     """
     thread, at, step = name.partition("@")
-    if at and not step.isdecimal():
-        raise ThreadError(f"{name!r} names no step: give THREAD@NUMBER, such as last@3.")
-    return thread, int(step) if at else None
+    if at and not STEP.fullmatch(step):
+        raise ThreadError(f"{name!r} names no step: give THREAD@STEP, such as last@3; `stepwell log` lists the steps.")
+    return thread, step.lower() if at else None
 
 
-async def at_step(graph: Graph, thread: str, step: int | None) -> StateSnapshot:
-    """The state in the thread's own line right after this many cells had run; None: where it is now.
+async def tree_of(saver: Any, thread: str) -> StepTree:
+    """A thread's steps.
+
+    Raises:
+        ThreadError: there is no such thread.
+    """
+    tree = await step_tree(cast("AsyncSqliteSaver", saver), thread)
+    if tree.beginning is None:
+        raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
+    return tree
+
+
+async def at_step(graph: Graph, thread: str, step: str | int | None) -> Place:
+    """The state right after a cell; None: where the thread is now.
 
     Raises:
         ThreadError: there is no such thread or step.
     """
+    tree = await tree_of(graph.checkpointer, thread)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    head = await graph.aget_state(config)
-    if head.created_at is None:
-        raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
+    head, now = await graph.aget_state(config), tree.head
     if not head.values.get("sandbox"):
         raise ThreadError(f"Thread {thread} has no step yet: it stopped before its plan.")
-    cells = len(head.values.get("cells") or [])
-    if step is None:
-        step = cells
-        if not head.tasks or head.next in RUNNING:
-            return head
-    if not 0 <= step <= cells:
-        raise ThreadError(f"Thread {thread} has no step {step}; it has {cells} (`stepwell log {thread}`).")
-    wanted, found = _id(head.config), None
-    async for snapshot in graph.aget_state_history(config):
-        if _id(snapshot.config) != wanted:
-            continue  # of another branch
-        wanted = _id(snapshot.parent_config)
-        ran = len(snapshot.values.get("cells") or [])
-        if ran < step:
-            break
-        if ran == step and snapshot.next in RUNNING and not snapshot.values.get("pending"):
-            found = snapshot  # the oldest of them is the one right after the cell
+    if step is None and now is not None and (not head.tasks or head.next in RUNNING):
+        return Place(thread, now, cast("State", head.values), head.config, ended=not head.tasks)
+    name = str(step) if step is not None else now.name if now is not None else "0"
+    found = tree.named(name)
     if found is None:
-        raise ThreadError(f"Step {step} of thread {thread} cannot be found in its checkpoints.")
-    return found
+        here = f"it is at step {now.name}" if now is not None else "it has none"
+        raise ThreadError(f"Thread {thread} has no step {name}; {here} (`stepwell log {thread}` lists them).")
+    if found.cell is None:
+        return await _beginning(graph, tree, thread, found)
+    if not found.checkpoint:
+        return Place(thread, found, await _without_checkpoint(graph, tree, thread, found), None, ended=False)
+    there = await graph.aget_state(_at(thread, found.checkpoint))
+    state = cast("State", {**there.values, "pending": []})
+    return Place(thread, found, state, there.config, ended=False)
 
 
-def _id(config: RunnableConfig | None) -> str:
-    return str((config or {}).get("configurable", {}).get("checkpoint_id", ""))
+async def answer_after(graph: Graph, place: Place) -> str:
+    """What was answered after a step and before the next cell; empty when nothing was."""
+    if place.ended or not place.step.answered:
+        return place.state.get("answer") or ""
+    there = await graph.aget_state(_at(place.thread, place.step.answered))
+    return str(there.values.get("answer") or "")
+
+
+async def _beginning(graph: Graph, tree: StepTree, thread: str, step: Step) -> Place:
+    """Right after the first plan. A thread that began as a fork has no checkpoint there."""
+    seen = 0
+    async for snapshot in _oldest_first(graph, thread):
+        if snapshot.values.get("sandbox"):
+            cells = snapshot.values.get("cells") or []
+            state = _cut(cast("State", snapshot.values), 0) if cells else cast("State", snapshot.values)
+            config = None if cells or snapshot.next not in RUNNING else snapshot.config
+            return Place(thread, step, cast("State", {**state, "pending": []}), config, ended=False)
+        seen += 1
+        if seen > MAX_SETTING_OUT:
+            break
+    raise ThreadError(f"Step 0 of thread {thread} cannot be found in its checkpoints.")
+
+
+async def _oldest_first(graph: Graph, thread: str) -> Any:
+    saver = cast("AsyncSqliteSaver", graph.checkpointer)
+    query = (
+        "select checkpoint_id from checkpoints where thread_id = ? and checkpoint_ns = '' "
+        "order by checkpoint_id limit ?"
+    )
+    async with saver.conn.execute(query, (thread, MAX_SETTING_OUT)) as cursor:
+        ids = [str(id) async for (id,) in cursor]
+    for id in ids:
+        yield await graph.aget_state(_at(thread, id))
+
+
+async def _without_checkpoint(graph: Graph, tree: StepTree, thread: str, step: Step) -> State:
+    """The state at a step that came from another thread, or from an edit of State, together with later ones."""
+    for later in tree.steps:
+        if later.checkpoint and later.number > step.number and step in tree.line(later):
+            there = await graph.aget_state(_at(thread, later.checkpoint))
+            return _cut(cast("State", there.values), step.number)
+    raise ThreadError(f"Step {step.name} of thread {thread} cannot be found in its checkpoints.")
+
+
+def _cut(state: State, number: int) -> State:
+    """The state of a line as it was after so many of its cells, as far as the cells tell."""
+    cells = (state.get("cells") or [])[:number]
+    turns = list(state.get("turns") or [])
+    turn = cells[-1]["turn"] if cells else 1
+    asked = next((one for one in turns if one["number"] == turn), None)
+    texts = asked["plan"] if asked else [step["text"] for step in state.get("plan") or []]
+    done = {cell["step"] for cell in cells if cell["turn"] == turn and cell["status"] == "ok"}
+    kept: dict[str, Any] = {
+        **state,
+        "cells": cells,
+        "turns": [one for one in turns if one["number"] < turn],
+        "turn": turn,
+        "question": asked["question"] if asked else state.get("question", ""),
+        "plan": [PlanStep(text=text, done=place in done) for place, text in enumerate(texts, 1)],
+        "pending": [],
+        "namespace": [],
+        "notices": [],
+        "proposal": "",
+        "review": None,
+        "concerns": [],
+        "stopped": "",
+        "answer": "",
+        "sandbox": SandboxRef(kind=state["sandbox"]["kind"], id=state["sandbox"]["id"], snapshot=snapshot_after(cells)),
+    }
+    return cast("State", kept)
+
+
+def snapshot_after(cells: list[Cell]) -> str:
+    """What names the state after these cells, as `execute` would."""
+    name = BEGINNING
+    for cell in cells:
+        if cell["status"] in TOOK_EFFECT:
+            name = cell.get("snapshot") or next_snapshot(name, cell["number"], cell["code"])
+    return name
+
+
+def _at(thread: str, checkpoint: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": checkpoint}}

@@ -1,0 +1,87 @@
+"""The options that several commands share, and what becomes of them."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from stepwell.exits import guarded
+
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know, in any language.")]
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="FILE", help="Files, folders, globs (quoted) and URLs (https://, s3://)."),
+]
+Thread = Annotated[
+    str, typer.Argument(metavar="THREAD", help="A thread's id, its first characters (four or more), or `last`.")
+]
+ThreadOrStep = Annotated[
+    str, typer.Argument(metavar="THREAD[@STEP]", help="A thread, or a step of it: `last@3`, `last@4b`.")
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="The model: a name at the endpoint, `provider:name`, or `playbook`.", show_default=False
+    ),
+]
+SandboxKind = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="Where code runs: `local`, which does not isolate."),
+]
+Approve = Annotated[
+    bool | None, typer.Option("--approve/--no-approve", help="Ask before each cell runs, or do not ask any more.")
+]
+MaxCells = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Cells per question (30).")]
+CellTimeout = Annotated[float | None, typer.Option(min=0.1, metavar="SECONDS", help="Time one cell may take (120).")]
+MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="Tokens for the whole thread; 0: no limit.")]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="AMOUNT", help="Money for the whole thread, by STEPWELL_PRICES; 0: no limit."),
+]
+Language = Annotated[str | None, typer.Option(metavar="NAME", help="Language of the answer (the one of the question).")]
+ArtifactsTo = Annotated[
+    str, typer.Option("--artifacts", metavar="DEST", help="Folder or URL for finished files, one folder a thread.")
+]
+AsEvents = Annotated[bool, typer.Option("--json", help="Each event as a line of JSON on stdout, and nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON, one object a line.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer and its files.")]
+NoLive = Annotated[bool, typer.Option("--no-live", help="Plain lines, also on a terminal.")]
+
+
+def given(
+    model: str | None,
+    sandbox: str | None,
+    approve: bool | None,
+    max_cells: int | None,
+    cell_timeout: float | None,
+    max_tokens: int | None,
+    max_cost: float | None,
+    language: str | None,
+) -> dict[str, Any]:
+    """The knobs that a command line names, by their names in Context."""
+    knobs = {
+        "model": model,
+        "sandbox": sandbox,
+        "approval": None if approve is None else "cells" if approve else "none",
+        "max_cells": max_cells,
+        "cell_timeout": cell_timeout,
+        "max_tokens": max_tokens,
+        "max_cost": max_cost,
+        "language": language,
+    }
+    return {name: value for name, value in knobs.items() if value is not None}
+
+
+def choices(given: dict[str, Any], artifacts: str, as_json: bool, quiet: bool, no_live: bool) -> Any:
+    """What the options of a command that runs something say."""
+    from stepwell.named_files import UsageError
+    from stepwell.running import Choices
+
+    if as_json and quiet:
+        raise UsageError("Give only one of --json and --quiet.")
+    return Choices(given, artifacts, "json" if as_json else "quiet" if quiet else "full", live=not no_live)
+
+
+def end(work: Callable[[], int]) -> NoReturn:
+    """Do the work of a command, and end with its exit code."""
+    raise typer.Exit(guarded(work))

@@ -1,0 +1,101 @@
+"""The commands about what is kept: `threads`, `show`, `log`, `delete`, `gc`."""
+
+from typing import Annotated
+
+import typer
+
+from stepwell.command_options import (
+    AsJson,
+    Thread,
+    ThreadOrStep,
+    end,
+)
+
+
+def threads(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many (20).")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List the threads, newest first.
+
+    In a pipe the fields are separated by tabs: id, status, cells, time, question.
+    """
+
+    def work() -> int:
+        from stepwell.looking import list_them
+
+        return list_them(limit, as_json=as_json)
+
+    end(work)
+
+
+def show(thread: ThreadOrStep, as_json: AsJson = False) -> None:
+    """Show a thread, or one step of it.
+
+    A thread: plan, answer, files, status, what it used, how to go on. A step: code, output, variables, files, what its
+    snapshot kept and what it could not.
+    """
+
+    def work() -> int:
+        from stepwell.looking import show_one
+
+        return show_one(thread, as_json=as_json)
+
+    end(work)
+
+
+def log(
+    thread: Thread,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="The newest so many (100).")] = 100,
+    code: Annotated[bool, typer.Option("--code", "-c", help="Each step's code and what came of it, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw the tree of a thread's steps.
+
+    What each did, how long it took, what its snapshot added, when, its files; where the thread is now. Steps of the
+    first line are numbers; those of later branches have a letter: 4b.
+
+    In a pipe the fields are separated by tabs: step, status, seconds, purpose, files, the step before, bytes added,
+    time, `here`.
+    """
+
+    def work() -> int:
+        from stepwell.looking import show_log
+
+        return show_log(thread, limit, code=code, as_json=as_json)
+
+    end(work)
+
+
+def delete(thread: Thread) -> None:
+    """Delete a thread for good.
+
+    Its steps, its workspace and the snapshots that only it holds; published files stay where they are.
+    """
+
+    def work() -> int:
+        from stepwell import making_room
+
+        return making_room.delete(thread)
+
+    end(work)
+
+
+def gc(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    grace: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Leave what is younger (3600); less only while nothing runs."),
+    ] = 3_600.0,
+) -> None:
+    """Remove snapshots' data that no step of any thread needs any more.
+
+    Analyses may go on meanwhile.
+    """
+
+    def work() -> int:
+        from stepwell import making_room
+
+        return making_room.gc(grace=grace, dry_run=dry_run)
+
+    end(work)

@@ -1,0 +1,104 @@
+"""What a snapshot's manifest tells without restoring it: files, sizes, versions, which variables are the same."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from nodes.snapshots import MAX_MANIFEST, NotRestoredError, blobs_of
+from storage.blobs import BlobError, Blobs
+
+MAX_PACK = 512 << 20
+"""Bytes of a pack of streams that is read to compare them."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file of the workspace, as it was after a step."""
+
+    path: str
+    size: int
+    chunks: tuple[str, ...]
+    """Its content: the SHA-256 of each piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStep:
+    """A snapshot as its manifest describes it."""
+
+    names: tuple[str, ...]
+    """The variables in it, those that are modules too."""
+    files: dict[str, KeptFile]
+    bytes: int
+    """What it holds in all, shared with other steps or not."""
+    python: str
+    packages: dict[str, str]
+    missing: int
+    """Blobs that it names and the store does not have."""
+    units: tuple[dict[str, Any], ...]
+    packs: tuple[str, ...]
+    modules: dict[str, str]
+
+
+async def kept_step(blobs: Blobs, snapshot: str) -> KeptStep:
+    """Read a manifest.
+
+    Raises:
+        NotRestoredError: it is missing, damaged, or of another version.
+    """
+    try:
+        data = await blobs.read(snapshot, max_bytes=MAX_MANIFEST)
+        named = blobs_of(data)
+        there = await blobs.has(named)
+    except BlobError as error:
+        raise NotRestoredError(str(error)) from error
+    try:
+        said = json.loads(data)
+        variables = said["variables"]
+        units = tuple(variables["units"])
+        files = {
+            str(path): KeptFile(str(path), int(entry["size"]), tuple(map(str, entry["chunks"])))
+            for path, entry in said["files"].items()
+            if "chunks" in entry
+        }
+        size = sum(int(unit["stream"]["size"]) + sum(int(one["size"]) for one in unit["buffers"]) for unit in units)
+        return KeptStep(
+            names=tuple(name for name in map(str, variables["order"]) if name != "_" and not name.startswith("__")),
+            files=files,
+            bytes=size + sum(file.size for file in files.values()),
+            python=str(said["python"]),
+            packages={str(name): str(version) for name, version in said["packages"].items()},
+            missing=len(named - there),
+            units=units,
+            packs=tuple(map(str, said["packs"])),
+            modules={str(name): str(module) for name, module in said["modules"].items()},
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
+
+
+async def contents(blobs: Blobs, step: KeptStep) -> dict[str, str]:
+    """By variable, a hash of the bytes that it was stored as; equal bytes are equal values. Nothing is unpickled.
+
+    Raises:
+        BlobError: a pack cannot be read.
+        NotRestoredError: the manifest does not fit together.
+    """
+    packs: dict[str, bytes] = {}
+    found = {name: f"module {module}" for name, module in step.modules.items()}
+    try:
+        for unit in step.units:
+            stream = unit["stream"]
+            if "pack" in stream:
+                pack = step.packs[stream["pack"]]
+                if pack not in packs:
+                    packs[pack] = await blobs.read(pack, max_bytes=MAX_PACK)
+                data = packs[pack][stream["at"] : stream["at"] + stream["size"]]
+                place = hashlib.sha256(data).hexdigest()
+            else:
+                place = ",".join(stream["blobs"])
+            whole = json.dumps([unit["names"], place, [one["blobs"] for one in unit["buffers"]]])
+            found |= dict.fromkeys(map(str, unit["names"]), hashlib.sha256(whole.encode()).hexdigest())
+    except (KeyError, TypeError, IndexError) as error:
+        raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
+    return found

@@ -1,0 +1,243 @@
+"""`stepwell shell`: Python at a step, at a prompt or from a pipe, in a session that is thrown away."""
+
+import ast
+import asyncio
+import codeop
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from graph.settings import read_settings
+from sandboxes.base import CellResult, Streamed
+from stepwell.exits import FAILED, FINISHED, complain
+from stepwell.named_files import UsageError
+from stepwell.restored import RestoredStep, at
+from stepwell.terminal_text import clean, one_line
+from stepwell.words import brought_back, not_brought_back
+
+PROMPT, MORE = ">>> ", "... "
+NO_LIMIT = 10_000_000.0
+"""Seconds: somebody sits there and can press Ctrl-C."""
+HISTORY_LINES = 5_000
+INTERRUPTED = 130
+
+
+class LeftError(Exception):
+    """The terminal went away, or somebody ended the command."""
+
+
+def open_shell(name: str, keep: Path | None) -> int:
+    """Run what is typed, or what comes from a pipe.
+
+    Returns:
+        The exit code: 1 when a cell from a pipe failed.
+    """
+    if keep is not None and keep.exists() and not keep.is_dir():
+        raise UsageError(f"{keep} is not a folder; give --keep a folder for the files that cells make.")
+    settings = read_settings()
+    talks = sys.stdin.isatty()
+    code = "" if talks else sys.stdin.read()
+    with _ending_on_signals(), asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        try:
+            session = runner.run(stack.enter_async_context(at(name, settings=settings)))
+            shell = Shell(runner, session, keep)
+            shell.tell_receipt(always=talks)
+            if not talks:
+                return FINISHED if shell.run(code) else FAILED
+            return shell.converse(settings.home / "shell_history")
+        except LeftError:
+            return FAILED
+        finally:
+            runner.run(stack.aclose())
+
+
+class Shell:
+    """Runs cells in a restored session and shows what they do.
+
+    Args:
+        runner: Its event loop.
+        session: The session.
+        keep: Where files that cells make are copied to; None: nowhere.
+    """
+
+    def __init__(self, runner: asyncio.Runner, session: RestoredStep, keep: Path | None) -> None:
+        self._runner = runner
+        self._session = session
+        self._keep = keep
+        self._ends_line = True
+        self._left = False
+
+    def tell_receipt(self, *, always: bool) -> None:
+        """Say how the session came back, if there is something to say."""
+        told = self._session.receipt.event()
+        lost = not_brought_back(told)
+        if always:
+            complain(
+                f"step {self._session.step} of thread {self._session.thread}; nothing of it changes. Ctrl-D leaves."
+            )
+        if lost or told.cells or (always and told.from_cell):
+            complain(brought_back(told))
+        for line in lost:
+            complain(line)
+
+    def converse(self, history: Path) -> int:
+        """Read and run until Ctrl-D or `exit()`."""
+        with _remembering(history):
+            while not self._left:
+                try:
+                    code = self._typed()
+                except EOFError:
+                    sys.stdout.write("\n")
+                    break
+                except KeyboardInterrupt:
+                    sys.stdout.write("\n")
+                    continue
+                if code.strip():
+                    self.run(code)
+        return FINISHED
+
+    def _typed(self) -> str:
+        """One cell, of one line or of several."""
+        lines = [input(PROMPT)]
+        while _goes_on("\n".join(lines)):
+            lines.append(input(MORE))
+        return "\n".join(lines)
+
+    def run(self, code: str) -> bool:
+        """Run a cell; returns whether it ended well. Ctrl-C interrupts it."""
+        self._ends_line = True
+        try:
+            result = self._runner.run(self._session.run(code, timeout=NO_LIMIT, on_output=self._show))
+        except KeyboardInterrupt:
+            self._end_line()
+            complain("interrupted")
+            self._bring_back_if_gone()
+            return False
+        self._end_line()
+        for display in result.displays:
+            if display.path:
+                self._tell_figure(display.path)
+        return self._ended(result)
+
+    def _ended(self, result: CellResult) -> bool:
+        self._keep_files(result)
+        if result.error is not None and result.error.name == "SystemExit":
+            self._left = True
+            return not result.error.message
+        if result.error is not None:
+            complain(result.error.traceback.rstrip() or f"{result.error.name}: {result.error.message}")
+        elif result.note:
+            complain(result.note)
+        if not result.variables_kept:
+            self._bring_back()
+        return result.status == "ok"
+
+    def _bring_back_if_gone(self) -> None:
+        if not self._runner.run(self._session.survived()):
+            self._bring_back()
+
+    def _bring_back(self) -> None:
+        self._runner.run(self._session.restore())
+        complain(f"the session is at step {self._session.step} again; what was done here since is gone")
+
+    def _show(self, streamed: Streamed) -> None:
+        if streamed.stream == "stderr":
+            sys.stderr.write(clean(streamed.text))
+            sys.stderr.flush()
+            return
+        text = streamed.text
+        if streamed.stream == "display":
+            display = streamed.display
+            if display is None or display.kind == "figure" or not display.text:
+                return
+            text = f"{display.text}\n" if self._ends_line else f"\n{display.text}\n"
+        text = clean(text)
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        if text:
+            self._ends_line = text.endswith("\n")
+
+    def _end_line(self) -> None:
+        if not self._ends_line:
+            sys.stdout.write("\n")
+        self._ends_line = True
+        sys.stdout.flush()
+
+    def _tell_figure(self, path: str) -> None:
+        target = (self._keep or self._session.folder) / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._runner.run(self._session.fetch(path, target))
+        except (OSError, ValueError) as error:
+            complain(f"the figure {one_line(path)} cannot be had: {error}")
+            return
+        gone = "" if self._keep is not None else " (until you leave; --keep DIR keeps it)"
+        complain(f"figure saved: {target}{gone}")
+
+    def _keep_files(self, result: CellResult) -> None:
+        if self._keep is None:
+            return
+        shown = {display.path for display in result.displays}
+        for file in result.files:
+            if file.change == "deleted" or file.path in shown:
+                continue
+            target = self._keep / file.path
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                self._runner.run(self._session.fetch(file.path, target))
+                complain(f"kept: {target}")
+            except (OSError, ValueError) as error:
+                complain(f"{one_line(file.path)} cannot be kept: {error}")
+
+
+def _goes_on(code: str) -> bool:
+    """Whether more lines belong to it: as at Python's own prompt, a block ends with an empty line."""
+    compiler = codeop.Compile()
+    compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return codeop._maybe_compile(compiler, code, "<input>", "single") is None  # type: ignore[attr-defined]  # what codeop's own classes call
+        except (SyntaxError, ValueError, OverflowError):
+            return False  # the session says what is wrong with it
+
+
+@contextmanager
+def _remembering(history: Path) -> Iterator[None]:
+    """Line editing, and the lines of earlier times."""
+    try:
+        import readline
+    except ImportError:  # a Python without it
+        yield
+        return
+    with suppress(OSError):
+        readline.read_history_file(history)
+    try:
+        yield
+    finally:
+        readline.set_history_length(HISTORY_LINES)
+        with suppress(OSError):
+            history.parent.mkdir(parents=True, exist_ok=True)
+            history.touch(mode=0o600)
+            readline.write_history_file(history)
+
+
+@contextmanager
+def _ending_on_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP leave as Ctrl-D does, so that nothing is left behind."""
+
+    def leave(number: int, frame: FrameType | None) -> Any:
+        raise LeftError
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

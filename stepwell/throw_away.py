@@ -1,0 +1,62 @@
+"""Sandboxes that are thrown away: in a temporary folder, with a thread's inputs and nothing else of it."""
+
+import asyncio
+import shutil
+import tempfile
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph.settings import Settings
+from graph.state import State
+from sandboxes.base import Sandbox
+from sandboxes.opening import Sandboxes
+
+
+@dataclass(frozen=True, slots=True)
+class ThrowAway:
+    """A sandbox for one use."""
+
+    sandbox: Sandbox
+    folder: Path
+    """A folder on this machine for what is taken out of it; removed with it."""
+
+
+@asynccontextmanager
+async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> AsyncIterator[ThrowAway]:
+    """A new sandbox of the kind that a state names, with the inputs of its thread; removed after the block.
+
+    Args:
+        settings: Which Python it runs.
+        sandboxes: Where the thread's own sandbox is.
+        state: Names that.
+
+    Raises:
+        SandboxError: it cannot be had.
+    """
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-"))
+    kind, id = state["sandbox"]["kind"], str(uuid.uuid4())
+    try:
+        staged = folder / "staged"
+        await asyncio.to_thread(staged.mkdir)
+        source = await sandboxes.open(kind, state["sandbox"]["id"])
+        async with Sandboxes(folder / "sandbox", python=settings.python, cache=settings.home / "cache") as others:
+            try:
+                sandbox = await others.open(kind, id)
+                await copy_inputs(source, sandbox, staged)
+                yield ThrowAway(sandbox, staged)
+            finally:
+                await others.remove(id)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def copy_inputs(source: Sandbox, target: Sandbox, folder: Path) -> None:
+    """Copy all inputs of one sandbox to another, by way of a folder on this machine."""
+    staged = folder / "input"
+    for file in await source.files("inputs"):
+        await source.fetch(file.path, staged, max_bytes=file.size)
+        await target.put(staged, file.path)
+    await asyncio.to_thread(staged.unlink, missing_ok=True)
