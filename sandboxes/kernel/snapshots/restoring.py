@@ -7,7 +7,7 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from . import ambient, manifest, memory, modules, packs
 from .blobs import THREADS, Blobs, MissingBlobError
@@ -27,17 +27,29 @@ class Part:
         self.buffers = buffers
 
 
+class Keeps(Protocol):
+    """Knows which objects of a session that is brought to a snapshot stay as they are."""
+
+    def keep(self, parts: list[Part]) -> tuple[dict[str, Any], list[Part]]:
+        """The variables that stay, and the units that are to be loaded."""
+
+    def clear(self, kept: dict[str, Any]) -> None:
+        """Take everything else out of `__main__`."""
+
+
 class Restoring:
     """Restores one snapshot.
 
     Args:
-        main: The empty `__main__`.
+        main: The `__main__`; empty unless `keeps` is given.
         taking: What takes the session's snapshots from now on; it learns what is stored already.
         blobs: Where the snapshot is.
+        keeps: What of the session is to stay.
     """
 
-    def __init__(self, main: ModuleType, taking: Taking, blobs: Blobs) -> None:
+    def __init__(self, main: ModuleType, taking: Taking, blobs: Blobs, keeps: Keeps | None = None) -> None:
         self._main = main
+        self._keeps = keeps
         self._taking = taking
         self._blobs = blobs
         self._lost: list[Lost] = []
@@ -112,15 +124,20 @@ class Restoring:
             warnings.simplefilter("ignore")
             ambient.set_early(early)
             failed = modules.bring_back(json.loads(self._extra["imported"]))
+            kept: dict[str, Any] = {}
+            if self._keeps is not None:
+                kept, parts = self._keeps.keep(parts)
+                self._keeps.clear(kept)
             found = self._bind_modules(content["modules"], failed)
+            found |= kept
             found |= self._load_all(parts, content["cache_tag"])
         for name, text in self._extra.items():
             if name.startswith(CELL):
                 source = text.decode("utf-8", "surrogatepass")
                 linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         self._set_modules(found)
-        kept = {name.removeprefix(AMBIENT): value for name, value in found.items() if name.startswith(AMBIENT)}
-        for name, problem in ambient.set_parts(kept).items():
+        settings = {name.removeprefix(AMBIENT): value for name, value in found.items() if name.startswith(AMBIENT)}
+        for name, problem in ambient.set_parts(settings).items():
             self._lost.append({"name": name, "type": "setting", "reason": why(problem), "cell": 0})
         namespace = self._main.__dict__
         order = [name for name in content["variables"]["order"] if name in found]
