@@ -56,6 +56,11 @@ class Reading:
         self.last = frozenset(scopes.reads) if isinstance(statement, ast.Expr) else frozenset()
 
 
+def binds_of(statement: ast.stmt) -> set[str]:
+    """The variables that a statement at the top level binds or deletes."""
+    return _Scopes(compile(ast.Module([statement], []), "<cell>", "exec", AWAIT, dont_inherit=True)).binds
+
+
 class _Scopes:
     """The names of a statement: what it reads and binds when it runs, and what functions defined in it do later."""
 

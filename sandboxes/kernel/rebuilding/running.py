@@ -112,7 +112,7 @@ class Rebuilding:
         ambient.set_early(json.loads(early))
         settings: dict[str, Any] = {}
         for unit in content["variables"]["units"]:
-            if all(name.startswith(AMBIENT) for name in unit["names"]) and not unit["buffers"]:
+            if all(name.startswith(AMBIENT) for name in unit["names"]) and not (unit["buffers"] or unit.get("code")):
                 stream = packs.read(unit["stream"], content["packs"], self._blobs, cache)
                 settings.update(load(stream, [], len(unit["names"])))
         ambient.set_parts({name.removeprefix(AMBIENT): value for name, value in settings.items()})

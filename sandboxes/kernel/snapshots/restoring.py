@@ -53,6 +53,8 @@ class Restoring:
         self._taking = taking
         self._blobs = blobs
         self._lost: list[Lost] = []
+        self._again: list[str] = []
+        """What was defined again from the source of its cell."""
 
     def restore(self, id: str) -> dict[str, Any]:
         """Restore a snapshot.
@@ -125,12 +127,15 @@ class Restoring:
             ambient.set_early(early)
             failed = modules.bring_back(json.loads(self._extra["imported"]))
             kept: dict[str, Any] = {}
+            foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]
+            parts = [part for part in parts if part not in foreign]
             if self._keeps is not None:
                 kept, parts = self._keeps.keep(parts)
                 self._keeps.clear(kept)
             found = self._bind_modules(content["modules"], failed)
             found |= kept
-            found |= self._load_all(parts, content["cache_tag"])
+            found |= self._load_all(parts)
+            found |= self._define_again(foreign, content["cache_tag"], early["futures"], found)
         for name, text in self._extra.items():
             if name.startswith(CELL):
                 source = text.decode("utf-8", "surrogatepass")
@@ -149,9 +154,14 @@ class Restoring:
         return _answer(
             restored=order,
             lost=[*content["lost"], *self._lost],
-            versions=_differences(content),
+            versions=[*_differences(content), *self._defined_again()],
             futures=early["futures"],
         )
+
+    def _defined_again(self) -> list[str]:
+        if not self._again:
+            return []
+        return [f"defined again from their source: {', '.join(self._again)[:150]}"]
 
     def _bind_modules(self, aliases: dict[str, str], failed: dict[str, str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -164,16 +174,43 @@ class Restoring:
         self._main.__dict__.update(found)
         return found
 
-    def _load_all(self, parts: list[Part], cache_tag: str) -> dict[str, Any]:
+    def _define_again(self, parts: list[Part], cache_tag: str, futures: int, found: dict[str, Any]) -> dict[str, Any]:
+        """Define functions and classes of units that this Python must not even load: it would abort.
+
+        Args:
+            parts: These units.
+            cache_tag: The Python that their code is of.
+            futures: The compiler flags that cells have set.
+            found: What is there already.
+
+        Returns:
+            What is there again.
+        """
+        if not parts:
+            return {}
+        from .source import define, definitions
+
+        cells = sorted((name for name in self._extra if name.startswith(CELL)), key=_cell_number)
+        sources = {name: self._extra[name].decode("utf-8", "surrogatepass") for name in cells}
+        reason = f"it holds code of {cache_tag}, which {manifest.cache_tag()} cannot load"
+        again: dict[str, Any] = {}
+        reasons: dict[str, str] = {}
+        wanted = [name for part in parts for name in part.names if name not in found]
+        for name, definition in definitions(sources, wanted).items():
+            try:
+                define(definition, self._main.__dict__, futures)
+                again[name] = self._main.__dict__[name]
+            except (Exception, SystemExit) as error:  # decorators and defaults are the user's code
+                reasons[name] = f"{reason}, and defining it again failed: {why(error)}"
+        for part in parts:
+            self._lose(part, reason, {**found, **again}, reasons)
+        self._again = list(again)
+        return again
+
+    def _load_all(self, parts: list[Part]) -> dict[str, Any]:
         """Load units. One that needs another's variables while it is loaded waits for them."""
         found: dict[str, Any] = {}
-        left: list[Part] = []
-        for part in parts:
-            if part.has_code and cache_tag != manifest.cache_tag():
-                reason = f"it holds code of {cache_tag}, which {manifest.cache_tag()} cannot load"
-                self._lose(part, reason, found)
-            else:
-                left.append(part)
+        left = parts
         while left:
             failed: list[tuple[Part, BaseException]] = []
             for part in left:
@@ -192,12 +229,12 @@ class Restoring:
             left = [part for part, _ in failed]
         return found
 
-    def _lose(self, part: Part, reason: str, found: dict[str, Any]) -> None:
+    def _lose(self, part: Part, reason: str, found: dict[str, Any], reasons: dict[str, str] | None = None) -> None:
         for name in part.names:
             if name in found:  # it came before what failed, and is whole
                 continue
             shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
-            self._lost.append({"name": shown, "type": "", "reason": reason, "cell": 0})
+            self._lost.append({"name": shown, "type": "", "reason": (reasons or {}).get(name, reason), "cell": 0})
 
     def _set_modules(self, found: dict[str, Any]) -> None:
         for name, value in found.items():
@@ -205,6 +242,11 @@ class Restoring:
                 module, _, variable = name.removeprefix(MODULE).partition(":")
                 if module in sys.modules:
                     setattr(sys.modules[module], variable, value)
+
+
+def _cell_number(name: str) -> int:
+    digits = "".join(character for character in name if character.isdigit())
+    return int(digits) if digits else 0
 
 
 def _differences(content: dict[str, Any]) -> list[str]:
