@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CellType
 from typing import Any
 
-from . import arrays, connections, functions, opened, refusing, tables
+from . import arrays, connections, functions, opened, refusing, specials, tables
 
 Reduce = Callable[[Any, Any], Any]
 
@@ -64,6 +64,8 @@ class Reducers:
     """Finds the reducer of a type; made anew for each snapshot, because libraries are loaded in between."""
 
     def __init__(self) -> None:
+        self.special = specials.memo()
+        """What every stream names; looked up once for many streams."""
         self._found: dict[type, Reduce | None] = dict(BUILT_IN)
         for module, name, reduce in EXACT:
             known = getattr(sys.modules.get(module), name, None)
