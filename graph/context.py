@@ -79,6 +79,15 @@ class Context(BaseModel):
         description="Bytes that keeping one step may add; beyond that it is rebuilt by running cells again.",
         json_schema_extra={"langgraph_nodes": ["execute"]},
     )
+    max_rebuild_seconds: float = Field(
+        default=60.0,
+        ge=0,
+        allow_inf_nan=False,
+        title="Rebuild limit",
+        description="Seconds that the cells may have taken which run again by themselves for a variable that a "
+        "snapshot could not save; beyond that it is reported lost. 0: none run again.",
+        json_schema_extra={"langgraph_nodes": ["execute"]},
+    )
     max_artifact_bytes: int = Field(
         default=1_000_000_000,
         ge=1,

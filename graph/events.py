@@ -145,7 +145,9 @@ class Rebuilt(Event):
     restored: int = 0
     """Variables that came from a snapshot."""
     lost: list[str] = field(default_factory=list)
-    """Variables that did not come back."""
+    """Variables that did not come back, each with the cell that made it and the reason."""
+    rebuilt: list[str] = field(default_factory=list)
+    """Variables that no snapshot has and that were made again, each with the cells that ran for it."""
     versions: list[str] = field(default_factory=list)
     """Python and packages that differ from those of the snapshot."""
 

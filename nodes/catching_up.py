@@ -8,13 +8,15 @@ each time; where it did not, the receipt says so.
 
 import hashlib
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langgraph.runtime import Runtime
 
-from graph.context import Context
+from graph.context import Context, knobs
 from graph.events import Rebuilt, tell
 from graph.state import Cell, State
+from nodes.rebuilding import rebuild
 from nodes.snapshots import NotRestoredError, Snapshots
 from sandboxes.base import LostVariable, RestoredSession, Sandbox
 
@@ -43,6 +45,8 @@ class Receipt:
     restored: int = 0
     """How many variables came from it."""
     lost: list[LostVariable] = field(default_factory=list)
+    rebuilt: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Variables that no snapshot has and that were made again: for each, the cells that ran for it."""
     versions: list[str] = field(default_factory=list)
 
     def event(self) -> Rebuilt:
@@ -54,6 +58,7 @@ class Receipt:
             from_cell=self.from_cell,
             restored=self.restored,
             lost=[_described(one) for one in self.lost],
+            rebuilt=[f"{name} ({_from_cells(cells)})" for name, cells in self.rebuilt.items()],
             versions=self.versions,
         )
 
@@ -72,7 +77,7 @@ async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], s
     Raises:
         SandboxError: as the sandbox's own methods do.
     """
-    receipt = await catch_up(sandbox, state, snapshots)
+    receipt = await catch_up(sandbox, state, snapshots, rebuild_seconds=knobs(runtime).max_rebuild_seconds)
     words = in_words(receipt) if receipt is not None else ""
     if receipt is None or not words:
         return []
@@ -80,8 +85,16 @@ async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], s
     return [words]
 
 
-async def catch_up(sandbox: Sandbox, state: State, snapshots: Snapshots) -> Receipt | None:
+async def catch_up(
+    sandbox: Sandbox, state: State, snapshots: Snapshots, *, rebuild_seconds: float = 0.0
+) -> Receipt | None:
     """Make the sandbox's head equal to the one that State names.
+
+    Args:
+        sandbox: The thread's sandbox.
+        state: Where it is to be.
+        snapshots: Where snapshots are.
+        rebuild_seconds: How long the cells may have taken that are run again for what no snapshot has.
 
     Returns:
         What was done, or None when it was there already.
@@ -96,6 +109,13 @@ async def catch_up(sandbox: Sandbox, state: State, snapshots: Snapshots) -> Rece
     cells = [cell for cell in state.get("cells") or [] if cell["status"] in TOOK_EFFECT]
     problems: list[str] = []
     index, session = await _restore(sandbox, cells, snapshots, problems)
+    rebuilt: Mapping[str, tuple[int, ...]] = {}
+    if session is not None:
+        try:
+            made = await rebuild(sandbox, snapshots, cells[: index + 1], session, limit=rebuild_seconds)
+            session, rebuilt = made.session, made.cells
+        except NotRestoredError:  # it was there a moment ago
+            index, session = await _restore(sandbox, cells, snapshots, problems)
     problems += await _missing_inputs(sandbox, state)
     again = await _run_again(sandbox, cells[index + 1 :], wanted, problems)
     if sandbox.head != wanted:
@@ -107,6 +127,7 @@ async def catch_up(sandbox: Sandbox, state: State, snapshots: Snapshots) -> Rece
         from_cell=cells[index]["number"] if session is not None else 0,
         restored=len(session.restored) if session is not None else 0,
         lost=list(session.lost) if session is not None else [],
+        rebuilt=dict(rebuilt),
         versions=list(session.versions) if session is not None else [],
     )
 
@@ -171,7 +192,7 @@ def in_words(receipt: Receipt) -> str:
     if receipt.from_cell:
         text = f"The session was restored from the snapshot after cell {receipt.from_cell}"
         text += f", and {_cells(receipt.cells)} after it ran again." if receipt.cells else "."
-        whole = not (receipt.cells or receipt.problems or receipt.lost or receipt.versions)
+        whole = not (receipt.cells or receipt.problems or receipt.lost or receipt.versions or receipt.rebuilt)
         text += " Variables and files are as they were." if whole else ""
     elif receipt.cells:
         text = f"The session was rebuilt by running {_cells(receipt.cells)} again."
@@ -179,6 +200,9 @@ def in_words(receipt: Receipt) -> str:
         text = "The session started again."
     else:
         return ""
+    if receipt.rebuilt:
+        made = "; ".join(f"{name} ({_from_cells(cells)})" for name, cells in list(receipt.rebuilt.items())[:MAX_NAMED])
+        text += f" Made again by running only the cells that they need: {made}."
     if receipt.lost:
         named = ", ".join(_described(one) for one in receipt.lost[:MAX_NAMED])
         more = f" and {len(receipt.lost) - MAX_NAMED} more" if len(receipt.lost) > MAX_NAMED else ""
@@ -193,4 +217,10 @@ def _cells(count: int) -> str:
 
 
 def _described(lost: LostVariable) -> str:
-    return f"{lost.name} ({lost.type}: {lost.reason.rstrip('.')})" if lost.reason else f"{lost.name} ({lost.type})"
+    kind = f"{lost.type}, made in cell {lost.cell}" if lost.cell else lost.type
+    return f"{lost.name} ({kind}: {lost.reason.rstrip('.')})" if lost.reason else f"{lost.name} ({kind})"
+
+
+def _from_cells(cells: Sequence[int]) -> str:
+    *first, last = [str(number) for number in cells] or ["unknown"]
+    return f"from cells {', '.join(first)} and {last}" if first else f"from cell {last}"

@@ -126,6 +126,44 @@ class Snapshots:
         known.there |= names
         return restored
 
+    async def supply(self, sandbox: Sandbox, ids: Iterable[str]) -> None:
+        """Give a sandbox all blobs of some of its thread's snapshots.
+
+        Raises:
+            NotRestoredError: a blob is missing or damaged.
+            SandboxUnavailableError: the sandbox cannot be reached.
+        """
+        needed: set[str] = set()
+        try:
+            for id in ids:
+                needed |= {id} | blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+            await self._lend(sandbox, needed)
+        except BlobError as error:
+            raise NotRestoredError(str(error)) from error
+
+    async def lay_out(self, sandbox: Sandbox, ids: Iterable[str]) -> set[str]:
+        """Give a sandbox of some of its thread's snapshots what is small: manifests, packs and files.
+
+        Returns:
+            Those of which it has that.
+
+        Raises:
+            SandboxUnavailableError: the sandbox cannot be reached.
+        """
+        found: set[str] = set()
+        for id in ids:
+            try:
+                light = light_blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+                await self._lend(sandbox, {id} | light)
+            except (BlobError, NotRestoredError):
+                continue  # then the cells after it are not run again by themselves
+            found.add(id)
+        return found
+
+    async def _lend(self, sandbox: Sandbox, needed: set[str]) -> None:
+        async with self._blobs.lend(sorted(needed - await sandbox.supplied_blobs())) as files:
+            await sandbox.supply_blobs(files)
+
     async def _restore(self, sandbox: Sandbox, snapshot: str, names: set[str]) -> RestoredSession:
         needed = {snapshot} | names
         there = await sandbox.supplied_blobs()
@@ -205,3 +243,18 @@ def blobs_of(manifest: bytes) -> set[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) and NAME.fullmatch(name) for name in names):
         raise NotRestoredError("The snapshot's manifest does not say which blobs it needs.")
     return set(names)
+
+
+def light_blobs_of(manifest: bytes) -> set[str]:
+    """The blobs among those that a manifest names in which files and small streams are.
+
+    Raises:
+        NotRestoredError: it is not a manifest that this version can read.
+    """
+    all_of_them = blobs_of(manifest)
+    said = json.loads(manifest)
+    packs, files = said.get("packs"), said.get("files")
+    entries = [entry for entry in files.values() if isinstance(entry, dict)] if isinstance(files, dict) else []
+    chunks = [entry["chunks"] for entry in entries if isinstance(entry.get("chunks"), list)]
+    lists = [*chunks, packs] if isinstance(packs, list) else chunks
+    return {name for names in lists for name in names if isinstance(name, str)} & all_of_them

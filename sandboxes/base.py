@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
+
 Status = Literal["ok", "error", "timeout", "killed", "unknown"]
 """How a cell ended. `timeout`: interrupted at its time limit. `killed`: the Python process died or had to be ended.
 `unknown`: nobody saw it end; no `run` returns that, it is found out afterwards."""
@@ -187,6 +189,8 @@ class RestoredSession:
 
     restored: tuple[str, ...] = ()
     lost: tuple[LostVariable, ...] = ()
+    rebuilt: tuple[str, ...] = ()
+    """Variables that the snapshot does not have and that were made again by running cells."""
     versions: tuple[str, ...] = ()
     """What differs from the Python and the packages that the snapshot was taken with: `pandas 3.1.1 -> 3.2.0`."""
 
@@ -311,6 +315,37 @@ class Sandbox(Protocol):
             SandboxUnavailableError: a session cannot be started.
             SnapshotMissingError: a blob is missing or damaged; the session is empty then, and so is the head, and what
                 was supplied is gone.
+        """
+
+    async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
+        """Say which cells have to run so that lost variables are there again; nothing is run.
+
+        The code of cells is only ever looked at inside the sandbox.
+
+        Args:
+            cells: All that took effect up to the snapshot that the sandbox is at. The manifests and packs of their
+                snapshots were supplied before.
+            names: Variables that this snapshot has lost.
+            limit: Seconds that the cells may have taken together.
+
+        Raises:
+            SandboxLostError: the sandbox is gone.
+        """
+
+    async def rebuild(self, order: RebuildOrder) -> RestoredSession | BrokenOff:
+        """Start a new session, run cells in it from an earlier snapshot, and bring it to a later one.
+
+        What the cells made stays, with the objects that it shares with other variables; everything else, the
+        workspace too, is as that snapshot has it. What the cells print and show is let go. All blobs of the first and
+        the last snapshot were supplied before, and packs and files of those that cells find. The head is
+        `order.snapshot` after it.
+
+        Returns:
+            What came back; or why nothing did, and then the session is gone and the head empty.
+
+        Raises:
+            SandboxLostError: the new session ended while it worked.
+            SandboxUnavailableError: a session cannot be started.
         """
 
     async def take_blobs(self, names: Sequence[str], folder: Path) -> None:

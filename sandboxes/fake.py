@@ -21,6 +21,7 @@ from sandboxes.base import (
 )
 from sandboxes.fake_snapshots import FakeSnapshots
 from sandboxes.local import workspace
+from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +179,15 @@ class FakeSandbox:
         await asyncio.to_thread(self._snapshots.restore, self._workspace, id)
         self._head = id
         return RestoredSession()
+
+    async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
+        """There are no variables, so none can be made again."""
+        return RebuildPlan(refused=dict.fromkeys(names, "nothing runs in this sandbox"))
+
+    async def rebuild(self, order: RebuildOrder) -> RestoredSession | BrokenOff:
+        """Nothing runs, so nothing is made again."""
+        self._head = ""
+        return BrokenOff("nothing runs in this sandbox")
 
     async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`."""

@@ -15,6 +15,7 @@ from sandboxes.base import (
     SnapshotTaken,
     workspace_path,
 )
+from sandboxes.rebuilding import BrokenOff, RebuildPlan
 
 MAX_DISPLAYS = 60
 """Displays of one cell that are listened to; an honest kernel sends fewer."""
@@ -130,8 +131,31 @@ def restored(said: dict[str, Any]) -> RestoredSession:
     return RestoredSession(
         restored=tuple(_text(name, 100) for name in _list(said.get("restored")) if isinstance(name, str)),
         lost=_lost(said),
+        rebuilt=_names(said.get("rebuilt")),
         versions=tuple(_text(line, 200) for line in _list(said.get("versions"))[:200] if isinstance(line, str)),
     )
+
+
+def rebuild_plan(said: dict[str, Any]) -> RebuildPlan:
+    """Which cells lost variables need."""
+    own, refused = said.get("own"), said.get("refused")
+    return RebuildPlan(
+        names=_names(said.get("names")),
+        base=_count(said.get("base")),
+        cells=_numbers(said.get("cells")),
+        before=_numbers(said.get("before")),
+        own={_text(name, 1_000): _numbers(cells) for name, cells in own.items()} if isinstance(own, dict) else {},
+        refused={_text(name, 1_000): _text(why, 500) for name, why in refused.items()}
+        if isinstance(refused, dict)
+        else {},
+    )
+
+
+def broken_off(said: dict[str, Any]) -> BrokenOff | None:
+    """Why lost variables could not be made again."""
+    problem, failed = problems(said)
+    reason = _text(said.get("broken_off"), 2_000) or problem or failed
+    return BrokenOff(reason.rstrip("."), _count(said.get("cell"))) if reason else None
 
 
 def problems(said: dict[str, Any]) -> tuple[str, str]:
@@ -152,6 +176,14 @@ def _lost(said: dict[str, Any]) -> tuple[LostVariable, ...]:
         )
         for row in _dicts(said.get("lost"), MAX_LOST)
     )
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(_text(name, 1_000) for name in _list(value)[:MAX_LOST] if isinstance(name, str))
+
+
+def _numbers(value: object) -> tuple[int, ...]:
+    return tuple(_count(number) for number in _list(value)[:MAX_LOST])
 
 
 def _list(value: object) -> list[object]:

@@ -46,6 +46,7 @@ def brought_back(event: Rebuilt) -> str:
     if event.from_cell:
         text = f"session restored from the snapshot after cell {event.from_cell}"
         text += f", {again} run again" if event.cells else ""
+        text += f", {one_line(', '.join(event.rebuilt), 300)} made again" if event.rebuilt else ""
     else:
         text = f"session rebuilt by running {again} again"
     return f"{text}, {duration_text(event.seconds)}"

@@ -98,6 +98,8 @@ class Session:
                 self._snapshot(header)
             elif kind == "restore":
                 self._restore(header)
+            elif kind in ("plan_rebuild", "rebuild"):
+                self._rebuild(kind, header, json.loads(body))
 
     def _run(self, header: dict[str, Any], code: str) -> None:
         self._run_id, self._head = str(header.get("id", "")), ""
@@ -158,6 +160,42 @@ class Session:
             self._head = snapshot
             self._cells.futures = int(answer["futures"])
         self._send("restored", answer)
+
+    def _rebuild(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
+        """Say what has to run for lost variables, or make them again."""
+        self._run_id, answer = str(header.get("id", "")), dict[str, Any]()
+        self._interrupts.forget()
+
+        def work() -> None:
+            if kind == "plan_rebuild":
+                answer.update(self._snapshots().plan_rebuild(asked))
+            else:
+                self._head = ""
+                answer.update(self._snapshots().rebuild(asked, self._cells, self._run_again))
+                if not (answer["problem"] or answer["broken_off"]):
+                    self._head = asked["snapshot"]
+                    self._cells.futures = int(answer["futures"])
+
+        error = self._interrupts.guard(work)
+        if os.getpid() != self._pid:
+            os._exit(1)
+        if error is not None:
+            why = "it took too long" if isinstance(error, KeyboardInterrupt) else f"{self._brief(error)}"
+            answer = {"failed": f"{why}."}
+        self._send(kind, answer)
+
+    def _run_again(self, code: str, number: int) -> str:
+        """Run a cell, show nothing, and say what it raised."""
+        self._prepare(number)
+        error = self._interrupts.guard(lambda: self._run_code(code, number))
+        if os.getpid() != self._pid:
+            self._streams.flush()
+            os._exit(0 if error is None else 1)
+        error = self._interrupts.guard(self._finish_displays) or error
+        self._interrupts.guard(self._streams.flush)
+        if isinstance(error, KeyboardInterrupt):
+            return "it took too long"
+        return "" if error is None else self._brief(error)
 
     def _snapshots(self) -> Any:
         """What takes and restores snapshots; loaded when it is first asked for."""

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sandboxes import replies
 from sandboxes.base import (
@@ -27,10 +28,13 @@ from sandboxes.local import blobs, reached, workspace
 from sandboxes.local.processes import ISOLATION
 from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
+from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 
 KERNEL = Path(__file__).resolve().parent.parent / "kernel"
 SNAPSHOT_SECONDS = 600.0
 """How long taking or restoring a snapshot may take before it is interrupted."""
+PLAN_SECONDS = 60.0
+"""How long looking for the cells that lost variables need may take."""
 
 
 class LocalSandbox:
@@ -284,6 +288,43 @@ class LocalSandbox:
                 raise SandboxUnavailableError(failed)
             self._head = id
             return replies.restored(said)
+
+    async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
+        """Say which cells have to run for lost variables; see `Sandbox.plan_rebuild`.
+
+        Raises:
+            SandboxLostError: its process is gone.
+            SandboxUnavailableError: the interpreter cannot be started.
+        """
+        asked = {"cells": [cell.as_json() for cell in cells], "names": list(names), "limit": limit}
+        async with self._turn:
+            return replies.rebuild_plan(await self._ask(await self._ready(), "plan_rebuild", asked, PLAN_SECONDS))
+
+    async def rebuild(self, order: RebuildOrder) -> RestoredSession | BrokenOff:
+        """Make lost variables again in a new session; see `Sandbox.rebuild`. A cell that is running is killed.
+
+        Raises:
+            SandboxLostError: the new process ended while it worked.
+            SandboxUnavailableError: the interpreter cannot be started.
+        """
+        if self._session is not None:
+            self._session.discard()
+        async with self._turn:
+            await self._drop()
+            timeout = order.seconds + SNAPSHOT_SECONDS
+            said = await self._ask(await self._ready(), "rebuild", order.as_json(), timeout)
+            if broken_off := replies.broken_off(said):
+                await self._drop()
+                return broken_off
+            self._head = order.snapshot
+            return replies.restored(said)
+
+    async def _ask(self, session: Session, kind: str, asked: dict[str, Any], timeout: float) -> dict[str, Any]:
+        try:
+            return await session.ask(kind, {}, answer=kind, timeout=timeout, grace=self._grace, body=asked)
+        finally:
+            if not session.alive:
+                self._session = None
 
     async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`.

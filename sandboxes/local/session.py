@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import json
 import secrets
 import socket
 import time
@@ -170,7 +171,14 @@ class Session:
         )
 
     async def ask(
-        self, kind: str, content: Mapping[str, Any], *, answer: str, timeout: float, grace: float
+        self,
+        kind: str,
+        content: Mapping[str, Any],
+        *,
+        answer: str,
+        timeout: float,
+        grace: float,
+        body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
 
@@ -178,12 +186,14 @@ class Session:
             The content of its answer.
 
         Raises:
+            ProtocolError: `body` is too large.
             SandboxLostError: it ended, or had to be ended because it did not answer.
         """
         cell = self._cell = _Cell(None, answer)
         self._listen(cell)
         try:
-            await self._send(frames.pack({**content, "type": kind, "id": cell.id}))
+            data = json.dumps(body).encode() if body is not None else b""
+            await self._send(frames.pack({**content, "type": kind, "id": cell.id}, data))
             await self._wait(cell, timeout)
             if not self._over(cell):
                 self._child.interrupt()

@@ -1,6 +1,8 @@
 """Sandboxes of every kind that can run here, and helpers to look at what they did."""
 
 import asyncio
+import hashlib
+import json
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -117,6 +119,17 @@ class Steps:
         await self.open()
         await self.sandbox.supply_blobs(files)
         return await self.sandbox.restore(id)
+
+    async def rewrite(self, id: str, **changes: object) -> str:
+        """Put a snapshot beside one in the sandbox of now whose manifest says something else; its id."""
+        return await asyncio.to_thread(self._rewrite, id, changes)
+
+    def _rewrite(self, id: str, changes: dict[str, object]) -> str:
+        manifest = json.loads((self.folder("spool") / id).read_bytes())
+        written = json.dumps({**manifest, **changes}, sort_keys=True, separators=(",", ":")).encode()
+        name = hashlib.sha256(written).hexdigest()
+        (self.folder("spool") / name).write_bytes(written)
+        return name
 
     def folder(self, name: str) -> Path:
         """A folder of the sandbox of now."""

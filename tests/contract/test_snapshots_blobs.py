@@ -126,7 +126,7 @@ def _write(folder: Path, blobs: dict[str, bytes | None]) -> None:
             (folder / name).write_bytes(data)
 
 
-async def test_a_snapshot_of_another_python_gives_its_data_and_not_its_code(steps: Steps) -> None:
+async def test_a_snapshot_of_another_python_gives_its_data_and_its_definitions(steps: Steps) -> None:
     await steps.run("""
         import numpy as np, pandas as pd
         def f(): return 1
@@ -142,11 +142,12 @@ async def test_a_snapshot_of_another_python_gives_its_data_and_not_its_code(step
     await steps.open()
     await asyncio.to_thread(_write, steps.folder("blobs"), {**blobs, id: other})
     receipt = await steps.sandbox.restore(id)
-    assert {one.name for one in receipt.lost} == {"f", "C", "c"}
+    assert {one.name for one in receipt.lost} == {"c"}
     assert all("cpython-399" in one.reason for one in receipt.lost)
-    assert receipt.restored == ("np", "pd", "data", "df")
+    assert receipt.restored == ("np", "pd", "f", "C", "data", "df")
     assert receipt.versions[0].startswith("Python 3.99.0 -> 3.")
     assert receipt.versions[1].startswith("pandas 0.1 -> ")
+    assert receipt.versions[2] == "defined again from their source: f, C"
 
 
 async def test_a_snapshot_of_a_later_format_is_refused(steps: Steps) -> None:

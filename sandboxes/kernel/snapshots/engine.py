@@ -1,8 +1,10 @@
 """What a session knows of snapshots: one object that takes them and restores one."""
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ..cells import Cells
 from .ambient import Start
 from .blobs import Blobs, Spool
 from .borrowed import Source
@@ -10,6 +12,9 @@ from .borrowed import cloudpickle as cloudpickle_of_ours
 from .restoring import Restoring
 from .specials import Live
 from .taking import Taking
+
+Run = Callable[[str, int], str]
+"""Run a cell, given its code and number, and say what it raised; empty when it ended well."""
 
 
 class Engine:
@@ -41,6 +46,7 @@ class Engine:
         Source.path, Source.workspace = cloudpickle, root
         cloudpickle_of_ours()
         self._main = main
+        self._own = own
         self._blobs = Blobs([blobs, spool])
         self._taking = Taking(main, own, root, start, Spool(spool), blobs)
 
@@ -51,3 +57,16 @@ class Engine:
     def restore(self, id: str) -> dict[str, Any]:
         """Restore a snapshot; see `Restoring.restore`."""
         return Restoring(self._main, self._taking, self._blobs).restore(id)
+
+    def plan_rebuild(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Say which of the cells in `asked` have to run for lost variables; see `needed.plan`."""
+        from ..rebuilding.needed import plan
+        from ..rebuilding.steps import read_steps
+
+        return plan(read_steps(asked["cells"], self._blobs), asked["names"], asked["limit"])
+
+    def rebuild(self, asked: dict[str, Any], cells: Cells, run: Run) -> dict[str, Any]:
+        """Make lost variables again; see `Rebuilding.rebuild`."""
+        from ..rebuilding.running import Rebuilding
+
+        return Rebuilding(self._main, self._own, self._taking, self._blobs, cells, run).rebuild(asked)

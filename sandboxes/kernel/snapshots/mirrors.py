@@ -17,6 +17,9 @@ SMALLEST = 256 << 10
 LARGEST = 8 << 30
 """Bytes that are mapped at most; what is beyond them is hashed each time."""
 
+ALONE = 4 << 20
+"""Bytes of a buffer that are compared without further threads."""
+
 Key = tuple[str, int, int]
 """The first variable of a unit, the number of a buffer in it, and its size: only a hint where to look."""
 Piece = tuple[int, int]
@@ -56,8 +59,18 @@ class Mirrors:
             same = self._memcmp(live.ctypes.data, kept.ctypes.data, len(piece)) == 0
             return known[index][0] if same else ""
 
-        with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
-            return list(pool.map(name, range(len(pieces))))
+        # One job for each thread, not one for each piece: handing over a job costs as much as comparing 200 KB.
+        threads = min(THREADS, os.cpu_count() or 1)
+        shares = [range(first, len(pieces), threads) for first in range(threads)]
+        if sum(map(len, pieces)) < ALONE or threads == 1:
+            return [name(index) for index in range(len(pieces))]
+        found = [""] * len(pieces)
+        with ThreadPoolExecutor(threads - 1) as pool:
+            jobs = [pool.submit(lambda share: [name(index) for index in share], share) for share in shares[1:]]
+            found[::threads] = [name(index) for index in shares[0]]
+            for first, job in enumerate(jobs, 1):
+                found[first::threads] = job.result()
+        return found
 
     def note(self, key: Key, names: list[str]) -> None:
         """Note which blobs a buffer is now."""

@@ -27,9 +27,8 @@ class Stream:
         self.file = io.BytesIO()
         self.buffers: list[pickle.PickleBuffer] = []
         self._pickler = _pickler_class()(self.file, self.buffers, reducers)
-        special = specials.memo()
-        self._special = frozenset(special)
-        self._pickler.memo = special
+        self._special = reducers.special
+        self._pickler.memo = self._special
         # Functions and classes first: loading an instance may run them, by their names.
         for item in sorted(values.items(), key=lambda item: not isinstance(item[1], FunctionType | type)):
             self._pickler.dump(item)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import CellType, MappingProxyType
 from typing import Any
 
-from . import arrays, connections, errors, functions, opened, refusing, tables, views
+from . import arrays, connections, errors, functions, opened, refusing, specials, tables, views
 
 Reduce = Callable[[Any, Any], Any]
 VIEWS = ("keys", "values", "items")
@@ -78,6 +78,8 @@ class Reducers:
     """Finds the reducer of a type; made anew for each snapshot, because libraries are loaded in between."""
 
     def __init__(self) -> None:
+        self.special = specials.memo()
+        """What every stream names; looked up once for many streams."""
         self._found: dict[type, Reduce | None] = dict(BUILT_IN)
         for module, name, reduce in EXACT:
             known = getattr(sys.modules.get(module), name, None)

@@ -7,7 +7,7 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from . import ambient, manifest, memory, modules, packs
 from .blobs import THREADS, Blobs, MissingBlobError
@@ -28,20 +28,34 @@ class Part:
         self.buffers = buffers
 
 
+class Keeps(Protocol):
+    """Knows which objects of a session that is brought to a snapshot stay as they are."""
+
+    def keep(self, parts: list[Part]) -> tuple[dict[str, Any], list[Part]]:
+        """The variables that stay, and the units that are to be loaded."""
+
+    def clear(self, kept: dict[str, Any]) -> None:
+        """Take everything else out of `__main__`."""
+
+
 class Restoring:
     """Restores one snapshot.
 
     Args:
-        main: The empty `__main__`.
+        main: The `__main__`; empty unless `keeps` is given.
         taking: What takes the session's snapshots from now on; it learns what is stored already.
         blobs: Where the snapshot is.
+        keeps: What of the session is to stay.
     """
 
-    def __init__(self, main: ModuleType, taking: Taking, blobs: Blobs) -> None:
+    def __init__(self, main: ModuleType, taking: Taking, blobs: Blobs, keeps: Keeps | None = None) -> None:
         self._main = main
+        self._keeps = keeps
         self._taking = taking
         self._blobs = blobs
         self._lost: list[Lost] = []
+        self._again: list[str] = []
+        """What was defined again from the source of its cell."""
 
     def restore(self, id: str) -> dict[str, Any]:
         """Restore a snapshot.
@@ -113,15 +127,23 @@ class Restoring:
             warnings.simplefilter("ignore")
             ambient.set_early(early)
             failed = modules.bring_back(json.loads(self._extra["imported"]))
+            kept: dict[str, Any] = {}
+            foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]
+            parts = [part for part in parts if part not in foreign]
+            if self._keeps is not None:
+                kept, parts = self._keeps.keep(parts)
+                self._keeps.clear(kept)
             found = self._bind_modules(content["modules"], failed)
-            found |= self._load_all(parts, content["cache_tag"])
+            found |= kept
+            found |= self._load_all(parts)
+            found |= self._define_again(foreign, content["cache_tag"], early["futures"], found)
         for name, text in self._extra.items():
             if name.startswith(CELL):
                 source = text.decode("utf-8", "surrogatepass")
                 linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         self._set_modules(found)
-        kept = {name.removeprefix(AMBIENT): value for name, value in found.items() if name.startswith(AMBIENT)}
-        for name, problem in ambient.set_parts(kept).items():
+        settings = {name.removeprefix(AMBIENT): value for name, value in found.items() if name.startswith(AMBIENT)}
+        for name, problem in ambient.set_parts(settings).items():
             self._lost.append({"name": name, "type": "setting", "reason": why(problem), "cell": 0})
         namespace = self._main.__dict__
         order = [name for name in content["variables"]["order"] if name in found]
@@ -133,9 +155,14 @@ class Restoring:
         return _answer(
             restored=order,
             lost=[*content["lost"], *self._lost],
-            versions=_differences(content),
+            versions=[*_differences(content), *self._defined_again()],
             futures=early["futures"],
         )
+
+    def _defined_again(self) -> list[str]:
+        if not self._again:
+            return []
+        return [f"defined again from their source: {', '.join(self._again)[:150]}"]
 
     def _bind_modules(self, aliases: dict[str, str], failed: dict[str, str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -148,16 +175,44 @@ class Restoring:
         self._main.__dict__.update(found)
         return found
 
-    def _load_all(self, parts: list[Part], cache_tag: str) -> dict[str, Any]:
+    def _define_again(self, parts: list[Part], cache_tag: str, futures: int, found: dict[str, Any]) -> dict[str, Any]:
+        """Define functions and classes of units that this Python must not even load: it would abort.
+
+        Args:
+            parts: These units.
+            cache_tag: The Python that their code is of.
+            futures: The compiler flags that cells have set.
+            found: What is there already.
+
+        Returns:
+            What is there again.
+        """
+        if not parts:
+            return {}
+        from .source import define, definitions
+
+        cells = sorted((name for name in self._extra if name.startswith(CELL)), key=_cell_number)
+        sources = {name: self._extra[name].decode("utf-8", "surrogatepass") for name in cells}
+        reason = f"it holds code of {cache_tag}, which {manifest.cache_tag()} cannot load"
+        again: dict[str, Any] = {}
+        reasons: dict[str, str] = {}
+        wanted = [name for part in parts for name in part.names if name not in found]
+        for name, definition in definitions(sources, wanted).items():
+            try:
+                define(definition, self._main.__dict__, futures)
+                again[name] = self._main.__dict__[name]
+            except (Exception, SystemExit) as error:  # decorators and defaults are the user's code
+                reasons[name] = f"{reason}, and defining it again failed: {why(error)}"
+        for name in wanted:
+            if name not in again:
+                self._lose_one(name, reasons.get(name, reason))
+        self._again = list(again)
+        return again
+
+    def _load_all(self, parts: list[Part]) -> dict[str, Any]:
         """Load units. One that needs another's variables while it is loaded waits for them."""
         found: dict[str, Any] = {}
-        left: list[Part] = []
-        for part in parts:
-            if part.has_code and cache_tag != manifest.cache_tag():
-                reason = f"it holds code of {cache_tag}, which {manifest.cache_tag()} cannot load"
-                self._lose(part, reason)
-            else:
-                left.append(part)
+        left = parts
         while left:
             failed: list[tuple[Part, BaseException]] = []
             for part in left:
@@ -188,10 +243,6 @@ class Restoring:
         for name, why_not in reasons.items():
             self._lose_one(name, why_not)
 
-    def _lose(self, part: Part, reason: str) -> None:
-        for name in part.names:
-            self._lose_one(name, reason)
-
     def _lose_one(self, name: str, reason: str) -> None:
         shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
         self._lost.append({"name": shown, "type": "", "reason": reason, "cell": 0})
@@ -202,6 +253,11 @@ class Restoring:
                 module, _, variable = name.removeprefix(MODULE).partition(":")
                 if module in sys.modules:
                     setattr(sys.modules[module], variable, value)
+
+
+def _cell_number(name: str) -> int:
+    digits = "".join(character for character in name if character.isdigit())
+    return int(digits) if digits else 0
 
 
 def _differences(content: dict[str, Any]) -> list[str]:

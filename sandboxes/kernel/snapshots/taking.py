@@ -119,6 +119,7 @@ class Taking:
                         "stream": place,
                         "buffers": kept,
                         **({"code": True} if unit.stream.has_code else {}),
+                        **({"plain": True} if unit.plain else {}),
                     }
                     for unit, place, kept in zip(units, places, buffers, strict=False)
                 ],
@@ -191,7 +192,7 @@ class Taking:
             since = known[1] if known is not None and known[0] in (identity, 0) else cell
             self.lost_in[shown] = (identity, since)
             kind = type(values[name])
-            lost.append({"name": shown, "type": _type_name(kind), "reason": reason, "cell": since})
+            lost.append({"name": shown, "type": type_name(kind), "reason": reason, "cell": since})
         return lost
 
 
@@ -255,6 +256,7 @@ def _shown(names: tuple[str, ...]) -> str:
     return " + ".join(users[:3]) + (f" + {len(users) - 3} more" if len(users) > 3 else "")
 
 
-def _type_name(kind: type) -> str:
+def type_name(kind: type) -> str:
+    """A type as it is called in a table of what was lost."""
     module = kind.__module__
     return kind.__qualname__ if module in ("builtins", "__main__") else f"{module}.{kind.__qualname__}"

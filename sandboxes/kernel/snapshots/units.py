@@ -31,6 +31,8 @@ class Unit:
 
     def __init__(self, names: Names, stream: Stream, roots: dict[str, Any]) -> None:
         self.names = names
+        self.plain = not roots
+        """Whether it holds single small values only, which share nothing."""
         self.stream = stream
         self.memo = stream.memo() if roots else {}
         self.roots = {id(value) for value in roots.values() if type(value) not in VALUES and id(value) in self.memo}

@@ -1,0 +1,188 @@
+"""Which cells have to run again so that lost variables are there again.
+
+Needed are the cells that touch a lost variable, and those that change what these cells read: by its content in the
+snapshots, so a change through another name is seen, and a cell that only reads is not run.
+"""
+
+from typing import Any
+
+from .names import OPAQUE, OPAQUE_PARTS
+from .steps import Held, Step
+
+MARKED = frozenset(f"`{name}`" for name in {*OPAQUE, *OPAQUE_PARTS, "sys.modules"})
+
+
+class CannotError(Exception):
+    """A variable cannot be made again; the message says why.
+
+    Args:
+        why: The reason.
+        cell: The index of the cell that is in the way; -1 when it is all of them.
+    """
+
+    def __init__(self, why: str, cell: int = -1) -> None:
+        super().__init__(why)
+        self.cell = cell
+
+
+def plan(steps: list[Step], names: list[str], limit: float) -> dict[str, Any]:
+    """Say which cells have to run for lost variables.
+
+    Args:
+        steps: The cells up to the snapshot at which the variables are lost.
+        names: These variables.
+        limit: Seconds that the cells may have taken together.
+
+    Returns:
+        `names` that can be made again, `base` (the cell whose snapshot is to be restored first; 0: none), `cells` (the
+        numbers of those that must run), `before` (for each of them, the cell whose files and settings it found), `own`
+        (name → the cells that it needs itself) and `refused` (name → reason).
+    """
+    refused: dict[str, str] = {}
+    alone: dict[str, set[int]] = {}
+    for name in names:
+        try:
+            needed = closure(steps, [name])
+            check(steps, needed, limit)
+            alone[name] = needed
+        except CannotError as error:
+            refused[name] = str(error)
+    while alone:
+        together = closure(steps, list(alone))
+        try:
+            check(steps, together, limit)
+        except CannotError as error:
+            in_the_way = {name for name, needed in alone.items() if error.cell in needed}
+            worst = max(in_the_way or alone, key=lambda name: _seconds(steps, alone[name]))
+            refused[worst] = str(error)
+            del alone[worst]
+            continue
+        base = min(together)
+        return {
+            "names": list(alone),
+            "base": steps[base - 1].number if base else 0,
+            "cells": [steps[index].number for index in sorted(together)],
+            "before": [steps[index - 1].number if index else 0 for index in sorted(together)],
+            "own": {name: [steps[index].number for index in sorted(needed)] for name, needed in alone.items()},
+            "refused": refused,
+        }
+    return {"names": [], "base": 0, "cells": [], "before": [], "own": {}, "refused": refused}
+
+
+def check(steps: list[Step], needed: set[int], limit: float) -> None:
+    """See that cells may run again by themselves.
+
+    Raises:
+        CannotError: they may not.
+    """
+    for index in sorted(needed):
+        step = steps[index]
+        if step.status != "ok":
+            raise CannotError(f"cell {step.number}, which it needs, ended with {step.status}", index)
+        if step.reached:
+            what = ", ".join(step.reached)[:100]
+            raise CannotError(f"cell {step.number} reached outside the sandbox ({what}) and is not run again", index)
+        if index and index - 1 not in needed and steps[index - 1].table is None:
+            raise CannotError(f"cell {step.number} would have to run, and there is no snapshot before it", index)
+    for index in range(min(needed), len(steps)):
+        hidden = sorted(steps[index].reads & MARKED)
+        if hidden:
+            raise CannotError(
+                f"cell {steps[index].number} uses {hidden[0]}, so what it touches cannot be followed", index
+            )
+    if (took := _seconds(steps, needed)) > limit:
+        raise CannotError(f"the {len(needed)} cells that it needs took {took:.0f} s, more than {limit:g} s are allowed")
+
+
+def _seconds(steps: list[Step], needed: set[int]) -> float:
+    return sum(steps[index].seconds for index in needed)
+
+
+def closure(steps: list[Step], names: list[str]) -> set[int]:
+    """The indices of the cells that some lost variables need.
+
+    Raises:
+        CannotError: it is not known since when one of them is lost.
+    """
+    end = steps[-1].table if steps else None
+    indices = {step.number: index for index, step in enumerate(steps)}
+    needed: set[int] = set()
+    lost: dict[str, int] = {}
+    kept: set[str] = set()
+    for name in names:
+        since = end.lost.get(name, (0, ""))[0] if end is not None else 0
+        if since not in indices:
+            raise CannotError("it is not known which cell made it")
+        lost[name] = indices[since]
+        needed.add(lost[name])
+    size = -1
+    while size != len(needed) + len(lost) + len(kept):
+        size = len(needed) + len(lost) + len(kept)
+        for index in sorted(needed):
+            for at in (index - 1, index):
+                _touch(steps, index, at, indices, lost, kept)
+        needed |= {index for index in lost.values() if steps[index].reading.compiles}
+        first = min(needed)
+        while first and steps[first - 1].table is None:
+            first -= 1
+        needed |= set(range(first, min(needed)))
+        needed |= {
+            index
+            for index in range(first, len(steps))
+            if index not in needed and steps[index].reading.compiles and _needs(steps, index, needed, lost, kept)
+        }
+    return needed
+
+
+def _touch(
+    steps: list[Step], index: int, at: int, indices: dict[int, int], lost: dict[str, int], kept: set[str]
+) -> None:
+    """Note what a needed cell touches, as it was at one step."""
+    step = steps[index]
+    table = steps[at].table if at >= 0 else None
+    for name in step.reads | step.binds:
+        if at >= 0 and table is None:
+            kept.add(name)
+            continue
+        if table is None:
+            continue
+        if name in table.lost:
+            since = indices.get(table.lost[name][0], index)
+            lost[name] = min(lost.get(name, index), since)
+        elif name in table.held and not table.held[name].plain:
+            kept.update((name, *table.held[name].mates))
+
+
+def _needs(steps: list[Step], index: int, needed: set[int], lost: dict[str, int], kept: set[str]) -> bool:
+    """Whether a cell touches what is lost, or changes what needed cells have to find."""
+    step = steps[index]
+    touched = step.reads | step.binds
+    if any(name in touched and index >= since for name, since in lost.items()):
+        return True
+    if any(name in step.binds or changed(steps, index, name) for name in kept):
+        return True
+    later = set().union(*(steps[other].reads for other in needed if other > index))
+    return any(name in later and _bound(steps, index, name) for name in step.binds | _plain_names(step))
+
+
+def _plain_names(step: Step) -> set[str]:
+    if step.table is None:
+        return set()
+    return {name for name, held in step.table.held.items() if held.plain}
+
+
+def _bound(steps: list[Step], index: int, name: str) -> bool:
+    return name in steps[index].binds or changed(steps, index, name)
+
+
+def changed(steps: list[Step], index: int, name: str) -> bool:
+    """Whether a variable is another one, or has another content, after a cell."""
+    after = steps[index].table
+    before = steps[index - 1].table if index else None
+    if after is None or (before is None and index):
+        return name in steps[index].reads | steps[index].binds
+    had: Held | None = before.held.get(name) if before is not None else None
+    has = after.held.get(name)
+    if had is None or has is None:
+        return had is not has
+    return had.content != has.content
