@@ -7,7 +7,6 @@ is wanted. Whatever goes wrong on the way, the session ends at that snapshot, an
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
 from graph.state import Cell
 from nodes.snapshots import NotRestoredError, Snapshots
@@ -83,7 +82,7 @@ async def _plan(
             status=cell["status"],
             seconds=cell["seconds"],
             snapshot=id if id in there else "",
-            reached=tuple(cast(Mapping[str, Any], cell).get("reached") or ()),
+            reached=tuple(cell.get("reached") or ()),
         )
         for cell, id in zip(cells, known, strict=True)
     ]

@@ -1,7 +1,6 @@
 """Blobs at an fsspec URL, for several machines: `<url>/ab/abcdef…`."""
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO
 import fsspec
 
 from storage.blob_shelf import Stored
+from storage.passing_through import passing_through
 
 OWNERS = "owners"
 NAME_LENGTH = 64
@@ -54,7 +54,7 @@ class UrlShelf:
 
     def arriving(self) -> Path:
         """The folder for temporary files."""
-        return Path(tempfile.gettempdir())
+        return passing_through()
 
     @contextmanager
     def adding(self) -> Iterator[Callable[[Path, str], None]]:

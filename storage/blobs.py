@@ -159,7 +159,7 @@ class Blobs:
             BlobError: the store cannot be reached.
         """
         own = self._shelf.files
-        folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-blobs-") if own is None else None
+        folder = await asyncio.to_thread(self._make_folder) if own is None else None
         turn = asyncio.Semaphore(AT_ONCE)
 
         async def one(name: str) -> Path:

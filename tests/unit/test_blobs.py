@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import subprocess
 import sys
 import time
 import uuid
@@ -279,3 +280,15 @@ async def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path: Path, ma
 
 def test_the_location_hides_passwords() -> None:
     assert "secret" not in Blobs.at("sftp://me:secret@host/blobs").location
+
+
+def test_what_a_killed_process_left_of_distant_blobs_is_removed_by_the_next(tmp_path: Path) -> None:
+    program = "from storage.passing_through import passing_through as p; import os; (p() / 'taking').mkdir()"
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    left = []
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", f"{program}; os._exit(1)"], env=environment, check=False)
+        left.append({folder.name for folder in tmp_path.glob("*/*")})
+        assert (tmp_path / f"stepwell-blobs-{os.getuid()}").stat().st_mode & 0o777 == 0o700
+    assert [len(names) for names in left] == [1, 1]
+    assert left[0] != left[1]
