@@ -71,7 +71,8 @@ class Described:
         names = sorted(self.variables.keys() | restored.variables.keys())
         wrong = [name for name in names if self.variables.get(name) != restored.variables.get(name)]
         excused = {name for name in lost if name not in restored.variables}
-        missed, differing = [], []
+        missed: list[str] = []
+        differing: list[str] = []
         for probe, here, there in zip(probes, self.answers, restored.answers, strict=True):
             unknown = UNKNOWN.match(there)
             if here != there:

@@ -93,9 +93,7 @@ async def look(sandbox: Sandbox, probes: list[str], number: int) -> Described:
     return Described(variables, answers)
 
 
-async def _restore(
-    workload: Workload, snapshot: str, live: Described, probes: list[str], folder: Path
-) -> Restored:
+async def _restore(workload: Workload, snapshot: str, live: Described, probes: list[str], folder: Path) -> Restored:
     """Restore from the store twice: in no process yet, and in one that has imported the packages."""
     snapshots = Snapshots(Blobs.at(str(folder.parent / "blobs")))
     async with Sandboxes(folder) as sandboxes:

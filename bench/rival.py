@@ -32,13 +32,14 @@ class Rival:
     module: str
     python: str
 
-    async def measure(self, workload: Workload, rows: int, folder: Path) -> Measured:
-        """Run the workload in a new process, keeping every step; restore two of them in two more.
+    async def measure(self, workload: Workload, rows: int, folder: Path, *, middle: bool = True) -> Measured:
+        """Run the workload in a new process, keeping every step; restore the last and a middle one in new ones.
 
         Args:
             workload: The session.
             rows: Its size.
             folder: A new folder.
+            middle: Whether the middle step is restored too.
         """
         work, store = folder / "work", folder / "store"
         for path in (work, store):
@@ -46,15 +47,15 @@ class Rival:
         if workload.data is not None:
             await asyncio.to_thread(workload.data, work / "inputs", rows)
         cells = workload.cells(rows)
-        middle, last = len(cells) // 2, len(cells)
+        half, last = len(cells) // 2, len(cells)
         job = {"folder": str(work), "store": str(store), "modules": workload.modules}
         live = await self._do(
-            {**job, "do": "live", "cells": cells, "describe": [middle, last], "probes": workload.probes}
+            {**job, "do": "live", "cells": cells, "describe": [half, last], "probes": workload.probes}
         )
         keeps = live["keeps"]
         brought: dict[int, Restored] = {}
-        asked: list[tuple[int, list[str]]] = [(middle, []), (last, workload.probes)]
-        for step, probes in asked:
+        asked: list[tuple[int, list[str]]] = [(half, []), (last, workload.probes)]
+        for step, probes in asked if middle else asked[1:]:
             began = time.time()
             said = await self._do({**job, "do": "restore", "step": step, "probes": probes})
             cold = said["ready"] - began
@@ -71,12 +72,18 @@ class Rival:
             probes=len(workload.probes),
             cells=sum(live["cells"]),
             refused=tuple(kept[2] for kept in keeps if kept[2]),
-            middle=brought[middle],
+            middle=brought.get(half, Restored()),
             last=brought[last],
         )
 
     async def _do(self, job: dict[str, Any]) -> dict[str, Any]:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg", "PYTHONWARNINGS": "ignore"}
+        environment = {
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "",
+            "PYTHONPATH": str(ROOT),
+            "MPLBACKEND": "agg",
+            "PYTHONWARNINGS": "ignore",
+        }
         process = await asyncio.create_subprocess_exec(
             self.python,
             "-m",
@@ -122,7 +129,7 @@ async def prepare() -> str:
     print("bench: making .venv-rivals from bench/rivals.lock", file=sys.stderr)
     for arguments in (
         ["venv", "-q", "--clear", "--python", sys.executable, str(ENVIRONMENT)],
-        ["pip", "install", "-q", "--python", str(python), "--require-hashes", "-r", str(LOCK)],
+        ["pip", "install", "-q", "--python", str(python), "--require-hashes", "--compile-bytecode", "-r", str(LOCK)],
     ):
         await _run([uv, *arguments])
     ready.touch()

@@ -20,25 +20,24 @@ from bench.workloads.objects import OBJECT_SESSIONS
 from bench.workloads.tables import TABLES
 
 WORKLOADS = [*TABLES, *OBJECT_SESSIONS]
-ROUNDS = 3
 COLUMNS = ("time", "bytes", "ms/cell", "worst ms", "all s", "MB", "middle ms", "last ms", "from no process ms", "right")
-NOTES = (
-    "Ratios are against Stepwell in the same run. time, ms/cell, worst, all: what keeping the cells took; for Stepwell "
-    "until the blobs are in the store, as the host sees it. middle, last: restoring that step in a new process with the "
-    "packages imported; from no process: the last step with the process's start, the imports, and (Stepwell) moving "
-    "blobs out of the store. Stepwell and Kishu sync to disk; dill and cloudpickle write files as they do by "
-    "themselves. The page cache is warm. right: probes answered as in the live session, of all; variables that are not "
-    "as they were, of the middle and the last step; lost: missing, and named so by the restore."
-)
+NOTES = """\
+Ratios are against Stepwell in the same run. time, ms/cell, worst ms, all s: what keeping the cells took; for Stepwell
+until the blobs are in the store, as the host sees it. middle ms, last ms: restoring that step in a new process with
+the packages imported (Kishu: and its shell set up; Stepwell: and its blobs in the sandbox's folder). from no process:
+the last step with the process's start, the imports and, for Stepwell, moving blobs out of the store.
+Stepwell and Kishu sync to disk; dill and cloudpickle write files as they do by themselves. The page cache is warm.
+right: probes answered as in the live session, of all; lost: variables that are missing, and were named as lost by
+the restore; wrong: variables that are not as they were, at the middle or the last step. Only Stepwell keeps the
+files of the workspace too; that is in its times and bytes."""
 
 
 async def measure(*, quick: bool) -> AsyncIterator[RenderableType]:
     """Measure all workloads, the methods taking turns, and print what came of it.
 
     Args:
-        quick: Small data and one round.
+        quick: Small data, one round, and of the rivals' steps only the last one restored.
     """
-    rounds = 1 if quick else ROUNDS
     python = ""
     try:
         python = await rival.prepare()
@@ -49,14 +48,16 @@ async def measure(*, quick: bool) -> AsyncIterator[RenderableType]:
     for workload in WORKLOADS:
         rows = workload.quick_rows if quick else workload.rows
         taken: dict[str, list[Measured]] = {OURS: [], **{one.name: [] for one in rivals}}
-        for turn in range(rounds):
+        for turn in range(1 if quick else workload.rounds):
             order = [*taken][turn % len(taken) :] + [*taken][: turn % len(taken)]
             for name in order:
                 began = time.perf_counter()
                 one = next((one for one in rivals if one.name == name), None)
                 with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
-                    measuring = ours.measure if one is None else one.measure
-                    taken[name].append(await measuring(workload, rows, Path(folder)))
+                    if one is None:
+                        taken[name].append(await ours.measure(workload, rows, Path(folder)))
+                    else:
+                        taken[name].append(await one.measure(workload, rows, Path(folder), middle=not quick))
                 print(f"bench: {workload.name}, {name}: {time.perf_counter() - began:.1f} s", file=sys.stderr)
         results[workload.name] = taken
         yield table(workload, rows, taken)
@@ -103,7 +104,9 @@ def _row(runs: list[Measured], ours: list[Measured]) -> list[str]:
         _milliseconds(_median(runs, lambda run: max(run.keeps))),
         f"{spent:.2f}",
         f"{size / 1e6:,.2f}",
-        _restoring(runs[0].middle.failed, statistics.median(run.middle.seconds for run in runs)),
+        _restoring(runs[0].middle.failed, statistics.median(run.middle.seconds for run in runs))
+        if runs[0].middle.seconds
+        else "-",
         _restoring(runs[0].last.failed, statistics.median(one.seconds for one in last)),
         _restoring(runs[0].last.failed, statistics.median(one.cold for one in last)),
         right(runs[0]),
@@ -126,11 +129,15 @@ def right(run: Measured) -> str:
     if run.last.failed:
         refused = f"; {len(run.refused)} cells not kept" if run.refused else ""
         return f"0/{run.probes}, the restore fails{refused}"
-    words = [f"{run.probes - len(run.last.differing) - len(run.last.missed)}/{run.probes}"]
+    words = [f"{_good(run)}/{run.probes}"]
     words += [f"{count} lost" for count in (len(run.last.lost),) if count]
     wrong = sorted({*run.middle.wrong, *run.last.wrong})
     words += [f"{len(wrong)} variables wrong ({', '.join(wrong)})"] if wrong else []
     return ", ".join(words)
+
+
+def _good(run: Measured) -> int:
+    return 0 if run.last.failed else run.probes - len(run.last.differing) - len(run.last.missed)
 
 
 def whole(results: Results) -> Table:
@@ -141,7 +148,7 @@ def whole(results: Results) -> Table:
     for name in next(iter(results.values())):
         spent, size = total(results, name, seconds), total(results, name, stored)
         runs = [methods[name][0] for methods in results.values()]
-        good = sum(0 if one.last.failed else one.probes - len(one.last.differing) - len(one.last.missed) for one in runs)
+        good = sum(_good(run) for run in runs)
         made.add_row(
             name,
             f"{spent / total(results, OURS, seconds):.3g}x",

@@ -148,7 +148,8 @@ class Looking:
 
         if value.dtype.hasobject:
             return [str(value.dtype), value.shape, self._items(value.ravel().tolist()[:1000], path)]
-        words = [str(value.dtype), value.shape, value.strides, bool(value.flags.writeable), _hash(value)]
+        steps = [step for step, size in zip(value.strides, value.shape, strict=True) if size > 1]
+        words = [str(value.dtype), value.shape, steps, bool(value.flags.writeable), _hash(value)]
         if value.size and type(value) is np.ndarray:
             low, high = np.lib.array_utils.byte_bounds(value)
             words.append(next((other for start, end, other in self._arrays if start < high and low < end), ""))
@@ -240,4 +241,4 @@ def _short(value: str | bytes) -> str:
 def _hash(array: Any) -> str:
     import numpy as np
 
-    return hashlib.sha256(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"").hexdigest()[:16]
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]

@@ -25,6 +25,8 @@ class Workload:
     """`rows` in its first cell, in a full run."""
     quick_rows: int
     text: str
+    rounds: int = 1
+    """How often a full run repeats it."""
     data: Callable[[Path, int], None] | None = None
     """Writes what the cells read into a folder `inputs`, for so many rows."""
 

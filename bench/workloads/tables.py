@@ -261,6 +261,7 @@ TABLES = [
         modules=("numpy", "pandas", "pyarrow"),
         rows=17_000,
         quick_rows=5_000,
+        rounds=3,
         text="# %%\n" + "\n# %%\n".join(SMALL) + SMALL_ASKED,
         data=rides,
     ),
