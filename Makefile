@@ -37,7 +37,8 @@ dev: .venv/ready  ## LangGraph server for Studio, on port 2024
 bench: .venv/ready  ## Print the benchmarks' tables
 	@$(BIN)/python -m bench
 
-lock: .venv/ready  ## Resolve requirements.lock anew
+lock: .venv/ready  ## Resolve requirements.lock and bench/rivals.lock anew
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -q -o requirements.lock
+	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock bench/rivals.in -q -o bench/rivals.lock
 
 .PHONY: help demo test check lint format types dev bench lock

@@ -174,10 +174,9 @@ class Looking:
     def _column(self, value: Any) -> Any:
         import pandas
 
-        array = getattr(value, "array", None)
         dtype = repr(value.dtype)
-        if isinstance(value, pandas.MultiIndex) or (dtype == "dtype('O')" and array is not None):
-            return [dtype, _short(repr(value.tolist()))]
+        if isinstance(value, pandas.MultiIndex) or dtype == "dtype('O')":
+            return [dtype, ADDRESS.sub("", repr(value.tolist()))[:10_000]]
         hashed = pandas.util.hash_pandas_object(value, index=False, categorize=False)
         return [dtype, len(value), _hash(hashed.to_numpy())]
 

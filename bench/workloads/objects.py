@@ -280,7 +280,6 @@ OBJECT_SESSIONS = [
         modules=("numpy", "pandas", "sqlite3", "duckdb"),
         rows=50_000,
         quick_rows=5_000,
-        rounds=3,
         text=UNPICKLED,
     ),
     Workload(

@@ -49,3 +49,35 @@ async def test_a_module_of_the_workspace_comes_back_however_its_path_is_written(
     )
     await steps.take_up()
     assert await steps.run("print(counting.count)") == "5\n"
+
+
+async def test_a_duckdb_connection_with_an_open_transaction_is_lost_and_named(steps: Steps) -> None:
+    """Its rows are not visible to anybody else yet: without a word they would be missing."""
+    await steps.run(
+        """
+        import duckdb
+        con = duckdb.connect()
+        con.execute("create table t (a integer)")
+        con.execute("begin")
+        con.execute("insert into t values (1)")
+        """
+    )
+    await steps.keep()
+    await steps.take_up(lost=("con",))
+    assert "transaction" in steps.taken.lost[0].reason
+
+
+async def test_a_snapshot_leaves_a_duckdb_result_that_is_still_being_fetched(steps: Steps) -> None:
+    await steps.run(
+        """
+        import duckdb
+        con = duckdb.connect()
+        con.execute("select range from range(100000)")
+        print(con.fetchone())
+        """
+    )
+    await steps.keep()
+    assert await steps.run("print(con.fetchone())") == "(1,)\n"
+    await steps.run("con.fetchall(); con.execute('create table t as select 7 as a')")
+    await steps.take_up()
+    assert await steps.run("print(con.execute('select a from t').fetchall())") == "[(7,)]\n"

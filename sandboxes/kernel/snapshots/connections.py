@@ -72,6 +72,8 @@ def make_closed_sqlite() -> Any:
 
 def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     """A duckdb connection: its tables as arrow tables, its views as their SQL."""
+    if _in_transaction(connection):
+        raise PicklingError("a duckdb connection in the middle of a transaction; commit or roll back first")
     cursor = connection.cursor()
     ask = "select path, readonly from duckdb_databases() where database_name = current_database()"
     path, readonly = cursor.execute(ask).fetchone()
@@ -101,6 +103,20 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     ).fetchall()
     named = [name for (name,) in cursor.execute(schemas).fetchall()]
     return make_duckdb, ("", False, named, tables, [row[0] for row in [*indexes, *views]])
+
+
+def _in_transaction(connection: Any) -> bool:
+    """Whether it holds changes that a cursor, which has a transaction of its own, does not see.
+
+    Outside of a transaction each question has a new number. A connection with a result that nobody has fetched to its
+    end answers no question; it is taken for one without.
+    """
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    try:
+        numbers = {connection.query("select txid_current()").fetchall()[0] for _ in range(2)}
+    except error_of_duckdb as error:
+        return "ransaction" in str(error)
+    return len(numbers) == 1
 
 
 def _quoted(name: str) -> str:
