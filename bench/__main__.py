@@ -1,27 +1,36 @@
-"""Run the benchmarks and print their tables: `python -m bench`, or `python -m bench overhead tokens`."""
+"""Run the benchmarks and print their tables: `python -m bench`, or `python -m bench overhead snapshots --quick`."""
 
+import argparse
 import asyncio
 import sys
 
 from rich.console import Console
 
-from bench import overhead, tokens
+from bench import overhead, snapshots, tokens
 
-BENCHMARKS = {"overhead": overhead.measure, "tokens": tokens.measure}
+BENCHMARKS = ("overhead", "tokens", "snapshots")
+WIDTH = 150
+"""Characters of a line where the output is not a terminal."""
 
 
-async def main(names: list[str]) -> int:
+async def main(names: list[str], *, quick: bool) -> None:
     """Run the named benchmarks, or all."""
-    unknown = [name for name in names if name not in BENCHMARKS]
-    if unknown:
-        print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
-        return 2
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     for name in names or BENCHMARKS:
-        console.print(await BENCHMARKS[name]())
-        console.print()
-    return 0
+        if name == "snapshots":
+            async for printed in snapshots.measure(quick=quick):
+                console.print(printed, highlight=False)
+                console.print()
+        else:
+            console.print(await {"overhead": overhead.measure, "tokens": tokens.measure}[name]())
+            console.print()
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1:])))
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Print the benchmarks' tables.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all without one")
+    parser.add_argument("--quick", action="store_true", help="snapshots: small data and one round")
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.names if name not in BENCHMARKS]:
+        parser.error(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    asyncio.run(main(asked.names, quick=asked.quick))

@@ -76,6 +76,8 @@ def make_closed_sqlite() -> Any:
 
 def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     """A duckdb connection: one to a file by its path, one to memory as one of those that its database has."""
+    if _in_transaction(connection):
+        raise PicklingError("a duckdb connection in the middle of a transaction; commit or roll back first")
     cursor = connection.cursor()
     ask = "select path, readonly from duckdb_databases() where database_name = current_database()"
     path, readonly = cursor.execute(ask).fetchone()
@@ -169,6 +171,20 @@ def _columns(cursor: Any, schema: str, table: str) -> str:
     return ", ".join(
         f"{_quoted(name)}::text as {_quoted(name)}" if kind in AS_TEXT else _quoted(name) for name, kind in found
     )
+
+
+def _in_transaction(connection: Any) -> bool:
+    """Whether it holds changes that a cursor, which has a transaction of its own, does not see.
+
+    Outside of a transaction each question has a new number. A connection with a result that nobody has fetched to its
+    end answers no question; it is taken for one without.
+    """
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    try:
+        numbers = {connection.query("select txid_current()").fetchall()[0] for _ in range(2)}
+    except error_of_duckdb as error:
+        return "ransaction" in str(error)
+    return len(numbers) == 1
 
 
 def _quoted(name: str) -> str:

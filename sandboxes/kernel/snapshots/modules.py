@@ -74,9 +74,15 @@ def of_workspace(root: str, names: list[str]) -> dict[str, ModuleType]:
     for name in names:
         module = sys.modules.get(name)
         path = getattr(module, "__file__", None)
-        if isinstance(module, ModuleType) and isinstance(path, str) and os.path.abspath(path).startswith(inside):
+        if isinstance(module, ModuleType) and isinstance(path, str) and _below(inside, path):
             found[name] = module
     return found
+
+
+def _below(folder: str, path: str) -> bool:
+    """Whether a path is in a folder; a plain one is only compared, since thousands are asked for at each snapshot."""
+    plain = os.path.isabs(path) and ".." not in path and "//" not in path and "/./" not in path
+    return (path if plain else os.path.abspath(path)).startswith(folder)
 
 
 def state_of(module: ModuleType) -> dict[str, Any]:

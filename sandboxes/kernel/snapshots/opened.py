@@ -1,5 +1,6 @@
 """Open files: opened again where they were, and never emptied by it."""
 
+import contextlib
 import io
 import os
 from pickle import PicklingError
@@ -20,7 +21,7 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     settings = (file.encoding, file.errors, _newline(file)) if text else (None, None, None)
     if file.closed:
         return closed_file, (type(file).__name__, _name(file), _mode(file), settings)
-    path = _name(file)
+    path = _path(file)
     if not isinstance(path, str) or not os.path.isfile(path):
         raise PicklingError(f"an open file without a path of its own ({path!r})")
     mode = _mode(file)
@@ -32,6 +33,19 @@ def reduce_file(pickler: Any, file: Any) -> Any:
         raise PicklingError(f"its path {path} belongs to another file by now")
     buffered = not isinstance(file, io.FileIO)
     return open_file, (kept(path), mode, place, settings, text and file.line_buffering, buffered)
+
+
+def _path(file: Any) -> Any:
+    """Where it is now: the name that it was opened with says that only until the working directory changes."""
+    name = _name(file)
+    if not isinstance(name, str) or os.path.isabs(name):
+        return name
+    opened = os.fstat(file.fileno())
+    for path in (name, f"/proc/self/fd/{file.fileno()}"):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.stat(path), opened):
+                return os.path.realpath(path) if path != name else name
+    return name
 
 
 def _newline(file: Any) -> str | None:

@@ -1,0 +1,101 @@
+"""What snapshots aim at, and what a run reached."""
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from bench.measured import Measured
+from bench.restoring import Idle, Large
+
+Results = Mapping[str, Mapping[str, list[Measured]]]
+"""By workload, then by method: one for each round."""
+
+OURS = "Stepwell"
+LESS_TIME, FEWER_BYTES, IDLE_SECONDS, READS = 15.0, 8.0, 0.005, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """One aim."""
+
+    aim: str
+    reached: str
+    met: bool
+
+
+def judge(results: Results, idle: Idle, large: Large) -> list[Aim]:
+    """Compare a run with the aims; those that need a rival are left out when it did not run."""
+    aims: list[Aim] = []
+    if all("kishu" in methods for methods in results.values()):
+        time = total(results, "kishu", seconds) / total(results, OURS, seconds)
+        inside = total(results, "kishu", seconds) / total(results, OURS, seconds_inside)
+        size = total(results, "kishu", stored) / total(results, OURS, stored)
+        aims += [
+            Aim(
+                f"at least {LESS_TIME:g}x less time than kishu, all workloads together",
+                f"{time:.1f}x as the host sees it, {inside:.1f}x inside the kernel",
+                time >= LESS_TIME,
+            ),
+            Aim(
+                f"at least {FEWER_BYTES:g}x fewer bytes than kishu, all workloads together",
+                f"{size:.1f}x (the store does not compress)",
+                size >= FEWER_BYTES,
+            ),
+        ]
+    wrong = [
+        f"{name}: {', '.join([*one.wrong, *one.differing])}"
+        for name, methods in results.items()
+        for run in methods[OURS]
+        for one in (run.middle, run.last)
+        if not one.right
+    ]
+    restores = sum(2 * len(methods[OURS]) for methods in results.values())
+    aims += [
+        Aim("no wrong restore", "; ".join(wrong) or f"none of {restores}", not wrong),
+        Aim(
+            f"a cell that changes nothing costs at most {1e3 * IDLE_SECONDS:g} ms, "
+            f"a frame of {idle.frame_bytes / 1e6:.0f} MB alive",
+            f"{1e3 * idle.host:.1f} ms as the host sees it, {1e3 * idle.inside:.1f} ms inside the kernel",
+            idle.host <= IDLE_SECONDS,
+        ),
+        Aim(
+            f"restoring {large.frame_bytes / 1e9:g} GB takes at most {READS:g}x as long as reading it from disk",
+            f"{large.restore_disk / large.read_disk:.1f}x from disk ({large.restore_disk:.2f} s, reading "
+            f"{large.read_disk:.2f} s); the kernel's part alone, from the page cache: "
+            f"{large.kernel / large.read_memory:.1f}x ({large.kernel:.2f} s, reading {large.read_memory:.2f} s)",
+            large.restore_disk <= READS * large.read_disk,
+        ),
+    ]
+    return aims
+
+
+def aims_table(aims: list[Aim]) -> Table:
+    """The aims as a table."""
+    table = Table(title="Snapshots: aims")
+    for name in ("aim", "reached", "met"):
+        table.add_column(name, overflow="fold")
+    for aim in aims:
+        table.add_row(aim.aim, aim.reached, "yes" if aim.met else "NO")
+    return table
+
+
+def seconds(run: Measured) -> float:
+    """What keeping all cells took."""
+    return sum(run.keeps)
+
+
+def seconds_inside(run: Measured) -> float:
+    """The same as the session counts it."""
+    return sum(run.inside)
+
+
+def stored(run: Measured) -> float:
+    """Bytes of all cells."""
+    return float(sum(run.sizes))
+
+
+def total(results: Results, method: str, what: Callable[[Measured], float]) -> float:
+    """The sum over the workloads of the median over the rounds."""
+    return sum(statistics.median(what(run) for run in methods[method]) for methods in results.values())
