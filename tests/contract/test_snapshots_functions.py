@@ -230,3 +230,38 @@ async def test_an_object_whose_loading_needs_another_variable_waits_for_it(steps
     """)
     assert not (await steps.take_up()).lost
     assert await steps.run("print(early.a)") == "1\n"
+
+
+async def test_classes_come_back_with_their_slots(steps: Steps) -> None:
+    await steps.run("""
+        import dataclasses
+        class Point:
+            __slots__ = ("x", "__y", "__weakref__")
+            def __init__(self): self.x, self.__y = 1, 2
+            def sum(self): return self.x + self.__y
+        class Named(Point):
+            __slots__ = "name"
+        class Free(Point): pass
+        @dataclasses.dataclass(slots=True)
+        class Row:
+            a: int = 1
+            b: list = dataclasses.field(default_factory=list)
+        points, row = [Point(), Named(), Free()], Row(5)
+        points[1].name = "n"
+        points[2].more = 3
+    """)
+    await steps.take_up()
+    assert await steps.run("""
+        import weakref
+        for one in [*points, row, Point(), Row()]:
+            try:
+                one.more = 3
+                print(type(one).__name__, vars(one))
+            except AttributeError:
+                print(type(one).__name__, "refuses")
+        print(points[0].sum(), points[1].name, points[1].sum(), row, Row.__slots__)
+        print(weakref.ref(points[0])() is points[0])
+    """) == (
+        "Point refuses\nNamed refuses\nFree {'more': 3}\nRow refuses\nPoint refuses\nRow refuses\n"
+        "3 n 3 Row(a=5, b=[]) ('a', 'b')\nTrue\n"
+    )

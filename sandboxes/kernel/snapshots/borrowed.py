@@ -37,13 +37,24 @@ def cloudpickle() -> Any:
     except BaseException:
         del sys.modules[NAME]
         raise
-    _leave_private_slots(module)
+    _keep_slots(module)
     return module
 
 
-def _leave_private_slots(module: Any) -> None:
-    """A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out only slots that keep their names."""
+def _keep_slots(module: Any) -> None:
+    """Let a class be made with its slots; cloudpickle sets them on the finished class, where they have no effect.
+
+    A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
+    """
+    arguments_of: Any = module._class_getnewargs
     state_of: Any = module._class_getstate
+
+    def with_slots(kind: Any) -> Any:
+        constructor, name, bases, keywords, *rest = arguments_of(kind)
+        if "__slots__" in kind.__dict__:
+            own = kind.__dict__["__slots__"]
+            keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
+        return constructor, name, bases, keywords, *rest
 
     def without(kind: Any) -> Any:
         state, slots = state_of(kind)
@@ -53,7 +64,7 @@ def _leave_private_slots(module: Any) -> None:
                 state.pop(f"_{kind.__name__.lstrip('_')}{name}", None)
         return state, slots
 
-    module._class_getstate = without
+    module._class_getnewargs, module._class_getstate = with_slots, without
 
 
 def _places() -> list[str]:
