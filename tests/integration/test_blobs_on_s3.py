@@ -107,8 +107,8 @@ def configured(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 @pytest.fixture
-def effects(tmp_path: Path) -> Effects:
-    return Effects(tmp_path / "effects")
+def effects(settings: Settings) -> Effects:
+    return Effects(settings.home)
 
 
 def on(store: Store, settings: Settings) -> Settings:

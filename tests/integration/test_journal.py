@@ -69,9 +69,7 @@ def listener() -> Iterator[Listener]:
 
 @pytest.fixture
 def effects(settings: Settings) -> Effects:
-    folder = settings.home / "cache" / "matplotlib"
-    folder.mkdir(parents=True)
-    return Effects(folder / "effects")
+    return Effects(settings.home)
 
 
 async def crash(settings: Settings, url: str, point: str, durability: str = "sync", *, flag: bool = False) -> int:

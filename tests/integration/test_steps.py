@@ -38,8 +38,9 @@ PLAN: Scripted = Call("submit_plan", steps=["Count"])
 class Effects:
     """How often cells ran to their end: a line each, in the shared cache folder, which no step brings back."""
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    def __init__(self, home: Path) -> None:
+        self.file = home / "cache" / "matplotlib" / "effects"
+        self.file.parent.mkdir(parents=True)
 
     def cell(self, number: int, code: str = "") -> Call:
         """A cell that keeps `xN`, appends to a workspace file, and counts."""
@@ -53,10 +54,8 @@ class Effects:
 
 
 @pytest.fixture
-def effects(tmp_path: Path) -> Effects:
-    folder = tmp_path / "stepwell-home" / "cache" / "matplotlib"
-    folder.mkdir(parents=True)
-    return Effects(folder / "effects")
+def effects(settings: Settings) -> Effects:
+    return Effects(settings.home)
 
 
 @asynccontextmanager
