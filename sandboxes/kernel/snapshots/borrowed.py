@@ -51,7 +51,7 @@ def _keep_slots(module: Any) -> None:
 
     def with_slots(kind: Any) -> Any:
         constructor, name, bases, keywords, *rest = arguments_of(kind)
-        if "__slots__" in kind.__dict__:
+        if "__slots__" in kind.__dict__ and not issubclass(kind, tuple):  # a tuple has none, and its maker sets that
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
         return constructor, name, bases, keywords, *rest
@@ -67,8 +67,12 @@ def _keep_slots(module: Any) -> None:
     module._class_getnewargs, module._class_getstate = with_slots, without
 
 
+def installed() -> list[str]:
+    """The folders of packages; never the workspace."""
+    inside = os.path.join(Source.workspace, "") if Source.workspace else ""
+    return [folder for folder in sys.path if folder and not (inside and os.path.join(folder, "").startswith(inside))]
+
+
 def _places() -> list[str]:
-    """The host's copy, then what is installed; never a file of the workspace."""
-    inside = os.path.join(Source.workspace, "")
-    folders = [folder for folder in sys.path if folder and not os.path.join(folder, "").startswith(inside)]
-    return [Source.path, *(os.path.join(folder, "cloudpickle", "cloudpickle.py") for folder in folders)]
+    """The host's copy, then what is installed."""
+    return [Source.path, *(os.path.join(folder, "cloudpickle", "cloudpickle.py") for folder in installed())]

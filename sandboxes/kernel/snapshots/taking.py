@@ -14,8 +14,9 @@ from typing import Any
 
 from . import ambient, manifest, modules
 from .blobs import CHUNK, Spool, TooLargeError
+from .digests import what_was_there
 from .files import Files
-from .mirrors import SMALLEST, Mirrors
+from .mirrors import SMALLEST
 from .packs import Packs
 from .specials import Live
 from .units import Partition, Unit
@@ -55,7 +56,7 @@ class Taking:
         self.start = start
         self.files = Files(root)
         self.packs = Packs()
-        self.mirrors = Mirrors([spool.folder, blobs])
+        self.before = what_was_there([spool.folder, blobs])
         self._partition = Partition()
         self.lost_in: dict[str, tuple[int, int]] = {}
         """For what was lost already: the identity of the value, and the cell after which it was."""
@@ -104,7 +105,7 @@ class Taking:
         finally:
             sys.modules["__main__"] = main
         lost = self._lost(found, reasons, cell)
-        self.mirrors.begin()
+        self.before.begin()
         buffers = [self._buffers(unit, sizes) for unit in units]
         extra = self._extra(imported, futures)
         streams = [unit.stream.data for unit in units]
@@ -133,7 +134,7 @@ class Taking:
         }
         id, new = self.spool.commit(manifest.pack(content, _blobs(content)))
         self.packs.settle()
-        self.mirrors.settle()
+        self.before.settle()
         return id, new, lost
 
     def _variables(self) -> dict[str, Any]:
@@ -157,10 +158,10 @@ class Taking:
         if size < SMALLEST:
             return {"size": size, "blobs": self.spool.put_all(cut)}
         key = (*place, size)
-        names = self.mirrors.names(key, cut)
+        names = self.before.names(key, cut)
         changed = iter(self.spool.put_all([piece for piece, name in zip(cut, names, strict=True) if not name]))
         names = [name or next(changed) for name in names]
-        self.mirrors.note(key, names)
+        self.before.note(key, names)
         return {"size": size, "blobs": names}
 
     def _files(self, lost: list[Lost], sizes: dict[str, int]) -> dict[str, Any]:
