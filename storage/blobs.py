@@ -151,11 +151,15 @@ class Blobs:
         return await self._do(_bounded, lambda: file.open("rb"), file.name, max_bytes)
 
     @asynccontextmanager
-    async def lend(self, names: Sequence[str]) -> AsyncIterator[list[Path]]:
-        """Checked files with the contents of these blobs, named like them, to be copied and not to be changed.
+    async def lend(self, names: Sequence[str], *, check: bool = True) -> AsyncIterator[list[Path]]:
+        """Files with the contents of these blobs, named like them, to be copied and not to be changed.
+
+        Args:
+            names: The blobs.
+            check: Whether their contents are hashed here; False when whoever gets them does that.
 
         Raises:
-            BlobMissingError: one is not there, or damaged.
+            BlobMissingError: one is not there, or (when they are checked, or come from afar) damaged.
             BlobError: the store cannot be reached.
         """
         own = self._shelf.files
@@ -165,7 +169,8 @@ class Blobs:
         async def one(name: str) -> Path:
             async with turn:
                 if own is not None:
-                    return await self._do(self._check, own(checked(name)), name)
+                    look = self._check if check else self._found
+                    return await self._do(look, own(checked(name)), name)
                 target = Path(str(folder)) / name
                 await self.fetch(name, target)
                 return target
@@ -248,6 +253,11 @@ class Blobs:
             for file, _ in () if move else mine:
                 file.unlink(missing_ok=True)
 
+    def _found(self, file: Path, name: str) -> Path:
+        if not file.is_file():
+            raise self._missing(name)
+        return file
+
     def _check(self, file: Path, name: str) -> Path:
         for _ in range(2):
             with self._open(name) as stream:
@@ -286,7 +296,10 @@ class Blobs:
         try:
             return self._shelf.open(name)
         except FileNotFoundError:
-            raise BlobMissingError(name, f"The blob {name[:12]}… is missing from {self.location}.") from None
+            raise self._missing(name) from None
+
+    def _missing(self, name: str) -> BlobMissingError:
+        return BlobMissingError(name, f"The blob {name[:12]}… is missing from {self.location}.")
 
     def _damaged(self, name: str) -> BlobMissingError:
         return BlobMissingError(
