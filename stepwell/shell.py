@@ -3,18 +3,16 @@
 import ast
 import asyncio
 import codeop
-import signal
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from graph.settings import read_settings
 from sandboxes.base import CellResult, Streamed
 from stepwell.exits import FAILED, FINISHED, complain
+from stepwell.leaving import Leaving, LeftError
 from stepwell.named_files import UsageError
 from stepwell.restored import RestoredStep, at
 from stepwell.terminal_text import clean, one_line
@@ -25,10 +23,6 @@ NO_LIMIT = 10_000_000.0
 """Seconds: somebody sits there and can press Ctrl-C."""
 HISTORY_LINES = 5_000
 INTERRUPTED = 130
-
-
-class LeftError(Exception):
-    """The terminal went away, or somebody ended the command."""
 
 
 def open_shell(name: str, keep: Path | None) -> int:
@@ -42,11 +36,11 @@ def open_shell(name: str, keep: Path | None) -> int:
     settings = read_settings()
     talks = sys.stdin.isatty()
     code = "" if talks else sys.stdin.read()
-    with _ending_on_signals(), asyncio.Runner() as runner:
+    with asyncio.Runner() as runner, (leaving := Leaving(runner)).on_signals():
         stack = AsyncExitStack()
         try:
-            session = runner.run(stack.enter_async_context(at(name, settings=settings)))
-            shell = Shell(runner, session, keep)
+            session = leaving.run(stack.enter_async_context(at(name, settings=settings)))
+            shell = Shell(leaving, session, keep)
             shell.tell_receipt(always=talks)
             if not talks:
                 return FINISHED if shell.run(code) else FAILED
@@ -54,20 +48,20 @@ def open_shell(name: str, keep: Path | None) -> int:
         except LeftError:
             return FAILED
         finally:
-            runner.run(stack.aclose())
+            leaving.clean_up(stack.aclose())
 
 
 class Shell:
     """Runs cells in a restored session and shows what they do.
 
     Args:
-        runner: Its event loop.
+        leaving: Runs what has to be awaited.
         session: The session.
         keep: Where files that cells make are copied to; None: nowhere.
     """
 
-    def __init__(self, runner: asyncio.Runner, session: RestoredStep, keep: Path | None) -> None:
-        self._runner = runner
+    def __init__(self, leaving: Leaving, session: RestoredStep, keep: Path | None) -> None:
+        self._leaving = leaving
         self._session = session
         self._keep = keep
         self._ends_line = True
@@ -113,7 +107,7 @@ class Shell:
         """Run a cell; returns whether it ended well. Ctrl-C interrupts it."""
         self._ends_line = True
         try:
-            result = self._runner.run(self._session.run(code, timeout=NO_LIMIT, on_output=self._show))
+            result = self._leaving.run(self._session.run(code, timeout=NO_LIMIT, on_output=self._show))
         except KeyboardInterrupt:
             self._end_line()
             complain("interrupted")
@@ -139,11 +133,11 @@ class Shell:
         return result.status == "ok"
 
     def _bring_back_if_gone(self) -> None:
-        if not self._runner.run(self._session.survived()):
+        if not self._leaving.run(self._session.survived()):
             self._bring_back()
 
     def _bring_back(self) -> None:
-        self._runner.run(self._session.restore())
+        self._leaving.run(self._session.restore())
         complain(f"the session is at step {self._session.step} again; what was done here since is gone")
 
     def _show(self, streamed: Streamed) -> None:
@@ -173,7 +167,7 @@ class Shell:
         target = (self._keep or self._session.folder) / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            self._runner.run(self._session.fetch(path, target))
+            self._leaving.run(self._session.fetch(path, target))
         except (OSError, ValueError) as error:
             complain(f"the figure {one_line(path)} cannot be had: {error}")
             return
@@ -190,7 +184,7 @@ class Shell:
             target = self._keep / file.path
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                self._runner.run(self._session.fetch(file.path, target))
+                self._leaving.run(self._session.fetch(file.path, target))
                 complain(f"kept: {target}")
             except (OSError, ValueError) as error:
                 complain(f"{one_line(file.path)} cannot be kept: {error}")
@@ -226,18 +220,3 @@ def _remembering(history: Path) -> Iterator[None]:
             history.parent.mkdir(parents=True, exist_ok=True)
             history.touch(mode=0o600)
             readline.write_history_file(history)
-
-
-@contextmanager
-def _ending_on_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP leave as Ctrl-D does, so that nothing is left behind."""
-
-    def leave(number: int, frame: FrameType | None) -> Any:
-        raise LeftError
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

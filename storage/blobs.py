@@ -21,6 +21,7 @@ from storage.blob_folder import FolderShelf
 from storage.blob_shelf import Shelf, Stored
 from storage.blob_url import UrlShelf
 from storage.inputs import without_password
+from storage.packing import is_packed, pack, unpacked
 
 NAME = re.compile(r"[0-9a-f]{64}")
 PIECE = 1 << 20
@@ -91,7 +92,7 @@ class Blobs:
         """The same for several files, by name, that lie in a folder of `arriving`: they are moved, in this order.
 
         Returns:
-            Their size in bytes.
+            Their size in the store, in bytes.
 
         Raises:
             BlobError: together they have more than `max_bytes`, a content is not what its name says (then none is
@@ -103,8 +104,7 @@ class Blobs:
             size = sum(file.stat().st_size for file, _ in named)
             if size > max_bytes:
                 raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
-            self._add(named, move=True)
-            return size
+            return self._add(named, move=True)
 
         return await self._do(take_in)
 
@@ -163,15 +163,14 @@ class Blobs:
             BlobError: the store cannot be reached.
         """
         own = self._shelf.files
-        folder = await asyncio.to_thread(self._make_folder) if own is None else None
+        folder = await self._do(self._make_folder)
         turn = asyncio.Semaphore(AT_ONCE)
 
         async def one(name: str) -> Path:
             async with turn:
-                if own is not None:
-                    look = self._check if check else self._found
-                    return await self._do(look, own(checked(name)), name)
-                target = Path(str(folder)) / name
+                if own is not None and not await self._do(self._is_packed, own(checked(name)), name):
+                    return await self._do(self._check, own(name), name) if check else own(name)
+                target = folder / name
                 await self.fetch(name, target)
                 return target
 
@@ -182,8 +181,7 @@ class Blobs:
                     raise file
             yield [file for file in files if isinstance(file, Path)]
         finally:
-            if folder is not None:
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def names(self) -> AsyncIterator[Stored]:
         """Everything in the store: blobs, and what broken-off writers left behind.
@@ -229,7 +227,7 @@ class Blobs:
                 out.write(f"{self._owner.parent} on {socket.gethostname()} ({secrets.token_hex(4)})")
         return self._owner.read_text()
 
-    def _add(self, files: list[tuple[Path, str]], *, move: bool) -> None:
+    def _add(self, files: list[tuple[Path, str]], *, move: bool) -> int:
         if name := self._owner_name():
             self._shelf.note_owner(name)
         mine = (
@@ -246,17 +244,23 @@ class Blobs:
                     raise BlobError(
                         f"A blob that should be {name[:12]}… has other content ({found[:12]}…); it was refused."
                     )
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                list(pool.map(pack, [file for file, _ in mine]))
+            size = sum(file.stat().st_size for file, _ in mine)
             with self._shelf.adding() as put:
                 for file, name in mine:
                     put(file, name)
+            return size
         finally:
             for file, _ in () if move else mine:
                 file.unlink(missing_ok=True)
 
-    def _found(self, file: Path, name: str) -> Path:
-        if not file.is_file():
-            raise self._missing(name)
-        return file
+    def _is_packed(self, file: Path, name: str) -> bool:
+        try:
+            with file.open("rb") as stream:
+                return is_packed(stream)
+        except FileNotFoundError:
+            raise self._missing(name) from None
 
     def _check(self, file: Path, name: str) -> Path:
         for _ in range(2):
@@ -294,7 +298,7 @@ class Blobs:
 
     def _open(self, name: str) -> BinaryIO:
         try:
-            return self._shelf.open(name)
+            return unpacked(self._shelf.open(name))
         except FileNotFoundError:
             raise self._missing(name) from None
 

@@ -103,11 +103,14 @@ def test_a_shell_that_is_ended_leaves_nothing_behind(number: signal.Signals, fin
     with process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write("import time; print('begun', flush=True); time.sleep(600)")
-        process.stdin.close()
-        assert process.stdout.readline() == "begun\n"
-        process.send_signal(number)
-        assert process.wait(PATIENCE) != 0
+        try:
+            process.stdin.write("import time; print('begun', flush=True); time.sleep(600)")
+            process.stdin.close()
+            assert process.stdout.readline() == "begun\n"
+            process.send_signal(number)
+            assert process.wait(PATIENCE) != 0
+        finally:
+            process.kill()
     assert left_behind(finished.desk) == []
 
 

@@ -292,3 +292,50 @@ def test_what_a_killed_process_left_of_distant_blobs_is_removed_by_the_next(tmp_
         assert (tmp_path / f"stepwell-blobs-{os.getuid()}").stat().st_mode & 0o777 == 0o700
     assert [len(names) for names in left] == [1, 1]
     assert left[0] != left[1]
+
+
+TABLE = b"".join(b"%d,north,%d\n" % (number, number * 7 % 31) for number in range(60_000))
+FRAME = b"\x28\xb5\x2f\xfd"
+
+
+@pytest.mark.parametrize(
+    "data", [TABLE, FRAME, FRAME + os.urandom(2_000), FRAME * 1_000, b"x" * 511], ids=lambda data: f"{len(data)} bytes"
+)
+async def test_how_a_blob_lies_in_the_store_does_not_show(
+    blobs: Blobs, make: Make, tmp_path: Path, data: bytes
+) -> None:
+    file, name = make(data)
+    await blobs.add_file(file, name)
+    assert await blobs.read(name, max_bytes=len(data)) == data
+    assert await blobs.fetch(name, tmp_path / "out") == len(data)
+    assert (tmp_path / "out").read_bytes() == data
+    for check in (True, False):
+        async with blobs.lend([name], check=check) as files:
+            assert [lent.read_bytes() for lent in files] == [data]
+            assert [lent.name for lent in files] == [name]
+    assert await listed(blobs) == {name}
+
+
+async def test_a_table_takes_less_room_and_noise_takes_no_more(blobs: Blobs, make: Make) -> None:
+    for data, least, most in ((TABLE, 0.01, 0.5), (os.urandom(len(TABLE)), 1.0, 1.0)):
+        async with blobs.arriving() as folder:
+            name = hashlib.sha256(data).hexdigest()
+            (folder / name).write_bytes(data)
+            size = await blobs.take_in({name: folder / name}, max_bytes=len(data))
+        assert least <= size / len(data) <= most
+        assert {stored.size async for stored in blobs.names() if stored.name == name} == {size}
+
+
+@pytest.mark.parametrize("at", [2, 20, -1])
+async def test_a_flipped_bit_in_a_packed_blob_is_found(make: Make, tmp_path: Path, at: int) -> None:
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    file, name = make(TABLE)
+    await blobs.add_file(file, name)
+    stored = tmp_path / "blobs" / name[:2] / name
+    flipped = bytearray(stored.read_bytes())
+    flipped[at] ^= 1
+    stored.chmod(0o600)
+    stored.write_bytes(flipped)
+    with pytest.raises(BlobMissingError, match="damaged"):
+        await blobs.fetch(name, tmp_path / "out")
+    assert await blobs.has([name]) == set()

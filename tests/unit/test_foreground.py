@@ -171,12 +171,15 @@ def test_a_second_ctrl_c_quits_at_once() -> None:
         [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert "thread t" in process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        assert "pausing" in process.stdout.readline()
-        assert "stuck" in process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == PAUSED
+        try:
+            assert "thread t" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert "pausing" in process.stdout.readline()
+            assert "stuck" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == PAUSED
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("mistake", [SettingsError("Set X."), ThreadError("No thread."), UsageError("No file.")])

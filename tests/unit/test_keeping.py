@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ async def test_a_step_is_kept_and_brought_back_in_another_sandbox(tmp_path: Path
 
 
 async def test_what_is_stored_already_is_not_taken_again(tmp_path: Path, blobs: Blobs) -> None:
-    sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"x" * 1_000_000), writes("outputs/y", b"y")])
+    sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", os.urandom(1_000_000)), writes("outputs/y", b"y")])
     snapshots = Snapshots(blobs)
     await sandbox.run("", number=1, timeout=1)
     kept = await snapshots.keep(sandbox, [], limit_bytes=LIMIT)
