@@ -13,7 +13,7 @@ Results = Mapping[str, Mapping[str, list[Measured]]]
 """By workload, then by method: one for each round."""
 
 OURS = "Stepwell"
-LESS_TIME, FEWER_BYTES, IDLE_SECONDS, READS = 15.0, 8.0, 0.005, 3.0
+LESS_TIME, FEWER_BYTES, IDLE_SECONDS, READS = 15.0, 15.0, 0.005, 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ def judge(results: Results, idle: Idle, large: Large) -> list[Aim]:
                 time >= LESS_TIME,
             ),
             Aim(
-                f"at least {FEWER_BYTES:g}x fewer bytes than kishu, all workloads together",
-                f"{size:.1f}x (the store does not compress)",
+                f"at least {FEWER_BYTES:g}x fewer bytes than kishu, all workloads together (the store packs them)",
+                f"{size:.1f}x",
                 size >= FEWER_BYTES,
             ),
         ]
