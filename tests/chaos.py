@@ -41,6 +41,7 @@ PLACES = {
     "notice": "after a notice",
     "proposed": "in the checks",
     "published": "in the upload",
+    "finished": "after the last checkpoint",
 }
 """By the last event that was seen: where a process was killed."""
 
@@ -201,10 +202,14 @@ class Chaos:
 
         over: Counter[str] = Counter()
         async with ScriptedServer(policy=slow) as server:
-            command = ["run", "Count", "--json"]
+            command, begun = ["run", "Count", "--json"], False
             for _ in range(MAX_LIVES):
                 life = await self._live(home, server.base_url, command, deadly=deadly)
                 self.report.lives += 1
+                if life.code == 2 and "No thread" in life.errors and not begun:
+                    command = ["run", "Count", "--json"]  # killed before its first checkpoint: nothing had begun
+                    continue
+                begun = begun or any(event["event"] != "started" for event in life.events)
                 if life.came_too_late:
                     life = await self._live(home, server.base_url, ["show", command[1], "--json"], deadly=False)
                 problem = self._broken_rule(life, counter, over)
