@@ -9,12 +9,15 @@ import re
 import shutil
 import stat
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError, SnapshotMissingError
 
 NAME = re.compile(r"[0-9a-f]{64}")
 PARTIAL = ".stepwell-"
+AT_ONCE = 4
+"""Files that are copied at the same time."""
 
 
 def take(spool: Path, names: Iterable[str], folder: Path) -> None:
@@ -52,18 +55,23 @@ def supply(folder: Path, files: Iterable[Path]) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            target = folder / checked(file.name)
-            if target.is_file() and target.stat().st_size == file.stat().st_size:
+        with ThreadPoolExecutor(AT_ONCE) as pool:  # the disk reads ahead for one while another is written
+            for _ in pool.map(lambda file: _supply(folder, file), files):
                 continue
-            partial = folder / f"{PARTIAL}{file.name}"
-            shutil.copyfile(file, partial)
-            partial.replace(target)
     except OSError as error:
         raise SandboxUnavailableError(
             f"The snapshot cannot be copied to {folder} ({error.strerror or error}). Free some space there, or choose "
             "another place with STEPWELL_HOME."
         ) from error
+
+
+def _supply(folder: Path, file: Path) -> None:
+    target = folder / checked(file.name)
+    if target.is_file() and target.stat().st_size == file.stat().st_size:
+        return
+    partial = folder / f"{PARTIAL}{file.name}"
+    shutil.copyfile(file, partial)
+    partial.replace(target)
 
 
 def names_in(folder: Path) -> frozenset[str]:
