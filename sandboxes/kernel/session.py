@@ -275,7 +275,9 @@ class Session:
             return
         with self._interrupts.held(), self._lock:
             try:
-                frames.send(self._control, {**(header or {}), "type": kind, "id": self._run_id}, json.dumps(content).encode())
+                frames.send(
+                    self._control, {**(header or {}), "type": kind, "id": self._run_id}, json.dumps(content).encode()
+                )
             except OSError:
                 os._exit(1)  # without a host there is nothing left to do
 

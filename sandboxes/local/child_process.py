@@ -108,7 +108,7 @@ class StartChild:
     def _command(self, order: Order) -> list[str]:
         start = [self._python, "-P", "-s", str(KERNEL / "start.py")]
         if order.program is not None:
-            return [*start, "--program", str(order.program), *order.arguments]
+            return [*start, "--program", str(order.program.absolute()), *order.arguments]
         folders = ["--spool", str(order.folder / "spool"), "--blobs", str(order.folder / "blobs")]
         own = ["--reach", str(order.folder / reached.NOTE), "--inside", str(order.folder)]
         return [*start, *folders, *own, "--cloudpickle", cloudpickle_path()]

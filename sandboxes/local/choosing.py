@@ -32,6 +32,7 @@ def choose(asked: Asked) -> Walls:
             continue
         try:
             PARENTS.start(walls)
+            PARENTS.refill(walls)
         except CannotWallInError as error:
             why.append(f"{level}: {error}")
             continue
@@ -46,7 +47,7 @@ def _allowed(asked: Asked) -> list[Level]:
     for name in (asked.isolation, asked.require):
         if name and name not in get_args(Level):
             raise NoSuchSandboxError(f"There is no isolation level {name!r}. Levels: {', '.join(LEVELS)}.")
-    floor = LEVELS.index(asked.require) if asked.require else len(LEVELS) - 1  # type: ignore[arg-type]
+    floor = LEVELS.index(asked.require) if asked.require else len(LEVELS) - 1
     good = [level for level in LEVELS[: floor + 1] if level != "process" or asked.isolation == "process"]
     if not asked.isolation:
         return good

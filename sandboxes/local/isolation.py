@@ -1,6 +1,6 @@
 """The levels at which a local sandbox can be kept apart from the machine, best first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -39,5 +39,5 @@ class Asked:
     """The level; empty: the best that works here."""
     require: str = ""
     """The weakest level that will do; empty: any but `process`."""
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     network: str = "none"

@@ -176,7 +176,7 @@ class LocalSandbox:
             SandboxUnavailableError: it cannot be started.
         """
         await self.open()
-        order = Order(self._folder, program.absolute(), tuple(arguments))
+        order = Order(self._folder, program, tuple(arguments))
         return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
 
     async def put(self, source: Path, path: str) -> None:

@@ -1,4 +1,4 @@
-"""The host's end of one kernel: starts it, sends it cells, takes in what they do, and brings its frozen copy to life."""
+"""The host's end of one kernel: starts it, sends it cells, takes in what they do, and wakes its frozen copy."""
 
 import asyncio
 import contextvars
@@ -181,6 +181,7 @@ class Session:
         """
         cell = self._cell = _Cell(None, answer)
         self._listen(cell)
+        self._process.busy(True)
         try:
             data = json.dumps(body).encode() if body is not None else b""
             await self._send(frames.pack({**content, "type": kind, "id": cell.id}, data))
@@ -191,13 +192,14 @@ class Session:
             self._drain()
             if not cell.ended.done():
                 why = await self._end("it did not answer")
-            await self.close()
-            raise SandboxLostError(f"The Python process is gone: {why}.")
+                await self.close()
+                raise SandboxLostError(f"The Python process is gone: {why}.")
             return cell.ended.result()
         except asyncio.CancelledError:
             self.discard()
             raise
         finally:
+            self._process.busy(False)
             self._stop_listening()
             self._cell = None
 

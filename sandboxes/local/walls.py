@@ -72,5 +72,12 @@ class Walls:
 
 def clean_environment(timezone: str) -> dict[str, str]:
     """What every sandbox has in its environment, wherever its folders are."""
-    environment = {"LANG": "C.UTF-8", "PYTHONUTF8": "1", "MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {
+        "LANG": "C.UTF-8",
+        "PYTHONUTF8": "1",
+        "MPLBACKEND": "agg",
+        # A process with one thread can be forked: by the warm parent, and to have a frozen copy of a session.
+        "OPENBLAS_NUM_THREADS": "1",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    }
     return {**environment, "TZ": timezone} if timezone else environment

@@ -57,7 +57,7 @@ class WarmParent:
 
     def __init__(self, walls: Walls) -> None:
         self._walls = walls
-        self._said: IO[bytes] = tempfile.TemporaryFile()
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the parent
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._forks = 0
         self.sandboxes = 0

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,8 @@ class StartWarm:
     def _order(self, order: Order) -> dict[str, Any]:
         """The order as init and runner need it."""
         prepare(order.folder, self._walls)
+        if order.program is not None:
+            order = replace(order, program=order.program.absolute())
         private = self._walls.level in PRIVATE_ROOT
         folder = Path(OWN) if private else order.folder
         note = folder / reached.NOTE

@@ -33,19 +33,17 @@ CREDENTIALS = struct.Struct("iII")
 MAX_MESSAGE = 1 << 20
 
 
-def serve(config: dict[str, Any], control: int, output: int, errors: int, host: int, proc: int) -> None:
+def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
     """Become the first process of a sandbox; does not return.
 
     Args:
         config: The zygote's.
-        control: The kernel's connection.
-        output: What the sandbox prints into.
-        errors: The same for stderr.
-        host: Our connection.
+        given: Descriptors: the kernel's connection, what the sandbox prints into, the same for stderr, our connection.
         proc: A descriptor of a `/proc` that shows this process and its children.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nothing = os.open("/dev/null", os.O_RDONLY)
+    control, output, errors, host = given
     _arrange([nothing, output, errors, control, host, proc])
     proc = 5
     os.setsid()

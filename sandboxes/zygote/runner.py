@@ -85,8 +85,8 @@ def _limit(limits: dict[str, int]) -> None:
         if value:
             which = getattr(resource, f"RLIMIT_{name}")
             hard = resource.getrlimit(which)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(which, (value, value))
+            allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(which, (allowed, allowed))
 
 
 def _reseed() -> None:

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import sysconfig
+from contextlib import suppress
 from typing import Any
 
 from . import init, users
@@ -111,7 +112,7 @@ class Parent:
             try:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 self._host.detach()
-                init.serve(self._config, *given, self._proc)
+                init.serve(self._config, given, self._proc)
             finally:
                 os._exit(1)
         if self._config["private_root"]:
@@ -131,9 +132,7 @@ class Parent:
             order["why"] = str(error)
         with socket.socket(fileno=os.dup(host)) as passing:
             attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, trees)] if trees else []
-            try:
+            with suppress(OSError):  # it has ended; the host sees that
                 passing.sendmsg([json.dumps(order).encode()], attached)
-            except OSError:
-                pass  # it has ended; the host sees that
         for tree in trees:
             os.close(tree)
