@@ -46,6 +46,11 @@ def proportional(proc: int, processes: list[int]) -> int:
     return sum(_fields(_read(proc, f"{process}/smaps_rollup"), names) for process in processes)
 
 
+def reserved(proc: int) -> int:
+    """Bytes that this process has asked for as data; allocators of libraries reserve much that they never use."""
+    return _fields(_read(proc, "self/status"), ("VmData:",))
+
+
 def folder_bytes(folder: str, *, seconds: float = 0.5) -> int:
     """Bytes on disk below a folder, as far as that can be found out in this time."""
     until = time.monotonic() + seconds
