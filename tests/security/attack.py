@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "attacks"
-THEN = {"snapshot", "collect", "another", "again", "victims", "gone", "put", "growth", "program", "reached"}
+THEN = {"snapshot", "collect", "another", "again", "victims", "gone", "put", "growth", "program", "reached", "stays"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Attack:
     - `put`: puts a file into the workspace
     - `growth`: looks whether it has become much larger itself, or holds more descriptors
     - `program`: runs a program of ours in the same workspace
+    - `stays`: runs another cell in the same session
     - `reached`: connects to a port that the attack listens on
     """
     next: str = ""
