@@ -41,7 +41,7 @@ class Sandboxes:
         limits: Limits = NO_OTHER_LIMITS,
     ) -> None:
         self._root = root
-        self._asked = Asked(python, cache or root.parent / "cache", root.parent, isolation, require, limits)
+        self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits)
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
         self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {"local": self._local}

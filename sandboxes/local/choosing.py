@@ -64,7 +64,6 @@ def _walls(asked: Asked, level: Level) -> Walls:
         level=level,
         python=python,
         cache=str(asked.cache.absolute() / "matplotlib"),
-        hidden=str(asked.hidden.absolute()),
         limits=asked.limits,
         network=asked.network,
         timezone=os.environ.get("TZ", ""),

@@ -33,8 +33,6 @@ class Asked:
     """The interpreter; empty: the one that runs this."""
     cache: Path
     """Where libraries keep their caches."""
-    hidden: Path
-    """A folder that no sandbox may see but for its own part of it."""
     isolation: str = ""
     """The level; empty: the best that works here."""
     require: str = ""

@@ -23,8 +23,6 @@ class Walls:
     python: str
     cache: str
     """Where matplotlib keeps its font list."""
-    hidden: str
-    """A folder of the host that no sandbox may see, even if it lies in one that it may."""
     limits: Limits
     network: str = "none"
     timezone: str = ""
@@ -49,7 +47,6 @@ class Walls:
             "seccomp": "normal" if private else "strict",
             "network": self.network,
             "read_only": [str(KERNEL), str(FOLDER / "profiler")],
-            "hidden": self.hidden,
             "tmp_bytes": self.limits.tmp,
             "shared_memory_bytes": self.limits.shared_memory,
             "limits": {

@@ -5,6 +5,7 @@ thread.
 """
 
 import array
+import atexit
 import contextlib
 import json
 import os
@@ -256,3 +257,4 @@ class WarmParents:
 
 PARENTS = WarmParents()
 """Those of this process."""
+atexit.register(PARENTS.close)

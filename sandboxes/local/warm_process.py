@@ -163,6 +163,7 @@ class StartWarm:
             said["program"] = [program, *order.arguments]
         if private:
             said["folders"] = self._folders(order)
+            said["hidden"] = str(order.folder.parent.parent)
         else:
             own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
             read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]

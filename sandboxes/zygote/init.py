@@ -55,8 +55,7 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
             socket.sethostname("sandbox")
             sizes = {name: config[name] for name in ("tmp_bytes", "shared_memory_bytes")}
             owner = (config["user"], config["group"])
-            hidden, with_proc = config["hidden"], config["with_proc"]
-            private_root.build(config["read_only"], hidden=hidden, owner=owner, with_proc=with_proc, **sizes)
+            private_root.build(config["read_only"], owner=owner, with_proc=config["with_proc"], **sizes)
         else:
             prctl(PR_SET_CHILD_SUBREAPER, 1)
         Init(config, socket.socket(fileno=HOST), proc).serve()
@@ -164,7 +163,7 @@ class Init:
             self._end()
         try:
             if self._config["private_root"]:
-                private_root.attach_places(dict(zip(order["trees"], trees, strict=True)))
+                private_root.attach_places(dict(zip(order["trees"], trees, strict=True)), hidden=order["hidden"])
             self._workspace = order["workspace"]
             if self._config["become"]:
                 users.become(self._config["user"], self._config["group"])

@@ -44,7 +44,6 @@ QUIET = MS_NOSUID | MS_NODEV
 def build(
     read_only: Iterable[str],
     *,
-    hidden: str,
     owner: tuple[int, int],
     tmp_bytes: int,
     shared_memory_bytes: int,
@@ -54,7 +53,6 @@ def build(
 
     Args:
         read_only: Further files and folders that are to be seen at their own paths.
-        hidden: A folder that stays empty even if it lies in one of them.
         owner: User and group, as this process sees them, to whom HOME belongs.
         tmp_bytes: The size of `/tmp`; HOME has the same.
         shared_memory_bytes: The size of `/dev/shm`.
@@ -71,8 +69,6 @@ def build(
         close_to_devices(tree, read_only=True)
         attach(tree, STAGE + path)
         os.close(tree)
-    if hidden and os.path.isdir(STAGE + hidden):
-        mount("tmpfs", STAGE + hidden, "tmpfs", QUIET | MS_RDONLY, "size=4k")
     for path, target in links:
         os.symlink(target, STAGE + path)
     for path, text in WRITTEN.items():
@@ -102,8 +98,12 @@ def build(
     enter_root(STAGE)
 
 
-def attach_places(trees: dict[str, int]) -> None:
-    """Attach the host's folders, by the names of `PLACES`, the `note` and `program/…`; then close the root.
+def attach_places(trees: dict[str, int], *, hidden: str) -> None:
+    """Attach the host's folders; then close the root.
+
+    Args:
+        trees: By the names of `PLACES`, the `note` and `program/…`.
+        hidden: A folder of the host that is to look empty, if it can be seen at all: it has other sandboxes' files.
 
     Raises:
         OSError: something is refused.
@@ -114,6 +114,8 @@ def attach_places(trees: dict[str, int]) -> None:
             os.mkdir(target)
         attach(tree, target)
         os.close(tree)
+    if os.path.isdir(hidden):
+        mount("tmpfs", hidden, "tmpfs", QUIET | MS_RDONLY, "size=4k")
     mount(None, "/", None, MS_BIND | MS_REMOUNT | MS_RDONLY | QUIET)
 
 
