@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "attacks"
-THEN = {"snapshot", "collect", "another", "again", "victims", "gone", "put", "growth", "program", "reached", "stays"}
+THEN = {"snapshot", "collect", "another", "again", "victims", "gone", "put", "growth", "program", "reached", "stays", "later"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Attack:
     - `growth`: looks whether it has become much larger itself, or holds more descriptors
     - `program`: runs a program of ours in the same workspace
     - `stays`: runs another cell in the same session
+    - `later`: runs `next` in the same session after some seconds
     - `reached`: connects to a port that the attack listens on
     """
     next: str = ""

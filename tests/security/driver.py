@@ -153,6 +153,10 @@ class Driver:
     async def then_victims(self, attack: Attack, sandbox: Sandbox, result: CellResult) -> list[str]:
         return await self._harmed()
 
+    async def then_later(self, attack: Attack, sandbox: Sandbox, result: CellResult) -> list[str]:
+        await asyncio.sleep(5)
+        return self._said(await self._next(attack, sandbox))
+
     async def then_growth(self, attack: Attack, sandbox: Sandbox, result: CellResult) -> list[str]:
         await asyncio.sleep(0.1)
         return []
