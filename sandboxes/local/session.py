@@ -375,4 +375,4 @@ class Session:
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""
         self.discard()
-        await asyncio.wait((self._process.exited,))
+        await asyncio.wait((self._process.gone,))

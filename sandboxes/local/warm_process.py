@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,7 @@ class WarmProcess:
         self.why = ""
         """Why it could not begin."""
         self.exited: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
     @property
@@ -101,7 +103,8 @@ class WarmProcess:
         self._init.close()
         PARENTS.ended(self._ready)
         if not self.exited.done():
-            self.exited.set_result(Ending(-9))
+            self.exited.set_result(Ending(1 if self.why else -signal.SIGKILL))
+        self.gone.set_result(None)
 
 
 class StartWarm:
