@@ -151,7 +151,8 @@ class LocalSandbox:
             )
         if self._session is None:
             await self.open()
-            session = await Session.start(self._start, Order(self._folder), limits=self._walls.limits)
+            walls = self._walls
+            session = await Session.start(self._start, Order(self._folder), limits=walls.limits, python=walls.python)
             try:
                 self._refuse_when_closed()
             except SandboxLostError:

@@ -82,21 +82,27 @@ class Session:
         """Why the connection cannot be used any more."""
 
     @classmethod
-    async def start(cls, start: Start, order: Order, *, limits: Limits) -> "Session":
+    async def start(cls, start: Start, order: Order, *, limits: Limits, python: str) -> "Session":
         """Start a kernel and wait for its hello.
+
+        Args:
+            start: Starts its process.
+            order: What to start.
+            limits: What it may use.
+            python: The interpreter, to be named if it does not start.
 
         Raises:
             SandboxUnavailableError: it does not start.
         """
         session = cls(await start(order), limits)
         try:
-            await session._greet()
+            await session._greet(python)
         except BaseException:
             await session.close()
             raise
         return session
 
-    async def _greet(self) -> None:
+    async def _greet(self, python: str) -> None:
         said = _Stream("stderr")
         self._stderr.listen(said.capture.add)
         asyncio.get_running_loop().add_reader(self._control, self._read)
@@ -110,7 +116,7 @@ class Session:
             lines = said.capture.text().text.strip().splitlines() or [self._process.why or "it printed nothing"]
             said_why = lines[-1] if lines[0].startswith("Traceback") else lines[0]
             raise SandboxUnavailableError(
-                f"A session cannot be started with this Python interpreter: {how} ({said_why[:300]}). "
+                f"A session cannot be started with the Python interpreter {python}: {how} ({said_why[:300]}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
 
