@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
+from sandboxes.living import Living
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
@@ -22,12 +23,20 @@ class Sandboxes:
         root: The folder for what sandboxes keep on this machine.
         python: The interpreter of local sandboxes; empty: the one that runs this.
         cache: Where libraries in local sandboxes keep their caches; default: beside `root`.
+        sleep_after: Seconds without use until a session whose state is stored is put to sleep; 0: only for others that
+            wait.
+        max_live: Local sessions at a time, further ones wait; 0: as many as the memory holds.
     """
 
-    def __init__(self, root: Path, *, python: str = "", cache: Path | None = None) -> None:
+    def __init__(
+        self, root: Path, *, python: str = "", cache: Path | None = None, sleep_after: float = 0.0, max_live: int = 0
+    ) -> None:
         self._root = root
         self._python = python
         self._cache = cache
+        self._sleep_after = sleep_after
+        self._max_live = max_live
+        self._living: Living | None = None
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
         self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {"local": self._local}
@@ -53,6 +62,8 @@ class Sandboxes:
             sandbox = self._open.get((kind, id))
             if sandbox is None:
                 sandbox = self._open[kind, id] = await make(id)
+            elif self._living is not None:
+                self._living.touch(sandbox)
             return sandbox
 
     async def close(self, id: str) -> None:
@@ -79,6 +90,8 @@ class Sandboxes:
     async def close_all(self) -> None:
         """Close all that are open."""
         await self._close(list(self._open))
+        if self._living is not None:
+            await self._living.close()
 
     async def _close(self, keys: list[tuple[str, str]]) -> None:
         sandboxes = [self._open.pop(key) for key in keys if key in self._open]
@@ -99,9 +112,11 @@ class Sandboxes:
         def make() -> "LocalSandbox":
             from sandboxes.local import LocalSandbox
 
-            return LocalSandbox(self._root, id, python=self._python, cache=self._cache)
+            if self._living is None:
+                self._living = Living(most=self._max_live, sleep_after=self._sleep_after)
+            return LocalSandbox(self._root, id, python=self._python, cache=self._cache, living=self._living)
 
-        # Imports and absolute paths ask the disk, so they are not for the event loop.
+        # Imports, absolute paths and the size of the memory ask the disk, so they are not for the event loop.
         sandbox = await asyncio.to_thread(make)
         await sandbox.open()
         return sandbox

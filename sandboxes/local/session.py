@@ -131,6 +131,10 @@ class Session:
         """Whether it can run cells."""
         return self._process is not None and self._process.alive and not self._broken.done()
 
+    def when_gone(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called once its process is gone, whoever ended it."""
+        self._child.exited.add_done_callback(lambda _: tell())
+
     async def run(
         self, code: str, *, number: int, timeout: float, grace: float, head: str, on_output: OnOutput | None
     ) -> CellResult:
