@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Self
 
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
 from sandboxes.living import Living
+from sandboxes.local.isolation import Asked
+from sandboxes.local.limits import Limits
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
 
+NO_OTHER_LIMITS = Limits()
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -23,17 +26,28 @@ class Sandboxes:
         root: The folder for what sandboxes keep on this machine.
         python: The interpreter of local sandboxes; empty: the one that runs this.
         cache: Where libraries in local sandboxes keep their caches; default: beside `root`.
+        isolation: The level of local sandboxes; empty: the best that works here.
+        require: The weakest level that will do; empty: any but `process`.
+        limits: What a local sandbox may use.
         sleep_after: Seconds without use until a session whose state is stored is put to sleep; 0: only for others that
             wait.
         max_live: Local sessions at a time, further ones wait; 0: as many as the memory holds.
     """
 
     def __init__(
-        self, root: Path, *, python: str = "", cache: Path | None = None, sleep_after: float = 0.0, max_live: int = 0
+        self,
+        root: Path,
+        *,
+        python: str = "",
+        cache: Path | None = None,
+        isolation: str = "",
+        require: str = "",
+        limits: Limits = NO_OTHER_LIMITS,
+        sleep_after: float = 0.0,
+        max_live: int = 0,
     ) -> None:
         self._root = root
-        self._python = python
-        self._cache = cache
+        self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits)
         self._sleep_after = sleep_after
         self._max_live = max_live
         self._living: Living | None = None
@@ -111,10 +125,11 @@ class Sandboxes:
     async def _local(self, id: str) -> Sandbox:
         def make() -> "LocalSandbox":
             from sandboxes.local import LocalSandbox
+            from sandboxes.local.choosing import choose
 
             if self._living is None:
                 self._living = Living(most=self._max_live, sleep_after=self._sleep_after)
-            return LocalSandbox(self._root, id, python=self._python, cache=self._cache, living=self._living)
+            return LocalSandbox(self._root, id, choose(self._asked), living=self._living)
 
         # Imports, absolute paths and the size of the memory ask the disk, so they are not for the event loop.
         sandbox = await asyncio.to_thread(make)

@@ -85,13 +85,15 @@ class Screen:
 
 
 def install(root: str, displays: Displays) -> Screen:
-    """Be ready for matplotlib; nothing is imported now."""
+    """Be ready for matplotlib, or change what is imported already; nothing is imported now."""
     screen = Screen(root, displays)
     watched: dict[str, Then] = {
         "matplotlib": fonts.do_not_tell_of_building,
         "matplotlib.backend_bases": lambda module: _change_backends(module, screen),
         "matplotlib.font_manager": fonts.extend,
     }
+    for name in [name for name in watched if name in sys.modules]:  # imported before this process was forked
+        watched.pop(name)(sys.modules[name])
     sys.meta_path.insert(0, AfterImport(watched))
     return screen
 
