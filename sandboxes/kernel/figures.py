@@ -94,8 +94,18 @@ def install(root: str, displays: Displays) -> Screen:
     }
     for name in [name for name in watched if name in sys.modules]:  # imported before this process was forked
         watched.pop(name)(sys.modules[name])
+    _renew_backend()
     sys.meta_path.insert(0, AfterImport(watched))
     return screen
+
+
+def _renew_backend() -> None:
+    """A backend that is loaded holds what `show` was before the change, and so does pyplot."""
+    agg: Any = sys.modules.get("matplotlib.backends.backend_agg")
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
+    if agg is not None and pyplot is not None and hasattr(agg, "_BackendAgg"):
+        agg.show = agg._BackendAgg.show
+        pyplot.switch_backend("agg")
 
 
 def describe(figure: Any) -> str:

@@ -31,10 +31,12 @@ class ChildProcess:
         self.exited: asyncio.Future[Ending] = asyncio.ensure_future(self._ended())
         """Done when it has ended."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.exited.add_done_callback(lambda _: self.gone.set_result(None))
+        """The same."""
 
     async def _ended(self) -> Ending:
-        return Ending(await self._process.wait())
+        code = await self._process.wait()
+        self.gone.set_result(None)
+        return Ending(code)
 
     @property
     def alive(self) -> bool:

@@ -55,7 +55,7 @@ class Process(Protocol):
     exited: asyncio.Future[Ending]
     """Done when it has ended, with everything that it started but a frozen copy."""
     gone: asyncio.Future[None]
-    """Done when nothing is left of it, of a frozen copy either."""
+    """Done when nothing of it is left, no frozen copy either."""
     why: str
     """Why it could not begin, when that is known."""
 

@@ -39,7 +39,7 @@ async def run_program(start: Start, order: Order, *, limits: Limits, timeout: fl
         await asyncio.wait((process.exited,), timeout=timeout)
         in_time = process.exited.done()
         process.kill()  # a child of it may still hold the pipes
-        await asyncio.wait((process.exited,))
+        await asyncio.wait((process.gone,))
         ending = process.exited.result()
         stdout.drain()
         stderr.drain()
@@ -48,6 +48,8 @@ async def run_program(start: Start, order: Order, *, limits: Limits, timeout: fl
             status = "error"
         if status == "timeout":
             complained.add(f"\nended at its time limit of {timeout:g} s".encode())
+        elif process.why:
+            complained.add(process.why.encode())
         elif status == "killed":
             complained.add(f"\n{in_words(ending, limits)}".encode())
         return ProgramResult(status=status, stdout=printed.text(), stderr=complained.text())

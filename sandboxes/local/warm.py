@@ -97,16 +97,26 @@ class WarmParent:
         try:
             self._socket.send(json.dumps(self._walls.config()).encode())
             answer = self._socket.recv(MAX_MESSAGE)
-        except OSError as error:
-            answer = json.dumps({"why": f"it did not answer ({error})"}).encode()
-        said = json.loads(answer or b"{}")
-        if said.get("event") != "ready":
-            raise CannotWallInError(said.get("why") or self._last_words())
+        except OSError:
+            answer = b""
+        if not answer:
+            raise SandboxUnavailableError(
+                f"A session cannot be started with the Python interpreter {self._walls.python}: {self._last_words()}. "
+                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
+            )
+        said = json.loads(answer)
+        if said["event"] != "ready":
+            raise CannotWallInError(said["why"])
 
     def _last_words(self) -> str:
+        try:
+            how = f"it ended with exit code {self._process.wait(timeout=1)}"
+        except subprocess.TimeoutExpired:
+            how = "it did not answer"
         self._said.seek(0)
-        lines = self._said.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1][:300] if lines else "it ended and said nothing"
+        lines = self._said.read().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
+        said = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        return f"{how} ({said[:300]})"
 
     @property
     def worn(self) -> bool:
@@ -118,13 +128,20 @@ class WarmParent:
         """Whether it can fork."""
         return self._process.poll() is None
 
-    def take(self) -> Ready:
-        """A sandbox that waits for its order.
-
-        Raises:
-            OSError: the parent is gone.
-        """
-        return self._pool.popleft() if self._pool else self._spawn()
+    def begin(self, order: dict[str, Any]) -> Ready | None:
+        """Take a sandbox that waits, and give it its order; None when the parent is gone."""
+        try:
+            ready = self._pool.popleft() if self._pool else self._spawn()
+        except OSError:
+            return None
+        try:
+            self._send({"op": "begin", **order}, [ready.init.fileno()])
+        except OSError:
+            ready.close()
+            return None
+        ready.parent = self
+        self.sandboxes += 1
+        return ready
 
     def refill(self) -> None:
         """Have the next ones ready."""
@@ -142,16 +159,6 @@ class WarmParent:
         ready.close_theirs()
         self._forks += 1
         return ready
-
-    def begin(self, ready: Ready, order: dict[str, Any]) -> None:
-        """Give a sandbox its order.
-
-        Raises:
-            OSError: the parent is gone.
-        """
-        self._send({"op": "begin", **order}, [ready.init.fileno()])
-        ready.parent = self
-        self.sandboxes += 1
 
     def _send(self, said: dict[str, Any], descriptors: list[int]) -> None:
         attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
@@ -202,13 +209,9 @@ class WarmParents:
         with self._turn_of(walls):
             for _ in range(2):
                 parent = self._parent(walls)
-                try:
-                    ready = parent.take()
-                    parent.begin(ready, order)
-                except OSError:
-                    self._parents.pop(walls).close()
-                    continue
-                return ready
+                if (ready := parent.begin(order)) is not None:
+                    return ready
+                self._parents.pop(walls).close()
         raise SandboxUnavailableError("The program that starts sandboxes ended twice in a row; try again.")
 
     def refill(self, walls: Walls) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -102,7 +103,7 @@ class WarmProcess:
         self._init.close()
         PARENTS.ended(self._ready)
         if not self.exited.done():
-            self.exited.set_result(Ending(-9))
+            self.exited.set_result(Ending(1 if self.why else -signal.SIGKILL))
         self.gone.set_result(None)
 
 

@@ -64,6 +64,15 @@ def build(
     links, trees = _system(read_only)
     devices = [(f"/dev/{name}", copy_of_tree(f"/dev/{name}")) for name in DEVICES]
     mount("tmpfs", STAGE, "tmpfs", QUIET, "size=2m,nr_inodes=4k,mode=755")
+    # First these, because what is read-only may lie in a folder of that name.
+    mine = f"uid={owner[0]},gid={owner[1]},mode=755"
+    for path, size, rights in (
+        ("/tmp", tmp_bytes, "mode=1777"),
+        (HOME, tmp_bytes, mine),
+        ("/dev/shm", shared_memory_bytes, "mode=1777"),
+    ):
+        _make(path, folder=True)
+        mount("tmpfs", STAGE + path, "tmpfs", QUIET, f"size={size},nr_inodes=100k,{rights}")
     for path, tree in trees:
         _make(path, folder=stat.S_ISDIR(os.fstat(tree).st_mode))
         close_to_devices(tree, read_only=True)
@@ -84,14 +93,6 @@ def build(
     for path in (*PLACES.values(), PROGRAM):
         _make(path, folder=True)
     _make(NOTE, folder=False)
-    mine = f"uid={owner[0]},gid={owner[1]},mode=755"
-    for path, size, rights in (
-        ("/tmp", tmp_bytes, "mode=1777"),
-        (HOME, tmp_bytes, mine),
-        ("/dev/shm", shared_memory_bytes, "mode=1777"),
-    ):
-        _make(path, folder=True)
-        mount("tmpfs", STAGE + path, "tmpfs", QUIET, f"size={size},nr_inodes=100k,{rights}")
     _make("/proc", folder=True)
     if with_proc:
         mount("proc", f"{STAGE}/proc", "proc", QUIET | MS_NOEXEC)
