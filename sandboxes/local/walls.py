@@ -50,7 +50,6 @@ class Walls:
             "tmp_bytes": self.limits.tmp,
             "shared_memory_bytes": self.limits.shared_memory,
             "limits": {
-                "CORE": 0,
                 "DATA": memory,
                 "NPROC": self.limits.processes if private else 0,
                 "FSIZE": self.limits.file,
