@@ -57,6 +57,11 @@ class Settings(BaseSettings):
     """`input,output`: the price of a million tokens of each; needed for a money budget."""
     python: str = ""
     """The Python that cells run in; empty: the one that runs Stepwell."""
+    sleep_after: float = Field(default=600.0, ge=0, allow_inf_nan=False)
+    """Seconds without use until a sandbox is put to sleep; 0: only when another needs its place."""
+    max_sandboxes: int = Field(default=0, ge=0)
+    """Local sandboxes that may live at a time in this process, further ones wait; 0: one for each 256 MB of memory, at
+    least 4."""
     max_input_bytes: int = Field(default=20_000_000_000, gt=0)
     """The largest input that is taken in."""
     input_roots: str = ""

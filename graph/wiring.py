@@ -18,7 +18,13 @@ from storage.inputs import InputSource
 
 def make_sandboxes(settings: Settings) -> Sandboxes:
     """The sandboxes of a data folder: one folder a thread below `threads/`."""
-    return Sandboxes(settings.home / "threads", python=settings.python, cache=settings.home / "cache")
+    return Sandboxes(
+        settings.home / "threads",
+        python=settings.python,
+        cache=settings.home / "cache",
+        sleep_after=settings.sleep_after,
+        max_live=settings.max_sandboxes,
+    )
 
 
 def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:

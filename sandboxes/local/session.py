@@ -100,7 +100,16 @@ class Session:
         except BaseException:
             await session.close()
             raise
+        session._watch()
         return session
+
+    def _watch(self) -> None:
+        self._process.exited.add_done_callback(lambda _: self._died())
+
+    def _died(self) -> None:
+        """Let go of a process that ended by itself between two cells: its frozen copy is of no use to anybody."""
+        if self._cell is None:
+            self.discard()
 
     async def _greet(self, python: str) -> None:
         said = _Stream("stderr")
@@ -124,6 +133,10 @@ class Session:
     def alive(self) -> bool:
         """Whether it can run cells."""
         return self._process.alive and not self._broken.done()
+
+    def when_gone(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called once its process is gone, whoever ended it."""
+        self._process.gone.add_done_callback(lambda _: tell())
 
     async def run(
         self, code: str, *, number: int, timeout: float, grace: float, head: str, on_output: OnOutput | None
@@ -280,6 +293,7 @@ class Session:
         self._process.wake()
         ends = (self._hello, self._broken, self._process.exited)
         await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        self._watch()
         return self._hello.result() if self._hello.done() else None
 
     def _skip(self) -> bool:
