@@ -24,6 +24,7 @@ from sandboxes.base import (
     Streamed,
     WorkspaceFile,
 )
+from sandboxes.functions import Functions
 from sandboxes.local import blobs, reached, workspace
 from sandboxes.local.processes import ISOLATION
 from sandboxes.local.programs import run_program
@@ -111,6 +112,7 @@ class LocalSandbox:
         timeout: float,
         head: str = "",
         on_output: Callable[[Streamed], None] | None = None,
+        functions: Functions | None = None,
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`.
 
@@ -123,7 +125,13 @@ class LocalSandbox:
             self._head = ""
             try:
                 result = await session.run(
-                    code, number=number, timeout=timeout, grace=self._grace, head=head, on_output=on_output
+                    code,
+                    number=number,
+                    timeout=timeout,
+                    grace=self._grace,
+                    head=head,
+                    on_output=on_output,
+                    functions=functions,
                 )
             finally:
                 if not session.alive:

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 from sandboxes import replies
 from sandboxes.base import CellError, CellResult, Display, SandboxLostError, SandboxUnavailableError, Streamed
+from sandboxes.calls import Calls, FloodError
+from sandboxes.functions import Functions
 from sandboxes.kernel import frames
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import ChildProcess, ending, start_process
@@ -45,6 +47,7 @@ class _Cell:
         self.displays: list[Display] = []
         self.ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         """What the kernel said in the end."""
+        self.calls: Calls | None = None
         self._on_output = on_output
         self._context = contextvars.copy_context()
 
@@ -79,6 +82,9 @@ class Session:
         self._cell: _Cell | None = None
         self._hello: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._discarded = False
+        self._offered = b"[]"
+        """The functions that the kernel was told of last."""
+        self._sending = asyncio.Lock()
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why the connection cannot be used any more."""
 
@@ -132,7 +138,15 @@ class Session:
         return self._process is not None and self._process.alive and not self._broken.done()
 
     async def run(
-        self, code: str, *, number: int, timeout: float, grace: float, head: str, on_output: OnOutput | None
+        self,
+        code: str,
+        *,
+        number: int,
+        timeout: float,
+        grace: float,
+        head: str,
+        on_output: OnOutput | None,
+        functions: Functions | None = None,
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
 
@@ -147,6 +161,8 @@ class Session:
         except frames.ProtocolError:
             limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
             return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
+        data = self._offer(functions) + data
+        cell.calls = Calls(functions, lambda header, body: self._send(frames.pack({**header, "id": cell.id}, body)))
         self._cell = cell
         began = time.monotonic()
         self._listen(cell)
@@ -157,6 +173,8 @@ class Session:
             await self._stop(cell, grace)
             raise
         finally:
+            if not await cell.calls.close():
+                self._break("it does not take the answers to its calls")
             self._stop_listening()
             self._cell = None
             if not sending.done():
@@ -169,6 +187,14 @@ class Session:
             displays=tuple(cell.displays),
             seconds=time.monotonic() - began,
         )
+
+    def _offer(self, functions: Functions | None) -> bytes:
+        """The frame that tells the kernel which functions there are; empty when it knows."""
+        offered = json.dumps([one.as_json() for one in functions.descriptions] if functions is not None else []).encode()
+        if offered == self._offered:
+            return b""
+        self._offered = offered
+        return frames.pack({"type": "functions"}, offered)
 
     async def ask(
         self,
@@ -284,10 +310,11 @@ class Session:
         return self._process
 
     async def _send(self, data: bytes) -> None:
-        try:
-            await asyncio.get_running_loop().sock_sendall(self._control, data)
-        except OSError:
-            self._break("it closed its connection to Stepwell")
+        async with self._sending:
+            try:
+                await asyncio.get_running_loop().sock_sendall(self._control, data)
+            except OSError:
+                self._break("it closed its connection to Stepwell")
 
     def _listen(self, cell: _Cell) -> None:
         self._stdout.listen(lambda data: cell.take(cell.stdout, data))
@@ -320,6 +347,8 @@ class Session:
                 self._take(header, body)
         except frames.ProtocolError as error:
             self._break(f"something other than the session wrote to its connection ({error})")
+        except FloodError as error:
+            self._break(str(error))
         return True
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
@@ -330,6 +359,10 @@ class Session:
             return  # late words of an earlier cell
         if kind == "display":
             cell.show(replies.content(body))
+        elif kind == "call" and cell.calls is not None:
+            cell.calls.take(header, body)
+        elif kind == "uncall" and cell.calls is not None:
+            cell.calls.drop(header.get("call"))
         elif kind == cell.answer and not cell.ended.done():
             cell.ended.set_result(replies.content(body))
 

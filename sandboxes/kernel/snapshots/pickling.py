@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from ..calls import is_stub, name_of, stub
 from . import specials
 from .borrowed import cloudpickle
 from .functions import home_of, reduce_function
@@ -91,6 +92,8 @@ def _pickler_class() -> Any:
             return reduced
 
         def _reduce_function(self, value: Any) -> Any:
+            if is_stub(value):
+                return stub, (name_of(value),)
             if borrowed._should_pickle_by_reference(value):
                 return NotImplemented
             self.by_value.add(id(value))
