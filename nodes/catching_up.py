@@ -15,10 +15,13 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
 from graph.events import Rebuilt, tell
+from graph.functions import Offer
 from graph.state import Cell, State
+from nodes.calling import RepeatableCalls
 from nodes.rebuilding import rebuild
 from nodes.snapshots import NotRestoredError, Snapshots
 from sandboxes.base import LostVariable, RestoredSession, Sandbox
+from sandboxes.functions import Functions
 
 BEGINNING = "beginning"
 """Names the state of a thread that has run nothing: inputs only."""
@@ -68,7 +71,9 @@ def next_snapshot(snapshot: str, number: int, code: str) -> str:
     return hashlib.sha256(f"{snapshot}\n{number}\n{code}".encode()).hexdigest()[:32]
 
 
-async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots) -> list[str]:
+async def caught_up(
+    sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots, offer: Offer | None = None
+) -> list[str]:
     """Bring the sandbox to the state that State names, and tell whoever streams this run what that took.
 
     Returns:
@@ -77,7 +82,11 @@ async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], s
     Raises:
         SandboxError: as the sandbox's own methods do.
     """
-    receipt = await catch_up(sandbox, state, snapshots, rebuild_seconds=knobs(runtime).max_rebuild_seconds)
+    context = knobs(runtime)
+    functions = RepeatableCalls(offer, timeout=context.call_timeout) if offer is not None and offer.functions else None
+    receipt = await catch_up(
+        sandbox, state, snapshots, rebuild_seconds=context.max_rebuild_seconds, functions=functions
+    )
     words = in_words(receipt) if receipt is not None else ""
     if receipt is None or not words:
         return []
@@ -86,7 +95,12 @@ async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], s
 
 
 async def catch_up(
-    sandbox: Sandbox, state: State, snapshots: Snapshots, *, rebuild_seconds: float = 0.0
+    sandbox: Sandbox,
+    state: State,
+    snapshots: Snapshots,
+    *,
+    rebuild_seconds: float = 0.0,
+    functions: Functions | None = None,
 ) -> Receipt | None:
     """Make the sandbox's head equal to the one that State names.
 
@@ -95,6 +109,7 @@ async def catch_up(
         state: Where it is to be.
         snapshots: Where snapshots are.
         rebuild_seconds: How long the cells may have taken that are run again for what no snapshot has.
+        functions: What cells that run again can call.
 
     Returns:
         What was done, or None when it was there already.
@@ -117,7 +132,7 @@ async def catch_up(
         except NotRestoredError:  # it was there a moment ago
             index, session = await _restore(sandbox, cells, snapshots, problems)
     problems += await _missing_inputs(sandbox, state)
-    again = await _run_again(sandbox, cells[index + 1 :], wanted, problems)
+    again = await _run_again(sandbox, cells[index + 1 :], wanted, problems, functions)
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
     return Receipt(
@@ -153,7 +168,9 @@ async def _restore(
     return -1, None
 
 
-async def _run_again(sandbox: Sandbox, cells: list[Cell], wanted: str, problems: list[str]) -> int:
+async def _run_again(
+    sandbox: Sandbox, cells: list[Cell], wanted: str, problems: list[str], functions: Functions | None
+) -> int:
     """Run cells again; the sandbox is at the wanted state once the last one has ended, and at none until then."""
     again = 0
     for cell in cells:
@@ -169,6 +186,7 @@ async def _run_again(sandbox: Sandbox, cells: list[Cell], wanted: str, problems:
             number=cell["number"],
             timeout=max(60.0, 5 * cell["seconds"]),
             head=wanted if cell is cells[-1] else "",
+            functions=functions,
         )
         again += 1
         if result.status != cell["status"]:

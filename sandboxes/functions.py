@@ -3,9 +3,12 @@
 A sandbox passes on names and bytes. What is in the bytes (`sandboxes.kernel.values`) is not read on the way.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
+
+from sandboxes.kernel import signatures
 
 Kind = Literal["POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"]
 
@@ -42,6 +45,10 @@ class Description:
         """As a sandbox is told of it."""
         parameters = [parameter.as_json() for parameter in self.parameters]
         return {"name": self.name, "doc": self.doc, "parameters": parameters, "returns": self.returns}
+
+    def signature(self) -> inspect.Signature:
+        """Its signature; annotations are texts."""
+        return signatures.signature(self.as_json())
 
 
 @dataclass(frozen=True, slots=True)

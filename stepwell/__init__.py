@@ -11,13 +11,15 @@ print(finished.answer, finished.artifacts)
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from contextlib import AbstractAsyncContextManager
     from os import PathLike
 
     from graph.context import Context as Context
     from graph.events import Event as Event
     from graph.events import Finished as Finished
+    from graph.functions import FunctionError as FunctionError
+    from graph.functions import HostFunction as HostFunction
     from graph.settings import Settings as Settings
     from graph.step_tree import Step as Step
     from stepwell.cleaning import Swept as Swept
@@ -39,6 +41,8 @@ _WHERE = {
     "Difference": "stepwell.comparing",
     "Event": "graph.events",
     "Finished": "graph.events",
+    "FunctionError": "graph.functions",
+    "HostFunction": "graph.functions",
     "ReplayEnd": "stepwell.replaying",
     "ReplayedCell": "stepwell.replaying",
     "RestoredStep": "stepwell.restored",
@@ -58,6 +62,8 @@ __all__ = [
     "Difference",
     "Event",
     "Finished",
+    "FunctionError",
+    "HostFunction",
     "ReplayEnd",
     "ReplayedCell",
     "RestoredStep",
@@ -98,6 +104,7 @@ async def run(
     thread: str | None = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
 ) -> "Finished":
     """Analyse: ask a question about files and wait for the answer.
 
@@ -107,19 +114,24 @@ async def run(
         thread: An earlier answer's thread, to ask on with its variables and files.
         context: The knobs of this run.
         settings: Where things are kept and which model is asked; None reads `STEPWELL_…` and `.env`.
+        functions: Functions of this program that cells can call, with `HostFunction(f, …)` for those that can be
+            repeated or need approval. They are not remembered: offer them again when the thread goes on.
 
     Returns:
         The answer, its files, and what it took.
 
     Raises:
+        FunctionError: one of the functions cannot be offered.
         RunFailedError: it stopped on an error; `resume` goes on once the cause is mended.
-        ApprovalNeededError: a cell waits for a decision (only with `approval="cells"`).
+        ApprovalNeededError: a cell waits for a decision (with `approval="cells"`, or when it calls a function that
+            needs approval).
         ThreadError: the thread cannot take a question.
         SettingsError: a setting cannot be used.
     """
     from stepwell.runs import finish
 
-    return await finish(stream(question, files=files, thread=thread, context=context, settings=settings))
+    asked = stream(question, files=files, thread=thread, context=context, settings=settings, functions=functions)
+    return await finish(asked)
 
 
 def stream(
@@ -129,11 +141,12 @@ def stream(
     thread: str | None = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
 ) -> "Run":
     """The same as `run`, event by event: `async for event in stepwell.stream(…)`."""
     from stepwell.runs import start
 
-    return start(question, files=files, thread=thread, context=context, settings=settings)
+    return start(question, files=files, thread=thread, context=context, settings=settings, functions=functions)
 
 
 async def resume(
@@ -142,6 +155,7 @@ async def resume(
     decision: "Decision | None" = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
 ) -> "Finished":
     """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
 
@@ -152,7 +166,8 @@ async def resume(
     """
     from stepwell import runs
 
-    return await runs.finish(runs.resume(thread, decision=decision, context=context, settings=settings))
+    rest = runs.resume(thread, decision=decision, context=context, settings=settings, functions=functions)
+    return await runs.finish(rest)
 
 
 async def log(thread: str, *, settings: "Settings | None" = None) -> "list[Step]":

@@ -15,14 +15,11 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from . import frames, values
+from . import frames, signatures, values
 from .interrupts import Interrupts
 
 POLL_SECONDS = 0.05
 """How soon a waiting call sees an interrupt, and that its cell is over."""
-PLAIN = {kind.__name__: kind for kind in (bool, int, float, str, list, dict, tuple, object)} | {"None": None}
-"""Annotations that mean something here; others stay texts."""
-KINDS = {str(kind): kind for kind in inspect._ParameterKind}
 
 
 class HostFunctionError(RuntimeError):
@@ -158,7 +155,7 @@ class Calls:
         self._offered = {}
         for described in json.loads(body):
             name = described["name"]
-            signature = _signature(described)
+            signature = signatures.signature(described)
             self._offered[name] = signature
             made = stub(name)
             made.__doc__ = described["doc"] or None
@@ -214,9 +211,7 @@ class Calls:
                 "again; go on without it, or say that it is missing"
             )
         if not self._running:
-            raise HostFunctionError(
-                f"{name} cannot be called between cells, nor while cells run again by themselves"
-            )
+            raise HostFunctionError(f"{name} cannot be called between cells, nor while cells run again by themselves")
         if getattr(self._calling, "now", False):
             raise HostFunctionError(f"{name} was called while another call of the same thread was on its way")
         try:
@@ -317,27 +312,6 @@ def _result(name: str, slot: _Slot) -> Any:
     try:
         return values.unpack(slot.body)["value"]
     except ImportError as error:
-        raise HostFunctionError(f"{name} gave a table, and reading it needs pyarrow, which is not here ({error})") from None
-
-
-def _signature(described: dict[str, Any]) -> inspect.Signature:
-    parameters = [
-        inspect.Parameter(
-            parameter["name"],
-            KINDS[parameter["kind"]],
-            default=_default(parameter),
-            annotation=_annotation(parameter["annotation"]),
-        )
-        for parameter in described["parameters"]
-    ]
-    return inspect.Signature(parameters, return_annotation=_annotation(described["returns"]))
-
-
-def _default(parameter: dict[str, Any]) -> Any:
-    if not parameter["optional"]:
-        return inspect.Parameter.empty
-    return parameter["default"] if "default" in parameter else ...
-
-
-def _annotation(text: str) -> Any:
-    return PLAIN.get(text, text) if text else inspect.Parameter.empty
+        raise HostFunctionError(
+            f"{name} gave a table, and reading it needs pyarrow, which is not here ({error})"
+        ) from None

@@ -109,7 +109,9 @@ class _Packing:
         try:
             data = to_parquet(value, kind)
         except ImportError as error:
-            raise NotSentError(path, f"is a table, and sending one needs pyarrow, which is not here ({error})") from None
+            raise NotSentError(
+                path, f"is a table, and sending one needs pyarrow, which is not here ({error})"
+            ) from None
         except Exception as error:  # whatever the library says of columns that Parquet has no type for
             raise NotSentError(path, f"cannot be written as Parquet: {str(error)[:300]}") from None
         self.tables.append({"path": path, "kind": kind, "size": len(data)})
@@ -230,7 +232,9 @@ def split(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     tables, parts = [], []
     named = said.get("tables")
     for table in named[: MAX_TABLES + 1] if isinstance(named, list) else []:
-        path, kind, size = (table.get(name) for name in ("path", "kind", "size")) if isinstance(table, dict) else [0] * 3
+        path, kind, size = (
+            (table.get(name) for name in ("path", "kind", "size")) if isinstance(table, dict) else [0] * 3
+        )
         if not isinstance(path, list) or kind not in KINDS.values() or type(size) is not int or size < 0:
             raise NotReadError("a table is not described")
         tables.append((path, kind))
@@ -290,7 +294,8 @@ def shown(data: bytes, limit: int = 200) -> str:
             return "…"
     positional, named = values.get("args"), values.get("kwargs")
     parts = [repr(value) for value in positional] if isinstance(positional, list) else []
-    parts += [f"{name}={value!r}" for name, value in named.items()] if isinstance(named, dict) else []
+    items = named.items() if isinstance(named, dict) else ()
+    parts += [f"{name if name.isidentifier() else repr(name)}={value!r}" for name, value in items]
     text = ", ".join(parts)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 

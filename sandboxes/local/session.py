@@ -190,7 +190,9 @@ class Session:
 
     def _offer(self, functions: Functions | None) -> bytes:
         """The frame that tells the kernel which functions there are; empty when it knows."""
-        offered = json.dumps([one.as_json() for one in functions.descriptions] if functions is not None else []).encode()
+        offered = json.dumps(
+            [one.as_json() for one in functions.descriptions] if functions is not None else []
+        ).encode()
         if offered == self._offered:
             return b""
         self._offered = offered
