@@ -148,8 +148,9 @@ class Offer:
             positional, named = await _read(function, call.arguments)
         except (TypeError, ValueError, ImportError, RecursionError) as error:
             return Raised(f"the arguments cannot be used: {_words(error)}", type(error).__name__)
+        limit = asyncio.timeout(timeout)
         try:
-            async with asyncio.timeout(timeout) as limit:
+            async with limit:
                 result = await _run(functools.partial(function.call, *positional, **named))
         except TimeoutError as error:
             if limit.expired():
@@ -296,7 +297,7 @@ async def _read(function: HostFunction, packed: bytes) -> tuple[list[Any], dict[
 async def _run(call: Callable[[], Any]) -> Any:
     """Await an asynchronous function; run another in a thread that a function which never ends does not keep alive."""
     function = call.func if isinstance(call, functools.partial) else call
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         return await call()
     result = await _in_thread(call)
     return await result if inspect.isawaitable(result) else result

@@ -11,6 +11,7 @@ import logging
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -91,8 +92,6 @@ class McpServers:
 
 
 def _named(function: HostFunction, name: str) -> HostFunction:
-    from dataclasses import replace
-
     if function.description is None or name == function.name:
         return function
     return replace(function, name=name, description=replace(function.description, name=name))

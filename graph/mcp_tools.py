@@ -1,5 +1,6 @@
 """A tool of an MCP server as a function that cells can call: its name, its signature, and what it gives."""
 
+import keyword
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +48,7 @@ def describe_tool(name: str, doc: str, schema: Mapping[str, Any], output: Mappin
     )
     required = schema.get("required")
     needed = set(required) if isinstance(required, list) and all(isinstance(one, str) for one in required) else set()
-    named = [key for key in properties if isinstance(key, str) and key.isidentifier() and not _keyword(key)]
+    named = [key for key in properties if isinstance(key, str) and key.isidentifier() and not keyword.iskeyword(key)]
     parameters = [
         Parameter(
             key, annotation=type_text(properties[key]), optional=key not in needed, default=_default(properties[key])
@@ -64,12 +65,6 @@ def describe_tool(name: str, doc: str, schema: Mapping[str, Any], output: Mappin
     text = "\n".join([doc.strip(), "", "Args:", *lines] if lines else [doc.strip()])
     returns = type_text(_unwrapped(output)) if output else ""
     return Description(name, whole_text(text[:MAX_DOC]).strip(), tuple(parameters), returns)
-
-
-def _keyword(name: str) -> bool:
-    import keyword
-
-    return keyword.iskeyword(name)
 
 
 def type_text(schema: Any) -> str:

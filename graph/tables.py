@@ -1,8 +1,8 @@
 """Tables that came out of a sandbox, as Parquet, read with care: sizes are checked before and while it is read.
 
 A Parquet file says of itself how large it is, and may lie; so it is read piece by piece, and given up when the pieces
-grow too large. One piece can still take memory: a page may hold up to 2 GB. What must not happen is that a file of a few
-kilobytes fills the machine with rows.
+grow too large: a file of a few kilobytes does not fill the machine with rows. One piece can still take memory, since a
+page may hold up to 2 GB.
 """
 
 from typing import Any

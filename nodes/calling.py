@@ -1,8 +1,8 @@
 """The calls of host functions that one cell makes: who may, what is written down, and what is answered from the record.
 
-A cell that was broken off and runs again makes its calls again, in the same order if nothing is random in it. Those that
-had ended are answered with what they gave then: the how-manieth call of this function with these arguments it is
-decides, so it makes no difference whether threads make them in another order.
+A cell that was broken off and runs again makes its calls again. Those that had ended are answered with what they gave
+then: the how-manieth call of this function with these arguments it is decides, so it makes no difference whether
+threads make them in another order.
 """
 
 import hashlib

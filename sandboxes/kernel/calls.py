@@ -85,6 +85,11 @@ def name_of(value: Any) -> str:
     return name
 
 
+def reduce_stub(value: Any) -> Any:
+    """How a function of the host is pickled, by its name; None when it is none."""
+    return (stub, (name_of(value),)) if is_stub(value) else None
+
+
 def names_in(namespace: dict[str, Any]) -> list[str]:
     """The functions of the host that a namespace has under their names."""
     return sorted(name for name, value in namespace.items() if is_stub(value) and name_of(value) == name)
@@ -285,8 +290,8 @@ def _packed(name: str, signature: inspect.Signature, arguments: tuple[Any, ...],
         raise TypeError(f"{name}(): {_argument(error.path, signature)} {error.why}".replace("  ", " ")) from None
     if len(body) > frames.MAX_BODY:
         raise ValueError(
-            f"{name}(): the arguments have {len(body):,} bytes, and at most {frames.MAX_BODY:,} can be sent in one call: "
-            "pass less (fewer rows or columns, a summary), or several parts"
+            f"{name}(): the arguments have {len(body):,} bytes, and at most {frames.MAX_BODY:,} can be sent in one "
+            "call: pass less (fewer rows or columns, a summary), or several parts"
         )
     return body
 
@@ -312,6 +317,5 @@ def _result(name: str, slot: _Slot) -> Any:
     try:
         return values.unpack(slot.body)["value"]
     except ImportError as error:
-        raise HostFunctionError(
-            f"{name} gave a table, and reading it needs pyarrow, which is not here ({error})"
-        ) from None
+        why = f"{name} gave a table, and reading it needs pyarrow, which is not here ({error})"
+        raise HostFunctionError(why) from None

@@ -33,7 +33,7 @@ def signature(described: dict[str, Any]) -> inspect.Signature:
 def _default(parameter: dict[str, Any]) -> Any:
     if not parameter["optional"]:
         return inspect.Parameter.empty
-    return parameter["default"] if "default" in parameter else ...
+    return parameter.get("default", ...)
 
 
 def _annotation(text: str) -> Any:
