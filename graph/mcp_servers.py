@@ -17,8 +17,8 @@ from typing import IO, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from graph.functions import HostFunction
 from graph.mcp_tools import describe_tool, function_name, given
+from graph.offered import HostFunction
 from graph.settings import SettingsError
 from sandboxes.kernel.values import is_finite
 

@@ -8,8 +8,9 @@ from langgraph.graph import StateGraph
 
 from graph.build import build_graph
 from graph.context import Context
-from graph.functions import NOTHING, HostFunction, HostFunctions
+from graph.functions import NOTHING, HostFunctions
 from graph.mcp_servers import McpServers
+from graph.offered import HostFunction
 from graph.settings import Settings
 from graph.state import FinalOutput, StartInput, State
 from models.choosing import make_chooser

@@ -15,8 +15,8 @@ LEAST_CHARS = 60
 RULES = """\
 Functions of the user's program, defined in the session; ordinary calls, no import. They run outside of the session, \
 so a call may change something there that nothing undoes: call them for what was asked, never to try them out. \
-Arguments and results: None, booleans, numbers, texts, lists, dictionaries with texts as keys, and whole tables (pandas, polars, \
-pyarrow). A failing one raises HostFunctionError.
+Arguments and results: None, booleans, numbers, texts, lists, dictionaries with texts as keys, and whole tables \
+(pandas, polars, pyarrow). A failing one raises HostFunctionError.
 """
 
 

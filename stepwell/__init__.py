@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from graph.context import Context as Context
     from graph.events import Event as Event
     from graph.events import Finished as Finished
-    from graph.functions import FunctionError as FunctionError
-    from graph.functions import HostFunction as HostFunction
+    from graph.offered import FunctionError as FunctionError
+    from graph.offered import HostFunction as HostFunction
     from graph.settings import Settings as Settings
     from graph.step_tree import Step as Step
     from stepwell.cleaning import Swept as Swept
@@ -41,8 +41,8 @@ _WHERE = {
     "Difference": "stepwell.comparing",
     "Event": "graph.events",
     "Finished": "graph.events",
-    "FunctionError": "graph.functions",
-    "HostFunction": "graph.functions",
+    "FunctionError": "graph.offered",
+    "HostFunction": "graph.offered",
     "ReplayEnd": "stepwell.replaying",
     "ReplayedCell": "stepwell.replaying",
     "RestoredStep": "stepwell.restored",

@@ -16,8 +16,8 @@ from langgraph.types import Command, StateSnapshot
 from graph.checkpoints import newest_metadata, open_checkpoints
 from graph.context import Context, remembered
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
-from graph.functions import HostFunction, offered
 from graph.journal import JournalError
+from graph.offered import HostFunction, offered
 from graph.settings import Settings, SettingsError, given_or_read
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError

@@ -209,14 +209,14 @@ class Calls:
             raise HostFunctionError(
                 f"{name} cannot be called in a forked process: call it in the cell, and pass on what it gives"
             )
+        if not self._running:
+            raise HostFunctionError(f"{name} cannot be called between cells, nor while cells run again by themselves")
         signature = self._offered.get(name)
         if signature is None:
             raise HostFunctionError(
                 f"{name} is not offered in this run. It is a function of the user's program, which has to offer it "
                 "again; go on without it, or say that it is missing"
             )
-        if not self._running:
-            raise HostFunctionError(f"{name} cannot be called between cells, nor while cells run again by themselves")
         if getattr(self._calling, "now", False):
             raise HostFunctionError(f"{name} was called while another call of the same thread was on its way")
         try:
