@@ -131,7 +131,8 @@ def read_servers(file: Path) -> dict[str, Server]:
 def _library() -> Any:
     try:
         library = importlib.import_module("mcp")
-        importlib.import_module("mcp.client.streamable_http")
+        for part in ("mcp.client.streamable_http", "jsonschema"):  # else it imports them when a tool is called
+            importlib.import_module(part)
     except ImportError as error:
         raise SettingsError(
             f'STEPWELL_MCP needs the extra "mcp", which is not installed ({error}): pip install "stepwell[mcp]".'
