@@ -26,7 +26,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, PendingWrite
 from langgraph.runtime import Runtime
 
-from sandboxes.functions import Raised, Returned
+from sandboxes.functions import Call, Raised, Returned
 
 STARTED = "stepwell:started"
 FINISHED = "stepwell:finished"
@@ -55,6 +55,11 @@ class CallEntry:
     """Of its name and its arguments."""
     outcome: Returned | Raised | None = None
     """None when it was begun and nobody wrote down its end."""
+
+
+def digest_of(call: Call) -> str:
+    """What names a call of a function with these arguments."""
+    return hashlib.sha256(b"\0".join((call.name.encode("utf-8", "replace"), call.arguments))).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,8 @@ class Journal:
 
     async def finished(self, result: Mapping[str, Any]) -> None:
         """Write down that the cell has finished, and what `execute` returns: JSON shapes, and messages."""
-        await self._saver.aput_writes(self._config, [(FINISHED, _packed(result))], self._finished)
+        value = {**_packed(result), "cell": self._started}
+        await self._saver.aput_writes(self._config, [(FINISHED, value)], self._finished)
 
 
 def journal_of(config: RunnableConfig | None, runtime: Runtime[Any], code: str) -> Journal | None:
@@ -174,6 +180,25 @@ async def left_behind(config: RunnableConfig | None, runtime: Runtime[Any]) -> l
         if found is not None and found.metadata.get("source", "loop") == "loop":
             return _unfinished(found.pending_writes or [])
     return []
+
+
+async def recorded_calls(
+    saver: BaseCheckpointSaver[Any], config: RunnableConfig
+) -> dict[tuple[int, str], tuple[CallEntry, ...]]:
+    """The calls of all cells on the way to a checkpoint, by the number and the code of the cell.
+
+    Those aside that can be repeated. A thread that was forked from another does not have the other's.
+    """
+    found: dict[tuple[int, str], tuple[CallEntry, ...]] = {}
+    at: RunnableConfig | None = config
+    while at is not None and (stored := await saver.aget_tuple(at)) is not None:
+        writes = stored.pending_writes or []
+        for _, channel, value in writes:
+            if channel == FINISHED and isinstance(value, dict) and (calls := calls_in(writes, value.get("cell", ""))):
+                cell = (_unpacked(value) or {})["cells"][0]
+                found.setdefault((cell["number"], cell["code"]), calls)
+        at = stored.parent_config
+    return found
 
 
 def _unfinished(writes: list[PendingWrite]) -> list[Entry]:

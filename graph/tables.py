@@ -9,7 +9,7 @@ from typing import Any
 
 MAX_CELLS = 100_000_000
 """Rows times columns."""
-MAX_BYTES = 2 << 30
+MAX_BYTES = 1 << 30
 """Bytes that a table may have in memory."""
 BATCH_ROWS = 4_096
 
@@ -18,8 +18,12 @@ class TableError(ValueError):
     """A table is not taken; the message says why."""
 
 
-def read_table(data: bytes) -> Any:
+def read_table(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:
     """A pyarrow table.
+
+    Args:
+        data: The Parquet file.
+        max_bytes: What the table may have in memory.
 
     Raises:
         ImportError: pyarrow is not installed.
@@ -33,14 +37,22 @@ def read_table(data: bytes) -> Any:
         if file.metadata.num_rows * max(file.metadata.num_columns, 1) > MAX_CELLS:
             raise TableError(f"it has more than {MAX_CELLS:,} values")
         batches, size = [], 0
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
+        for batch in file.iter_batches(batch_size=_rows_at_once(file.metadata, max_bytes), use_threads=False):
             size += batch.nbytes
-            if size > MAX_BYTES:
-                raise TableError(f"it has more than {MAX_BYTES:,} bytes")
+            if size > max_bytes:
+                raise TableError(f"it has more than {max_bytes:,} bytes")
             batches.append(batch)
         return pyarrow.Table.from_batches(batches, schema=file.schema_arrow)
     except (pyarrow.ArrowException, OSError) as error:
         raise TableError(f"it cannot be read: {str(error)[:200]}") from None
+
+
+def _rows_at_once(metadata: Any, max_bytes: int) -> int:
+    """As many rows as fit if each held the largest text there can be: one may stand in a file once, and in all rows."""
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
+    largest = max((column.total_uncompressed_size for column in columns), default=1)
+    return max(min(max_bytes // max(largest, 1), BATCH_ROWS), 1)
 
 
 def as_kind(table: Any, kind: str) -> Any:

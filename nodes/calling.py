@@ -11,7 +11,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 
 from graph.functions import Offer
-from graph.journal import CallEntry, Journal
+from graph.journal import CallEntry, Journal, digest_of
 from graph.state import Pending
 from nodes.outcome import functions_reached
 from sandboxes.functions import Call, Description, Raised, Returned
@@ -99,7 +99,7 @@ class CellCalls:
         if function.repeatable:
             return await self._make(call)
         self._effects.append(call.name)
-        digest = hashlib.sha256(b"\0".join((call.name.encode(), call.arguments))).hexdigest()
+        digest = digest_of(call)
         if self._record[digest]:
             known = self._record[digest].popleft().outcome
             if known is not None:

@@ -258,7 +258,11 @@ async def diff(a: str, b: str, *, settings: "Settings | None" = None) -> "Differ
 
 
 async def replay(
-    thread: str, *, verify: bool = False, settings: "Settings | None" = None
+    thread: str,
+    *,
+    verify: bool = False,
+    settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
 ) -> "AsyncIterator[ReplayedCell | ReplayEnd]":
     """Run a thread's recorded cells again in a fresh sandbox, without a model, and compare: cell by cell, then the end.
 
@@ -266,6 +270,7 @@ async def replay(
         thread: A thread, or `THREAD@STEP` for the cells up to there.
         verify: Whether the variables are compared, too.
         settings: Where threads are kept; None reads the environment.
+        functions: Functions that can be repeated are called; calls of others are answered from the record.
 
     Raises:
         ThreadError: there is no such thread or step, or it has no cells.
@@ -278,7 +283,9 @@ async def replay(
     from stepwell.threads import find_thread
 
     prefix, step = step_named(thread)
-    found = replaying.replay(await find_thread(prefix, settings), settings, step=step, variables=verify)
+    found = replaying.replay(
+        await find_thread(prefix, settings), settings, step=step, variables=verify, functions=functions
+    )
     async with aclosing(found):  # type: ignore[type-var]  # an async generator
         async for one in found:
             yield one

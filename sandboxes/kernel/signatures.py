@@ -16,6 +16,13 @@ class Text(str):
         return str.__str__(self)
 
 
+class Unknown:
+    """A default that is none of JSON's values: there is one, and the host knows it."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
 def signature(described: dict[str, Any]) -> inspect.Signature:
     """The signature of a described function; a default that is not known shows as `...`."""
     parameters = [
@@ -33,7 +40,7 @@ def signature(described: dict[str, Any]) -> inspect.Signature:
 def _default(parameter: dict[str, Any]) -> Any:
     if not parameter["optional"]:
         return inspect.Parameter.empty
-    return parameter.get("default", ...)
+    return parameter.get("default", Unknown())
 
 
 def _annotation(text: str) -> Any:
