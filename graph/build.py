@@ -57,12 +57,19 @@ def build_graph(
     )
     builder.add_node(
         "check_final",
-        partial(check_final, choose_model=choose_model, open_sandbox=open_sandbox, snapshots=snapshots, prices=prices),
+        partial(
+            check_final,
+            choose_model=choose_model,
+            open_sandbox=open_sandbox,
+            snapshots=snapshots,
+            prices=prices,
+            functions=functions,
+        ),
         retry_policy=TRY_AGAIN,
     )
     builder.add_node(
         "upload",
-        partial(upload, open_sandbox=open_sandbox, artifacts=artifacts, snapshots=snapshots),
+        partial(upload, open_sandbox=open_sandbox, artifacts=artifacts, snapshots=snapshots, functions=functions),
         retry_policy=TRY_AGAIN,
     )
     builder.add_edge(START, "plan")

@@ -129,7 +129,9 @@ class CellCalls:
 
 
 class RepeatableCalls:
-    """What cells can call that run again for their variables: functions that can be repeated, and no other.
+    """What code can call that is no new cell of a thread: functions that can be repeated, and no other.
+
+    That are cells that run again for their variables, and those of sessions that are thrown away.
 
     Args:
         offer: The functions.
@@ -150,7 +152,7 @@ class RepeatableCalls:
         function = self._offer.functions[call.name]
         if function.repeatable and not function.needs_approval:
             return await self._offer.call(call, timeout=self._timeout)
-        return Raised("it is not called again while cells run again for their variables")
+        return Raised("it is called only where a cell runs for the first time, since it was not offered as repeatable")
 
 
 def _not_approved(name: str) -> Raised:

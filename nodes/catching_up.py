@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
 from graph.events import Rebuilt, tell
-from graph.functions import Offer
+from graph.functions import NOTHING, HostFunctions
 from graph.state import Cell, State
 from nodes.calling import RepeatableCalls
 from nodes.rebuilding import rebuild
@@ -72,7 +72,7 @@ def next_snapshot(snapshot: str, number: int, code: str) -> str:
 
 
 async def caught_up(
-    sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots, offer: Offer | None = None
+    sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots, functions: HostFunctions = NOTHING
 ) -> list[str]:
     """Bring the sandbox to the state that State names, and tell whoever streams this run what that took.
 
@@ -81,12 +81,13 @@ async def caught_up(
 
     Raises:
         SandboxError: as the sandbox's own methods do.
+        SettingsError: a server that offers functions cannot be reached.
     """
+    if sandbox.head == state["sandbox"]["snapshot"]:
+        return []
     context = knobs(runtime)
-    functions = RepeatableCalls(offer, timeout=context.call_timeout) if offer is not None and offer.functions else None
-    receipt = await catch_up(
-        sandbox, state, snapshots, rebuild_seconds=context.max_rebuild_seconds, functions=functions
-    )
+    calls = RepeatableCalls(await functions.ready(), timeout=context.call_timeout)
+    receipt = await catch_up(sandbox, state, snapshots, rebuild_seconds=context.max_rebuild_seconds, functions=calls)
     words = in_words(receipt) if receipt is not None else ""
     if receipt is None or not words:
         return []

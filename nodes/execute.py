@@ -71,7 +71,7 @@ async def execute(
         tell(runtime, started)
         tell(runtime, Notice(f"Cell {number}: {result.note}", level="warning"))
     else:
-        notices += await caught_up(sandbox, state, runtime, snapshots, offer)
+        notices += await caught_up(sandbox, state, runtime, snapshots, functions)
         if journal is not None:
             await journal.started(Entry(after, (await sandbox.reached()).sandbox, first["purpose"]))
         tell(runtime, started)

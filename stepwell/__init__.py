@@ -224,7 +224,12 @@ async def fork(step: str, *, here: bool = False, new_turn: bool = False, setting
     return await begin(await find_thread(prefix, settings), step=number, new_turn=new_turn, settings=settings)
 
 
-def at(step: str, *, settings: "Settings | None" = None) -> "AbstractAsyncContextManager[RestoredStep]":
+def at(
+    step: str,
+    *,
+    settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+) -> "AbstractAsyncContextManager[RestoredStep]":
     """A live Python session at a step, thrown away after the block; nothing of the thread changes.
 
     `async with stepwell.at("last@3") as session: result = await session.run("df.shape")`
@@ -232,14 +237,16 @@ def at(step: str, *, settings: "Settings | None" = None) -> "AbstractAsyncContex
     Args:
         step: `THREAD@STEP`; without `@STEP`: where the thread is now.
         settings: Where threads are kept; None reads the environment.
+        functions: Functions that code in it can call, if they can be repeated.
 
     Raises:
+        FunctionError: one of the functions cannot be offered.
         ThreadError: there is no such thread or step.
         SandboxError: the sandbox cannot be had.
     """
     from stepwell import restored
 
-    return restored.at(step, settings=settings)
+    return restored.at(step, settings=settings, functions=functions)
 
 
 async def diff(a: str, b: str, *, settings: "Settings | None" = None) -> "Difference":

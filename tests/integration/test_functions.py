@@ -430,3 +430,14 @@ async def test_edited_code_is_approved_with_the_functions_that_it_names(settings
         decision = Decision("edit", code="send('b')")
         events = await follow(resume(asked.thread, decision=decision, settings=model, functions=functions))
     assert (cells(events)[0]["status"], office.lines("sent")) == ("ok", ["b"])
+
+
+async def test_a_session_at_a_step_calls_only_what_can_be_repeated(settings: Settings, office: Office) -> None:
+    async with ScriptedServer([PLAN, cell("def both():\n    return look('a'), send('b')"), *ending()]) as server:
+        model = with_model(settings, server.base_url)
+        first = last(await follow(start("Count", settings=model, functions=office.functions)), Finished)
+    async with stepwell.at(f"{first.thread}@1", settings=settings, functions=office.functions) as session:
+        result = await session.run("both()")
+    assert result.error is not None
+    assert "send: it is called only where a cell runs for the first time" in result.error.message
+    assert (office.lines("looked"), office.lines("sent")) == (["a"], [])
