@@ -112,8 +112,11 @@ class Calls:
         answer.add_done_callback(self._answers.discard)
         await asyncio.shield(answer)  # half a frame would be the end of the connection
 
-    async def close(self) -> bool:
+    async def close(self, *, seconds: float = SEND_SECONDS) -> bool:
         """Cancel what is still being called.
+
+        Args:
+            seconds: How long to wait for answers that are on their way.
 
         Returns:
             Whether the session has taken the answers that were on their way.
@@ -124,7 +127,7 @@ class Calls:
         if tasks:
             await asyncio.wait(tasks, timeout=SEND_SECONDS)
         if self._answers:
-            await asyncio.wait(self._answers, timeout=SEND_SECONDS)
+            await asyncio.wait(self._answers, timeout=seconds)
         return not self._answers
 
 

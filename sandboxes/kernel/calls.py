@@ -7,6 +7,7 @@ the threads that wait one reads for all, and hands over when its own answer is t
 import builtins
 import inspect
 import json
+import os
 import select
 import threading
 import time
@@ -191,11 +192,14 @@ class Calls:
             time.sleep(0.001)
 
     def receive(self) -> frames.Frame:
-        """The next frame that is no answer to a call. Only while no cell runs."""
-        while True:
-            header, body = self._later.popleft() if self._later else frames.receive(self._control())
-            if header.get("type") != "answer":
-                return header, body
+        """The next frame; answers that come too late are among them. Only while no cell runs."""
+        return self._later.popleft() if self._later else frames.receive(self._control())
+
+    def forget(self) -> None:
+        """Let go of answers that were on their way to a process in whose place this one goes on."""
+        while self._comes(0):
+            if not os.read(self._control(), 1 << 20):
+                return
 
     def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Have the host call a function, and wait for what it gives.
@@ -265,14 +269,16 @@ class Calls:
     def _interrupted(self) -> bool:
         return self._interrupts.waiting and threading.current_thread() is threading.main_thread()
 
+    def _comes(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._control(), select.POLLIN)
+        return bool(poll.poll(seconds * 1_000))
+
     def _read(self) -> None:
         """Take in one frame, if one comes soon."""
-        control = self._control()
-        poll = select.poll()
-        poll.register(control, select.POLLIN)
-        if not poll.poll(POLL_SECONDS * 1_000):
+        if not self._comes(POLL_SECONDS):
             return
-        header, body = frames.receive(control)
+        header, body = frames.receive(self._control())
         if header.get("type") != "answer":
             self._later.append((header, body))
             return

@@ -38,10 +38,14 @@ async def sandboxes(tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
         yield opened
 
 
-@pytest.fixture(params=["local"])
-async def sandbox(request: pytest.FixtureRequest, sandboxes: Sandboxes) -> Sandbox:
-    """A sandbox in which code runs."""
-    return await sandboxes.open(request.param, "contract")
+LEVELS = ("namespaces", "namespaces-noproc", "landlock", "process")
+
+
+@pytest.fixture(params=LEVELS)
+async def sandbox(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandbox]:
+    """A sandbox in which code runs, of every level that this machine offers."""
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=request.param) as opened:
+        yield await opened.open("local", "contract")
 
 
 @pytest.fixture(params=["local", "fake"])

@@ -360,3 +360,18 @@ async def test_a_snapshot_of_a_session_that_calls_nothing_is_as_before(steps: St
     fine(await other.run("pass"))
     assert (await steps.keep()).id != first.id
     assert (await steps.take_up()).restored == ("x",)
+
+
+async def test_a_frozen_copy_that_goes_on_can_call(calling: Calling) -> None:
+    """The copy knows what was offered when it was frozen; what was on its way to the dead process is not for it."""
+    calling.offered = Offered("add")
+    fine(await calling.run("x = add(1)"))
+    await asyncio.sleep(0.2)
+    calling.offered = Offered("add", "echo", "wait")
+    code = "import os, signal, threading\nfor _ in range(20):\n    threading.Thread(target=echo, args=(1,)).start()\n"
+    result = await calling.run(code + "threading.Thread(target=wait).start()\nos.kill(os.getpid(), signal.SIGKILL)")
+    assert result.status == "killed"
+    result = await calling.run("y = add(1)\nprint(y, echo('z'), globals().get('x'))")
+    if result.status != "ok":
+        pytest.fail(f"{result}")
+    assert result.stdout.text in ("1 z 1\n", "1 z None\n")
