@@ -62,15 +62,19 @@ class Settings(BaseSettings):
     max_sandboxes: int = Field(default=0, ge=0)
     """Local sandboxes that may live at a time in this process, further ones wait; 0: one for each 256 MB of memory, at
     least 4."""
+    mcp: Path | None = None
+    """A JSON file that names MCP servers, whose tools cells can call."""
     max_input_bytes: int = Field(default=20_000_000_000, gt=0)
     """The largest input that is taken in."""
     input_roots: str = ""
     """Folders that a server may take local inputs from, separated by `:`; empty: its working directory. The command
     and the Python API take any path that their user can read."""
 
-    @field_validator("home", mode="after")
+    @field_validator("home", "mcp", mode="after")
     @classmethod
-    def _absolute(cls, home: Path) -> Path:
+    def _absolute(cls, home: Path | None) -> Path | None:
+        if home is None:
+            return None
         try:
             home = home.expanduser()
         except RuntimeError as error:

@@ -1,10 +1,13 @@
 """What the model is told before each cell, and the tools that it replies with."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from graph.context import Context
 from graph.state import State
+from nodes.functions_prompt import functions_text
 from nodes.observation import shorten
+from sandboxes.functions import Description
 
 CELL_TOOL: dict[str, Any] = {
     "type": "function",
@@ -97,7 +100,7 @@ Never both in one reply. If a plan step cannot be done, the answer says so: `Lef
 """
 
 
-def system_prompt(state: State, context: Context, *, tools: bool) -> str:
+def system_prompt(state: State, context: Context, functions: Sequence[Description] = (), *, tools: bool) -> str:
     """The system message of `generate`: the same within a turn, so that providers can cache it."""
     parts = [
         RULES.format(
@@ -107,6 +110,7 @@ def system_prompt(state: State, context: Context, *, tools: bool) -> str:
         ),
         BY_TOOL if tools else BY_TEXT,
         environment_text(state),
+        functions_text(functions, state),
         inputs_text(state),
     ]
     return "\n".join(part for part in parts if part)

@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs, thread_of
 from graph.events import Notice, Published, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.state import Artifact, Cell, State, Turn
 from nodes.catching_up import caught_up
 from nodes.snapshots import Snapshots
@@ -57,6 +58,7 @@ async def upload(
     open_sandbox: OpenSandbox,
     artifacts: Artifacts,
     snapshots: Snapshots,
+    functions: HostFunctions = NOTHING,
 ) -> State:
     """Publish outputs and figures, with checksum, type and the cell that wrote each; then the answer and the code.
 
@@ -74,7 +76,7 @@ async def upload(
         publisher = Publisher(artifacts, thread, Path(staging.name), known)
         if any(cell["files"] or cell["figures"] for cell in state.get("cells") or []):
             sandbox = await open_sandbox(context.sandbox, thread)
-            await caught_up(sandbox, state, runtime, snapshots)
+            await caught_up(sandbox, state, runtime, snapshots, functions)
             await _publish_files(state, runtime, sandbox, publisher, current, context.max_artifact_bytes)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"

@@ -20,6 +20,7 @@ from sandboxes.base import (
     Streamed,
     WorkspaceFile,
 )
+from sandboxes.functions import Functions
 from sandboxes.living import Living, Rest, Stay
 from sandboxes.local import blobs, reached, workspace
 from sandboxes.local.child_process import StartChild
@@ -132,6 +133,7 @@ class LocalSandbox:
         timeout: float,
         head: str = "",
         on_output: Callable[[Streamed], None] | None = None,
+        functions: Functions | None = None,
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`.
 
@@ -144,7 +146,13 @@ class LocalSandbox:
             (before, self._head), (stored, self._stored) = (self._head, ""), (self._stored, "")
             try:
                 result = await session.run(
-                    code, number=number, timeout=timeout, grace=self._grace, head=head, on_output=on_output
+                    code,
+                    number=number,
+                    timeout=timeout,
+                    grace=self._grace,
+                    head=head,
+                    on_output=on_output,
+                    functions=functions,
                 )
             finally:
                 if not session.alive:

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from sandboxes import replies
 from sandboxes.base import CellError, CellResult, Display, SandboxLostError, SandboxUnavailableError, Streamed
+from sandboxes.calls import Calls, FloodError
+from sandboxes.functions import Functions
 from sandboxes.kernel import frames
 from sandboxes.local.limits import Limits
 from sandboxes.local.processes import Connection, Order, Process, Start, in_words
@@ -43,6 +45,7 @@ class _Cell:
         self.displays: list[Display] = []
         self.ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         """What the kernel said in the end."""
+        self.calls: Calls | None = None
         self._on_output = on_output
         self._context = contextvars.copy_context()
 
@@ -78,6 +81,9 @@ class Session:
         self._cell: _Cell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
+        self._offered = b"[]"
+        """The functions that the kernel was told of last."""
+        self._sending = asyncio.Lock()
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why the connection cannot be used any more."""
 
@@ -139,7 +145,15 @@ class Session:
         self._process.gone.add_done_callback(lambda _: tell())
 
     async def run(
-        self, code: str, *, number: int, timeout: float, grace: float, head: str, on_output: OnOutput | None
+        self,
+        code: str,
+        *,
+        number: int,
+        timeout: float,
+        grace: float,
+        head: str,
+        on_output: OnOutput | None,
+        functions: Functions | None = None,
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
 
@@ -154,6 +168,8 @@ class Session:
         except frames.ProtocolError:
             limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
             return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
+        data = self._offer(functions) + data
+        cell.calls = Calls(functions, lambda header, body: self._send(frames.pack({**header, "id": cell.id}, body)))
         self._cell = cell
         began = time.monotonic()
         self._listen(cell)
@@ -165,6 +181,8 @@ class Session:
             await self._stop(cell, grace)
             raise
         finally:
+            if not await cell.calls.close():
+                self._break("it does not take the answers to its calls")
             self._process.busy(False)
             self._stop_listening()
             self._cell = None
@@ -178,6 +196,16 @@ class Session:
             displays=tuple(cell.displays),
             seconds=time.monotonic() - began,
         )
+
+    def _offer(self, functions: Functions | None) -> bytes:
+        """The frame that tells the kernel which functions there are; empty when it knows."""
+        offered = json.dumps(
+            [one.as_json() for one in functions.descriptions] if functions is not None else []
+        ).encode()
+        if offered == self._offered:
+            return b""
+        self._offered = offered
+        return frames.pack({"type": "functions"}, offered)
 
     async def ask(
         self,
@@ -243,7 +271,7 @@ class Session:
             )
         began = time.monotonic()
         note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
-        if (hello := await self._revived()) is None:
+        if (hello := await self._revived(cell)) is None:
             await self.close()
             return CellResult(status="killed", note=f"{note}; variables are lost", variables_kept=False)
         seconds = time.monotonic() - began
@@ -277,7 +305,7 @@ class Session:
             return in_words(self._process.exited.result(), self._limits)
         return f"the session was ended because {self._broken.result()}"
 
-    async def _revived(self) -> dict[str, Any] | None:
+    async def _revived(self, cell: _Cell) -> dict[str, Any] | None:
         """Have a frozen copy go on in the place of a process that ended.
 
         Returns:
@@ -286,6 +314,9 @@ class Session:
         ended = self._process.exited
         if self._discarded or self._broken.done() or not ended.done() or not ended.result().copy:
             return None
+        if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._sending.locked():
+            return None  # half a frame is on its way, and nobody would know where the next one begins
+        self._offered = b""
         while self._skip():
             continue  # everybody who could have written it is dead: half a frame may be the last of it
         self._unpacker = frames.Unpacker()
@@ -327,10 +358,11 @@ class Session:
         return cell.ended.done() or self._broken.done() or self._process.exited.done()
 
     async def _send(self, data: bytes) -> None:
-        try:
-            await asyncio.get_running_loop().sock_sendall(self._control, data)
-        except OSError:
-            self._break("it closed its connection to Stepwell")
+        async with self._sending:
+            try:
+                await asyncio.get_running_loop().sock_sendall(self._control, data)
+            except OSError:
+                self._break("it closed its connection to Stepwell")
 
     def _listen(self, cell: _Cell) -> None:
         self._stdout.listen(lambda data: cell.take(cell.stdout, data))
@@ -363,6 +395,8 @@ class Session:
                 self._take(header, body)
         except frames.ProtocolError as error:
             self._break(f"something other than the session wrote to its connection ({error})")
+        except FloodError as error:
+            self._break(str(error))
         return True
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
@@ -373,6 +407,10 @@ class Session:
             return  # late words of an earlier cell
         if kind == "display":
             cell.show(replies.content(body))
+        elif kind == "call" and cell.calls is not None:
+            cell.calls.take(header, body)
+        elif kind == "uncall" and cell.calls is not None:
+            cell.calls.drop(header.get("call"))
         elif kind == cell.answer and not cell.ended.done():
             cell.ended.set_result(replies.content(body))
 
