@@ -17,6 +17,7 @@ from nodes.plan import plan
 from nodes.snapshots import Snapshots
 from nodes.upload import upload
 from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from storage.artifacts import Artifacts
 from storage.inputs import InputSource
 
@@ -31,15 +32,18 @@ def build_graph(
     artifacts: Artifacts,
     snapshots: Snapshots,
     prices: Prices | None = None,
+    network: Network = NO_NETWORK,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
     builder = StateGraph(State, context_schema=Context, input_schema=StartInput, output_schema=FinalOutput)
     builder.add_node(
         "plan",
-        partial(plan, choose_model=choose_model, open_sandbox=open_sandbox, inputs=inputs, prices=prices),
+        partial(
+            plan, choose_model=choose_model, open_sandbox=open_sandbox, inputs=inputs, prices=prices, network=network
+        ),
         retry_policy=TRY_AGAIN,
     )
-    builder.add_node("generate", partial(generate, choose_model=choose_model, prices=prices))
+    builder.add_node("generate", partial(generate, choose_model=choose_model, prices=prices, network=network))
     builder.add_node("approve", approve)
     builder.add_node(
         "execute", partial(execute, open_sandbox=open_sandbox, snapshots=snapshots), retry_policy=TRY_AGAIN

@@ -18,7 +18,12 @@ from storage.inputs import InputSource
 
 def make_sandboxes(settings: Settings) -> Sandboxes:
     """The sandboxes of a data folder: one folder a thread below `threads/`."""
-    return Sandboxes(settings.home / "threads", python=settings.python, cache=settings.home / "cache")
+    return Sandboxes(
+        settings.home / "threads",
+        python=settings.python,
+        cache=settings.home / "cache",
+        network=settings.network_rules,
+    )
 
 
 def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:
@@ -64,4 +69,5 @@ def wire(
         artifacts=artifacts,
         snapshots=Snapshots(blobs),
         prices=settings.price_list,
+        network=settings.network_rules,
     )

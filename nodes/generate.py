@@ -20,6 +20,7 @@ from nodes.conversation import write_conversation
 from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, last_call, system_prompt
 from nodes.observation import shorten
 from nodes.spending import add_usage, budget_reached
+from sandboxes.local.network.rules import NO_NETWORK, Network
 
 MAX_PARALLEL_CELLS = 5
 """Cells taken from one reply; they run one after the other."""
@@ -36,7 +37,12 @@ class Next:
 
 
 async def generate(
-    state: State, runtime: Runtime[Context], *, choose_model: ChooseModel, prices: Prices | None = None
+    state: State,
+    runtime: Runtime[Context],
+    *,
+    choose_model: ChooseModel,
+    prices: Prices | None = None,
+    network: Network = NO_NETWORK,
 ) -> State:
     """Ask for the next cell or the answer of this turn.
 
@@ -52,7 +58,7 @@ async def generate(
 
     def write(form: Form) -> Sequence[BaseMessage]:
         limit = int(context.prompt_chars * form.size)
-        system = SystemMessage(system_prompt(state, context, tools=form.tools))
+        system = SystemMessage(system_prompt(state, context, tools=form.tools, network=network))
         closing = last_call(context.max_cells, tools=form.tools) if must_answer else ""
         return [system, *write_conversation(state, tools=form.tools, limit=limit, closing=closing)]
 

@@ -23,12 +23,14 @@ from models.replies import steps_in
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
 from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text
+from nodes.network_prompt import network_text
 from nodes.observation import shorten
 from nodes.outcome import reached_by
 from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from storage.inputs import InputError, InputSource, unused_name
 
 MAX_STEPS = 12
@@ -53,6 +55,7 @@ async def plan(
     open_sandbox: OpenSandbox,
     inputs: InputSource,
     prices: Prices | None = None,
+    network: Network = NO_NETWORK,
 ) -> State:
     """Begin a turn.
 
@@ -93,7 +96,7 @@ async def plan(
     tell(runtime, ModelAsked(node="plan"))
     asked = await ask(
         await choose_model(context.model),
-        partial(_write, State(**{**state, **turn})),
+        partial(_write, State(**{**state, **turn}), network),
         read=_read,
         tools=[PLAN_TOOL],
         tool_calling=context.tool_calling,
@@ -225,12 +228,13 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
     return profiled
 
 
-def _write(state: State, form: Form) -> list[BaseMessage]:
+def _write(state: State, network: Network, form: Form) -> list[BaseMessage]:
     system = "\n".join(
         [
             RULES,
             BY_TOOL if form.tools else BY_LIST,
             environment_text(state),
+            network_text(network),
             shorten(inputs_text(state), int(40_000 * form.size)),
         ]
     )

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
+from sandboxes.local.network.rules import NO_NETWORK, Network
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
@@ -22,12 +23,21 @@ class Sandboxes:
         root: The folder for what sandboxes keep on this machine.
         python: The interpreter of local sandboxes; empty: the one that runs this.
         cache: Where libraries in local sandboxes keep their caches; default: beside `root`.
+        network: What cells in local sandboxes may reach.
     """
 
-    def __init__(self, root: Path, *, python: str = "", cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        python: str = "",
+        cache: Path | None = None,
+        network: Network = NO_NETWORK,
+    ) -> None:
         self._root = root
         self._python = python
         self._cache = cache
+        self._network = network
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
         self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {"local": self._local}
@@ -99,7 +109,7 @@ class Sandboxes:
         def make() -> "LocalSandbox":
             from sandboxes.local import LocalSandbox
 
-            return LocalSandbox(self._root, id, python=self._python, cache=self._cache)
+            return LocalSandbox(self._root, id, python=self._python, cache=self._cache, network=self._network)
 
         # Imports and absolute paths ask the disk, so they are not for the event loop.
         sandbox = await asyncio.to_thread(make)

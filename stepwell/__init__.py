@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from graph.events import Finished as Finished
     from graph.settings import Settings as Settings
     from graph.step_tree import Step as Step
+    from sandboxes.local.network.rules import Network as Network
     from stepwell.cleaning import Swept as Swept
     from stepwell.comparing import Difference as Difference
     from stepwell.replaying import ReplayedCell as ReplayedCell
@@ -39,6 +40,7 @@ _WHERE = {
     "Difference": "stepwell.comparing",
     "Event": "graph.events",
     "Finished": "graph.events",
+    "Network": "sandboxes.local.network.rules",
     "ReplayEnd": "stepwell.replaying",
     "ReplayedCell": "stepwell.replaying",
     "RestoredStep": "stepwell.restored",
@@ -58,6 +60,7 @@ __all__ = [
     "Difference",
     "Event",
     "Finished",
+    "Network",
     "ReplayEnd",
     "ReplayedCell",
     "RestoredStep",
@@ -98,6 +101,7 @@ async def run(
     thread: str | None = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    network: "Network | None" = None,
 ) -> "Finished":
     """Analyse: ask a question about files and wait for the answer.
 
@@ -107,6 +111,8 @@ async def run(
         thread: An earlier answer's thread, to ask on with its variables and files.
         context: The knobs of this run.
         settings: Where things are kept and which model is asked; None reads `STEPWELL_…` and `.env`.
+        network: What cells may reach, such as `stepwell.Network.only("pypi.org", "files.pythonhosted.org")`; None: what
+            the settings say.
 
     Returns:
         The answer, its files, and what it took.
@@ -119,7 +125,9 @@ async def run(
     """
     from stepwell.runs import finish
 
-    return await finish(stream(question, files=files, thread=thread, context=context, settings=settings))
+    return await finish(
+        stream(question, files=files, thread=thread, context=context, settings=settings, network=network)
+    )
 
 
 def stream(
@@ -129,11 +137,12 @@ def stream(
     thread: str | None = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    network: "Network | None" = None,
 ) -> "Run":
     """The same as `run`, event by event: `async for event in stepwell.stream(…)`."""
     from stepwell.runs import start
 
-    return start(question, files=files, thread=thread, context=context, settings=settings)
+    return start(question, files=files, thread=thread, context=context, settings=settings, network=network)
 
 
 async def resume(
@@ -142,6 +151,7 @@ async def resume(
     decision: "Decision | None" = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    network: "Network | None" = None,
 ) -> "Finished":
     """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
 
@@ -152,7 +162,9 @@ async def resume(
     """
     from stepwell import runs
 
-    return await runs.finish(runs.resume(thread, decision=decision, context=context, settings=settings))
+    return await runs.finish(
+        runs.resume(thread, decision=decision, context=context, settings=settings, network=network)
+    )
 
 
 async def log(thread: str, *, settings: "Settings | None" = None) -> "list[Step]":

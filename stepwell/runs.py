@@ -24,6 +24,7 @@ from models.received import whole_text
 from nodes.plan import NoQuestionError
 from nodes.spending import tokens_spent
 from sandboxes.base import SandboxError
+from sandboxes.local.network.rules import Network
 from sandboxes.opening import ID
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
@@ -80,6 +81,7 @@ class Run:
     decision: Decision | None = None
     context: Context | None = None
     settings: Settings | None = None
+    network: Network | None = None
     resumes: bool = False
     follows: bool = False
     """Whether the thread must be there already."""
@@ -92,7 +94,7 @@ class Run:
     async def __aiter__(self) -> AsyncIterator[Event]:
         if not ID.fullmatch(self.thread):
             raise ThreadError(f"{self.thread!r} is no thread's id; `stepwell threads` lists them.")
-        settings = await given_or_read(self.settings)
+        settings = (await given_or_read(self.settings)).with_network(self.network)
         sandboxes = make_sandboxes(settings)
         ending: Event | None = None
         begun = False
@@ -161,6 +163,7 @@ def start(
     thread: str | None = None,
     context: Context | None = None,
     settings: Settings | None = None,
+    network: Network | None = None,
 ) -> Run:
     """A new turn: on a new thread, or a further question on `thread`.
 
@@ -170,6 +173,7 @@ def start(
         thread: An existing thread's id; its variables and files are there.
         context: The knobs of this run.
         settings: What the operator configured; None reads the environment.
+        network: What cells may reach, before what the settings say.
 
     Raises:
         ThreadError: the question is empty.
@@ -184,6 +188,7 @@ def start(
         tuple(os.fspath(file) for file in given),
         context=context,
         settings=settings,
+        network=network,
         follows=thread is not None,
     )
 
@@ -194,9 +199,10 @@ def resume(
     decision: Decision | None = None,
     context: Context | None = None,
     settings: Settings | None = None,
+    network: Network | None = None,
 ) -> Run:
     """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision."""
-    return Run(thread, decision=decision, context=context, settings=settings, resumes=True)
+    return Run(thread, decision=decision, context=context, settings=settings, network=network, resumes=True)
 
 
 async def finish(run: Run) -> Finished:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ SOMEWHERE = "93.184.216.34"
 class Wire:
     """Made-up names and addresses, and what was asked of them."""
 
-    def __init__(self, names: dict[str, Sequence[str]], servers: dict[tuple[str, int], int]) -> None:
+    def __init__(self, names: Mapping[str, Sequence[str]], servers: dict[tuple[str, int], int]) -> None:
         self.names = names
         self.servers = servers
         """(address, port) → the port of a server on loopback."""
@@ -82,7 +82,7 @@ class Proxied:
 async def proxied(
     network: Network,
     *,
-    names: dict[str, Sequence[str]] | None = None,
+    names: Mapping[str, Sequence[str]] | None = None,
     servers: dict[tuple[str, int], int] | None = None,
     wire: Wire | None = None,
     limits: ProxyLimits | None = None,

@@ -25,6 +25,7 @@ from sandboxes.base import (
     WorkspaceFile,
 )
 from sandboxes.local import blobs, reached, workspace
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from sandboxes.local.processes import ISOLATION
 from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
@@ -49,15 +50,26 @@ class LocalSandbox:
         id: The name of this one.
         python: The interpreter; empty: the one that runs this.
         cache: Where matplotlib keeps its font list, shared by all sandboxes; default: beside `root`.
+        network: What cells may reach.
         grace: Seconds that an interrupted cell has to end before it is killed.
     """
 
-    def __init__(self, root: Path, id: str, *, python: str = "", cache: Path | None = None, grace: float = 3.0) -> None:
+    def __init__(
+        self,
+        root: Path,
+        id: str,
+        *,
+        python: str = "",
+        cache: Path | None = None,
+        network: Network = NO_NETWORK,
+        grace: float = 3.0,
+    ) -> None:
         self._id = id
         self._folder = root.absolute() / id
         self._workspace = self._folder / "workspace"
         self._python = str(Path(python).absolute()) if os.sep in python else python or sys.executable
         self._cache = (cache or root.parent / "cache").absolute()
+        self.network = network
         self._grace = grace
         self._session: Session | None = None
         self._head = ""

@@ -1,4 +1,4 @@
-"""Requests that try to get past the proxy: none reaches a host that is not allowed, or an address that is not public."""
+"""Requests that try to get past the proxy: none reaches a host that is not allowed, or a private address."""
 
 import asyncio
 import socket
@@ -51,7 +51,7 @@ NOT_PASSED_ON = {
     "tunnel to a signed port": b"CONNECT good.test:+443 HTTP/1.1\r\n\r\n",
     "tunnel to digits of another script": "CONNECT good.test:４４３ HTTP/1.1\r\n\r\n".encode(),
     "tunnel to an address in full": b"CONNECT http://good.test:443/ HTTP/1.1\r\n\r\n",
-    "both lengths": b"POST http://good.test/ HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "both lengths": b"POST http://good.test/ HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
     "two lengths": b"POST http://good.test/ HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
     "length list": b"POST http://good.test/ HTTP/1.1\r\nContent-Length: 5, 5\r\n\r\nhello",
     "signed length": b"POST http://good.test/ HTTP/1.1\r\nContent-Length: +5\r\n\r\nhello",
@@ -159,9 +159,11 @@ async def test_a_resolver_that_answers_with_something_else_reaches_nothing() -> 
 
 async def test_a_service_of_this_machine_is_not_reached_by_its_public_address() -> None:
     """Any address of the machine will do to show it; a public one may not be there."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        with pytest.raises(PermissionError, match="an address of this machine"):
-            await dial("127.0.0.1", listening.getsockname()[1])
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        pytest.raises(PermissionError, match="an address of this machine"),
+    ):
+        await dial("127.0.0.1", listening.getsockname()[1])
 
 
 async def test_what_comes_after_a_request_does_not_reach_the_host() -> None:

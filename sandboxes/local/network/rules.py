@@ -85,6 +85,9 @@ class Network:
         return self.mode == "full" or any(domain.allows(host, port) for domain in self.allowed)
 
 
+NO_NETWORK = Network()
+
+
 def parse_domains(entries: Iterable[str]) -> tuple[Domain, ...]:
     """Read the entries of an allow list; each may be several with commas between them.
 
