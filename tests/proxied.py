@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from sandboxes.local.network.doorway import listen_on_loopback, proxy_environment
+from sandboxes.kernel.packages import proxy_environment
+from sandboxes.local.network.doorway import listen_on_loopback
 from sandboxes.local.network.names import Streams
 from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
 from sandboxes.local.network.rules import Network

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NoReturn
 
-from . import figures, frames, namespace, workspace
+from . import figures, frames, namespace, packages, workspace
 from .brief import clean, cut
 from .cells import Cells
 from .displays import Displays
@@ -34,6 +34,8 @@ class Session:
         cloudpickle: The host's copy of `cloudpickle.py`, for a Python that has none.
         reach: The file where it is noted what a cell reaches outside of the sandbox.
         inside: The folder that is the sandbox's own; empty: the workspace.
+        network: What may be reached: `none`, `allowlist` or `full`.
+        proxy: The port on 127.0.0.1 of the proxy that leads there; 0: there is none.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class Session:
         cloudpickle: str = "",
         reach: str = "",
         inside: str = "",
+        network: str = "none",
+        proxy: int = 0,
     ) -> None:
         os.set_inheritable(control, False)
         self._control = control
@@ -75,6 +79,7 @@ class Session:
         _fork_by_default()
         own = [inside or self._root, *(os.environ.get(name, "") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR"))]
         self._reach = Reach(reach, own)
+        packages.offer(self._root, network=network, proxy=proxy)
         self._start = Start()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 

@@ -18,6 +18,8 @@ from sandboxes.base import FetchedFile, SandboxUnavailableError, WorkspaceFile, 
 
 FOLDERS = ("inputs", "outputs", "figures")
 LEFT_OUT = frozenset({"__pycache__", ".ipynb_checkpoints"})
+PACKAGES = ".packages"
+"""The folder for what cells install (`kernel/packages.py`); none of it is a file of the user's."""
 PARTIAL = ".stepwell-"
 """How the names of files begin that are still being copied."""
 MAX_FILES = 10_000
@@ -213,6 +215,8 @@ def _walk(folder: int, path: str, depth: int) -> Iterator[WorkspaceFile]:
         if name in LEFT_OUT or name.startswith(PARTIAL) or not name.isprintable():
             continue
         below = f"{path}/{name}" if path else name
+        if below == PACKAGES:
+            continue
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if _regular(status):

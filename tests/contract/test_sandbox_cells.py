@@ -140,7 +140,9 @@ async def test_the_environment_holds_no_keys(run: Run, monkeypatch: pytest.Monke
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("STEPWELL_MODEL", "secret")
     names = set(printed(await run("import os\nprint(*os.environ)")).split())
-    assert names <= {"PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "PYTHONUTF8", "MPLBACKEND", "MPLCONFIGDIR", "TZ"}
+    ours = {f"SANDBOX_{name}" for name in ("PACKAGES", "PACKAGES_PATH", "LOADED", "NETWORK", "PYTHON")} | {"PYTHONPATH"}
+    usual = {"PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "PYTHONUTF8", "MPLBACKEND", "MPLCONFIGDIR", "TZ"}
+    assert names <= usual | ours
     code = (
         "import os, pathlib, tempfile\nprint(pathlib.Path.home().parent == pathlib.Path(tempfile.gettempdir()).parent)"
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.local.network.doorway import Doorway, listen_on_loopback, proxy_environment
+from sandboxes.kernel.packages import proxy_environment
+from sandboxes.local.network.doorway import Doorway, listen_on_loopback
 from sandboxes.local.network.names import Streams
 from sandboxes.local.network.proxy import Connection, ProxyLimits
 from sandboxes.local.network.rules import Network

@@ -1,6 +1,7 @@
 """The way out of one session: a proxy on a socket that listens in the sandbox's own network.
 
-Whoever starts a session makes the listening socket there and hands it over; from then on:
+Whoever starts a session makes the listening socket there and hands it over, and tells the kernel its port
+(`network` and `proxy` of `kernel.session.Session`), so that programs find it; from then on:
 
 ```
 doorway = Doorway(network, folder)
@@ -63,14 +64,6 @@ class Doorway:
         """End all connections; what was logged is on disk then. Closing twice is allowed."""
         await self._proxy.close()
         await self._log.close()
-
-
-def proxy_environment(port: int = PORT) -> dict[str, str]:
-    """The variables by which programs in the sandbox find the proxy; what is on loopback they reach themselves."""
-    address = f"http://127.0.0.1:{port}"
-    names = ("http_proxy", "https_proxy", "all_proxy")
-    found = {name: address for lower in names for name in (lower, lower.upper())}
-    return {**found, "no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"}
 
 
 def listen_on_loopback() -> socket.socket:
