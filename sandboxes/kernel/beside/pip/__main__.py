@@ -5,20 +5,28 @@ installs as for a user (PEP 370) whose base is the folder: what the environment 
 removed, and can be shadowed by another version, unless it is in the session's memory already.
 """
 
+import contextlib
 import glob
 import importlib.metadata
 import importlib.util
+import itertools
 import os
 import re
 import runpy
 import site
+import socket
 import sys
 import sysconfig
 import tempfile
+import urllib.parse
+import zipfile
+from collections.abc import Iterator
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FETCHES = frozenset({"install", "download", "wheel", "index", "search", "lock"})
 ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--user", "--python", "--dry-run")
+DEFAULT_INDEX = "https://pypi.org/simple"
+FILES = ("files.pythonhosted.org", 443)
 PYPI = "--network allowlist --allow-domain pypi.org --allow-domain files.pythonhosted.org"
 OPTIONS = {
     "PIP_BREAK_SYSTEM_PACKAGES": "1",  # nothing of the system is touched: it is for a user with a base of his own
@@ -62,14 +70,41 @@ def main(arguments: list[str]) -> int:
     _for_a_user_at(base, folders)
     for name, value in OPTIONS.items():
         os.environ.setdefault(name, value)
-    if command == "install":
-        _keep_what_is_loaded(folders)
+    fixed = _loaded_versions(folders) if command == "install" and "PIP_CONSTRAINT" not in os.environ else []
+    if command in FETCHES and (refused := _refused(arguments)):
+        return _say(refused)
     at = arguments.index(command) + 1 if command else 0
     sys.argv = ["pip", *arguments[:at], *(["--user"] if installs else []), *arguments[at:]]
-    code = _run(real)
+    with _constrained(fixed):
+        code = _run(real)
+    if code and fixed:
+        sys.stderr.write(f"Packages that the session has in memory keep their versions: {', '.join(fixed)}.\n")
     if installs and code == 0:
         sys.stdout.write("Packages that were installed are kept with this analysis and in its snapshots.\n")
     return code
+
+
+def _refused(arguments: list[str]) -> str:
+    """Why the host's proxy does not lead to the index; asked before, since pip would try again and again."""
+    proxy = urllib.parse.urlsplit(os.environ.get("http_proxy", ""))
+    if not proxy.port or "PIP_NO_INDEX" in os.environ or "--no-index" in arguments:
+        return ""
+    given = [one.partition("=")[2] for one in arguments if one.startswith("--index-url=")]
+    pairs = itertools.pairwise(arguments)
+    given += [value for name, value in pairs if name in ("-i", "--index-url", "--pypi-url")]
+    address = urllib.parse.urlsplit(given[-1] if given else os.environ.get("PIP_INDEX_URL", DEFAULT_INDEX))
+    port = address.port or (80 if address.scheme == "http" else 443)
+    places = [(address.hostname, port), *([FILES] if address.hostname == "pypi.org" else [])]
+    for host, number in places:
+        try:
+            with socket.create_connection((proxy.hostname, proxy.port), timeout=30) as asking:
+                asking.sendall(f"CONNECT {host}:{number} HTTP/1.1\r\n\r\n".encode())
+                status = asking.makefile("rb").readline(2_000).decode("ascii", "replace").split(" ", 2)
+        except OSError:
+            return ""  # pip says it in its own words
+        if status[1:2] == ["403"]:
+            return status[-1].strip()
+    return ""
 
 
 def _run(real: str) -> int:
@@ -97,11 +132,25 @@ def _real_pip() -> str | None:
     if spec is not None and spec.origin is not None and os.path.dirname(spec.origin) != HERE:
         return os.path.dirname(os.path.dirname(spec.origin))
     bundled = importlib.util.find_spec("ensurepip")
-    places = [sysconfig.get_config_var("WHEEL_PKG_DIR") or "", "/usr/share/python-wheels"]
+    places = [sysconfig.get_config_var("WHEEL_PKG_DIR") or ""]
     if bundled is not None and bundled.origin is not None:
         places.insert(0, os.path.join(os.path.dirname(bundled.origin), "_bundled"))
     wheels = [wheel for place in places if place for wheel in sorted(glob.glob(os.path.join(place, "pip-*.whl")))]
-    return wheels[0] if wheels else None
+    return _unpacked(wheels[0]) if wheels else None
+
+
+def _unpacked(wheel: str) -> str:
+    """A folder with what is in a wheel, made once in a sandbox's life: from a folder pip starts much faster."""
+    folder = os.path.join(tempfile.gettempdir(), os.path.basename(wheel).removesuffix(".whl"))
+    if os.path.isdir(folder):
+        return folder
+    try:
+        with tempfile.TemporaryDirectory() as partial, zipfile.ZipFile(wheel) as archive:
+            archive.extractall(os.path.join(partial, "whole"))
+            os.rename(os.path.join(partial, "whole"), folder)
+    except OSError:  # no room, or another pip was faster
+        return folder if os.path.isdir(folder) else wheel
+    return folder
 
 
 def _for_a_user_at(base: str, folders: list[str]) -> None:
@@ -118,21 +167,32 @@ def _for_a_user_at(base: str, folders: list[str]) -> None:
     sysconfig.get_config_vars()["userbase"] = base
 
 
-def _keep_what_is_loaded(folders: list[str]) -> None:
-    """Have pip keep the versions of packages that every session has in memory: another one would never be imported."""
-    loaded = {name for name in os.environ.get("SANDBOX_LOADED", "").split(",") if name}
-    if not loaded or "PIP_CONSTRAINT" in os.environ:
+@contextlib.contextmanager
+def _constrained(fixed: list[str]) -> Iterator[None]:
+    """Have pip keep these versions."""
+    if not fixed:
+        yield
         return
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "versions-in-memory.txt")
+        with open(file, "w", encoding="utf-8") as writing:
+            writing.write("\n".join(fixed) + "\n")
+        os.environ["PIP_CONSTRAINT"] = file
+        yield
+
+
+def _loaded_versions(folders: list[str]) -> list[str]:
+    """The packages that every session has in memory, with their versions: another one would never be imported."""
+    loaded = {name for name in os.environ.get("SANDBOX_LOADED", "").split(",") if name}
+    if not loaded:
+        return []
     path = [entry for entry in sys.path if entry not in folders]
     pins = []
     for found in importlib.metadata.distributions(path=path):
         tops = (found.read_text("top_level.txt") or "").split() or [str(found.metadata["Name"] or "").replace("-", "_")]
         if loaded.intersection(tops) and found.metadata["Name"]:
             pins.append(f"{found.metadata['Name']}=={found.version}")
-    if pins:
-        with tempfile.NamedTemporaryFile("w", suffix="-in-memory.txt", delete=False) as file:
-            file.write("\n".join(sorted(pins)) + "\n")
-        os.environ["PIP_CONSTRAINT"] = file.name
+    return sorted(pins)
 
 
 def _not_in(folders: list[str], names: list[str]) -> str:
