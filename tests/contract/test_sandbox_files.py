@@ -101,7 +101,9 @@ async def test_traps_are_not_followed(sandbox: Sandbox, run: Run, tmp_path: Path
     secret.write_text("secret")
     fine(await run(TRAPS.format(secret=str(secret), folder=str(folder))))
     assert await sandbox.files("outputs") == [
+        WorkspaceFile("outputs/bad-\udcff.txt", 0),
         WorkspaceFile("outputs/good.txt", 4),
+        WorkspaceFile("outputs/line\nend.txt", 0),
         WorkspaceFile("outputs/sparse.bin", 900 << 20),
         WorkspaceFile("outputs/sub/x", 0),
     ]

@@ -11,6 +11,8 @@ from .blobs import CHUNK, Blobs, Spool
 LEFT_OUT = frozenset({"__pycache__"})
 PARTIAL = ".stepwell-"
 """How the names of files begin that the host is still copying."""
+SPARSE = 16 << 20
+"""Bytes from which on a file may count as one with holes."""
 RACY_NS = 20_000_000
 """A file changed that shortly before it was read may change again within the same tick of its clock."""
 
@@ -106,6 +108,7 @@ class Files:
             chunks = before[2]
         else:
             now = time.time_ns()
+            spool.count(_holes(status))
             chunks, status = _read(full, spool)
             seen[path] = (_key(status), now, chunks)
         return {
@@ -176,6 +179,12 @@ class Files:
 
 def _key(status: os.stat_result) -> Key:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _holes(status: os.stat_result) -> int:
+    """Bytes of a file that is mostly holes which take no room; a small one, or one a disk has packed, has none."""
+    holes = status.st_size - 512 * status.st_blocks
+    return holes if status.st_size >= SPARSE and 2 * holes > status.st_size else 0
 
 
 def _read(full: str, spool: Spool) -> tuple[list[str], os.stat_result]:
