@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-MAX_PART = 200
-"""Bytes of one part of a path: 255 is the usual limit, and a suffix of somebody else's must still fit."""
+MAX_PART = 250
+"""Bytes of one part of a path; 255 is the usual limit."""
 MAX_PATH = 800
 """Bytes of all of it: keys of object storage have 1,024."""
 MAX_SUFFIX = 20
