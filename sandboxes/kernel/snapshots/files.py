@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .blobs import CHUNK, Blobs, Spool
+from .trees import UNIT, Trees
 
 LEFT_OUT = frozenset({"__pycache__"})
 PARTIAL = ".stepwell-"
@@ -32,6 +33,7 @@ class Files:
         self._root = root
         self._seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes: dict[str, int] = {}
+        self._trees = Trees()
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the files that the last snapshot came to."""
@@ -45,7 +47,8 @@ class Files:
             lost: Filled with what cannot be kept: sockets, links that lead out, files that cannot be read.
 
         Returns:
-            path → `{"mode", "size", "mtime", "chunks"}` for a file, `{"mode", "folder": true}`, or `{"link"}`.
+            path → `{"mode", "size", "mtime", "chunks"}` for a file, `{"mode", "folder": true}`, `{"link"}`, or
+            `{"tree": true, "size", "chunks"}` for a folder of an installed package with all that is in it.
         """
         found: dict[str, Entry] = {}
         seen: dict[str, tuple[Key, int, list[str]]] = {}
@@ -55,6 +58,9 @@ class Files:
             try:
                 if stat.S_ISLNK(status.st_mode):
                     found[path] = self._link(full)
+                elif stat.S_ISDIR(status.st_mode) and UNIT.fullmatch(path):
+                    found[path] = self._trees.take(path, full, spool)
+                    self._sizes[path] = found[path]["size"]
                 elif stat.S_ISDIR(status.st_mode):
                     found[path] = {"folder": True, "mode": stat.S_IMODE(status.st_mode)}
                 elif stat.S_ISREG(status.st_mode):
@@ -82,7 +88,7 @@ class Files:
             except FileNotFoundError:
                 continue
             yield path, status
-            if stat.S_ISDIR(status.st_mode):
+            if stat.S_ISDIR(status.st_mode) and not UNIT.fullmatch(path):
                 yield from self._walk(path)
 
     def _link(self, full: str) -> Entry:
@@ -136,7 +142,10 @@ class Files:
                 os.chmod(full, 0o700)
         for path, entry in wanted.items():
             full = os.path.join(self._root, path)
-            if "link" in entry:
+            if entry.get("tree"):
+                if not os.path.isdir(full):
+                    self._trees.restore(path, full, entry, blobs)
+            elif "link" in entry:
                 os.symlink(entry["link"], full)
             elif "chunks" in entry:
                 os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -160,11 +169,12 @@ class Files:
                 entry = wanted.get(path, {})
                 status = os.lstat(full)
                 if stat.S_ISDIR(status.st_mode):
-                    if not entry.get("folder") and name in folders:
+                    kept = entry.get("folder") or (entry.get("tree") and self._trees.is_so(path, full, entry))
+                    if not kept and name in folders:
                         _remove_tree(full)
                 elif not (stat.S_ISREG(status.st_mode) and "chunks" in entry):
                     os.unlink(full)
-            folders[:] = [name for name in folders if prefix + name != "inputs" and wanted.get(prefix + name)]
+            folders[:] = [name for name in folders if wanted.get(prefix + name, {}).get("folder")]
 
     def _write(self, full: str, entry: Entry, blobs: Blobs) -> None:
         if not _holds(full, entry):
