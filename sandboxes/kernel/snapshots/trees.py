@@ -81,16 +81,15 @@ class Trees:
                 os.symlink(link, target)
             elif stat.S_ISDIR(mode):
                 os.makedirs(target, exist_ok=True)
-                folders.append((target, mode, changed))
+                folders.append((target, mode))
             else:
                 with open(target, "xb") as file:
                     for data in stream.pieces(size):
                         file.write(data)
                 os.chmod(target, stat.S_IMODE(mode))
                 os.utime(target, ns=(changed, changed))
-        for target, mode, changed in reversed(folders):
+        for target, mode in reversed(folders):
             os.chmod(target, stat.S_IMODE(mode))
-            os.utime(target, ns=(changed, changed))
         self._seen[path] = (list(_walk(full, "")), entry)
 
 
@@ -151,10 +150,16 @@ class _Stream:
         """The next bytes, in pieces."""
         while size:
             if not self._rest:
-                self._rest = self._blobs.read(next(self._chunks))
+                self._rest = self._blobs.read(self._next())
             piece, self._rest = self._rest[:size], self._rest[size:]
             size -= len(piece)
             yield piece
+
+    def _next(self) -> str:
+        chunk = next(self._chunks, None)
+        if chunk is None:
+            raise ValueError("a stream of packages in the snapshot is too short")
+        return chunk
 
     def read(self, size: int, limit: int = LENGTH) -> bytes:
         """The next bytes in one."""
