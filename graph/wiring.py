@@ -29,6 +29,7 @@ def make_sandboxes(settings: Settings) -> Sandboxes:
         cache=settings.home / "cache",
         sleep_after=settings.sleep_after,
         max_live=settings.max_sandboxes,
+        network=settings.network_rules,
     )
 
 
@@ -87,4 +88,5 @@ def wire(
         snapshots=Snapshots(blobs),
         prices=settings.price_list,
         functions=functions,
+        network=settings.network_rules,
     )

@@ -15,6 +15,7 @@ from sandboxes.calls import Calls, FloodError
 from sandboxes.functions import Functions
 from sandboxes.kernel import frames
 from sandboxes.local.limits import Limits
+from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.processes import Connection, Order, Process, Start, in_words
 from sandboxes.output import Capture, Live
 
@@ -72,11 +73,17 @@ class _Cell:
 class Session:
     """A living kernel. Made by `start`; of no use any more once `alive` is false."""
 
-    def __init__(self, connection: Connection, limits: Limits) -> None:
+    def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
         self._process: Process = connection.process
         self._control = connection.control
         self._stdout, self._stderr = connection.stdout, connection.stderr
         self._limits = limits
+        self._doorway = doorway
+        if connection.door is not None:
+            if doorway is not None:
+                doorway.open(connection.door)
+            else:
+                connection.door.close()
         self._unpacker = frames.Unpacker()
         self._cell: _Cell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -88,7 +95,9 @@ class Session:
         """Why the connection cannot be used any more."""
 
     @classmethod
-    async def start(cls, start: Start, order: Order, *, limits: Limits, python: str) -> "Session":
+    async def start(
+        cls, start: Start, order: Order, *, limits: Limits, python: str, doorway: Doorway | None = None
+    ) -> "Session":
         """Start a kernel and wait for its hello.
 
         Args:
@@ -96,11 +105,13 @@ class Session:
             order: What to start.
             limits: What it may use.
             python: The interpreter, to be named if it does not start.
+            doorway: The way out of it, which ends with it.
 
         Raises:
             SandboxUnavailableError: it does not start.
         """
-        session = cls(await start(order), limits)
+        connection = await start(order)
+        session = cls(connection, limits, doorway)
         try:
             await session._greet(python)
         except BaseException:
@@ -174,6 +185,8 @@ class Session:
         began = time.monotonic()
         self._listen(cell)
         self._process.busy(True)
+        if self._doorway is not None:
+            self._doorway.begin(number)
         sending = asyncio.ensure_future(self._send(data))
         try:
             result = await self._follow(cell, timeout=timeout, grace=grace)
@@ -195,6 +208,7 @@ class Session:
             stderr=cell.stderr.capture.text(),
             displays=tuple(cell.displays),
             seconds=time.monotonic() - began,
+            reached=tuple(dict.fromkeys((*result.reached, *(self._doorway.reached() if self._doorway else ())))),
         )
 
     def _offer(self, functions: Functions | None) -> bytes:
@@ -433,4 +447,6 @@ class Session:
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""
         self.discard()
+        if self._doorway is not None:
+            await self._doorway.close()
         await asyncio.wait((self._process.gone,))
