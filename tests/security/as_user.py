@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _uncover(folder: Path) -> None:
-    """Have a folder be reachable for everybody: the closed one above it is hidden behind an empty one with it inside."""
+    """Have everybody reach a folder: the closed one above it is hidden behind an empty one that it is attached in."""
     closed = [above for above in reversed(folder.parents) if not above.stat().st_mode & 0o001]
     if not closed:
         return
