@@ -7,6 +7,7 @@ from typing import get_args
 
 from sandboxes.base import NoSuchSandboxError, SandboxUnavailableError
 from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, Asked, Level
+from sandboxes.local.probing import check
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm import PARENTS, CannotWallInError
 
@@ -31,7 +32,7 @@ def choose(asked: Asked) -> Walls:
             why.append(f"{level}: not on this system")
             continue
         try:
-            PARENTS.start(walls)
+            check(walls)
             PARENTS.refill(walls)
         except CannotWallInError as error:
             why.append(f"{level}: {error}")

@@ -81,8 +81,8 @@ class WarmProcess:
         given: list[int] = []
         try:
             message, given, _, _ = socket.recv_fds(self._init, MAX_EVENT, 1)
-        except BlockingIOError:
-            return
+        except (BlockingIOError, ConnectionResetError):
+            return  # a reset comes before the last words of who reset it
         except OSError:
             message = b""
         if not message:
@@ -154,9 +154,9 @@ class StartWarm:
         return Connection(process, ready.control, stdout, stderr, door)
 
     def _begin(self, order: Order) -> Ready:
-        return PARENTS.begin(self._walls, self._order(order))
+        return PARENTS.begin(self._walls, self.order(order))
 
-    def _order(self, order: Order) -> dict[str, Any]:
+    def order(self, order: Order) -> dict[str, Any]:
         """The order as init and runner need it."""
         prepare(order.folder, self._walls)
         if order.program is not None:
