@@ -112,7 +112,7 @@ def effects(settings: Settings) -> Effects:
 
 
 def on(store: Store, settings: Settings) -> Settings:
-    return settings.model_copy(update={"blobs": store.url})
+    return settings.model_copy(update={"blobs": store.url, "isolation": "process"})
 
 
 def environment_of(model: Settings) -> dict[str, str]:
@@ -122,6 +122,7 @@ def environment_of(model: Settings) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
         "STEPWELL_HOME": str(model.home),
+        "STEPWELL_ISOLATION": model.isolation,
         "STEPWELL_ARTIFACTS": model.artifacts,
         "STEPWELL_BLOBS": model.blobs,
         "OPENAI_BASE_URL": model.openai_base_url,
