@@ -119,6 +119,11 @@ class CellResult:
     """False when the Python process is gone; the next cell would start with an empty namespace."""
     reached: tuple[str, ...] = ()
     """What it reached outside of the sandbox, as far as that was seen: `network example.org`, `program git`."""
+    recovered: Literal["", "copy", "files"] = ""
+    """After `killed`: `copy`: a copy of the process that was frozen before the cell went on, with the variables from
+    before it; `files`: the same, but the cell had changed files, so the sandbox's head is empty."""
+    recovery_seconds: float = 0.0
+    """How long that took."""
 
 
 @dataclass(frozen=True, slots=True)

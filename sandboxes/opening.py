@@ -8,11 +8,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
+from sandboxes.local.isolation import Asked
+from sandboxes.local.limits import Limits
 from sandboxes.local.network.rules import NO_NETWORK, Network
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
 
+NO_OTHER_LIMITS = Limits()
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -23,6 +26,9 @@ class Sandboxes:
         root: The folder for what sandboxes keep on this machine.
         python: The interpreter of local sandboxes; empty: the one that runs this.
         cache: Where libraries in local sandboxes keep their caches; default: beside `root`.
+        isolation: The level of local sandboxes; empty: the best that works here.
+        require: The weakest level that will do; empty: any but `process`.
+        limits: What a local sandbox may use.
         network: What cells in local sandboxes may reach.
     """
 
@@ -32,12 +38,14 @@ class Sandboxes:
         *,
         python: str = "",
         cache: Path | None = None,
+        isolation: str = "",
+        require: str = "",
+        limits: Limits = NO_OTHER_LIMITS,
         network: Network = NO_NETWORK,
     ) -> None:
         self._root = root
-        self._python = python
-        self._cache = cache
         self._network = network
+        self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits, network.mode)
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
         self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {"local": self._local}
@@ -108,8 +116,9 @@ class Sandboxes:
     async def _local(self, id: str) -> Sandbox:
         def make() -> "LocalSandbox":
             from sandboxes.local import LocalSandbox
+            from sandboxes.local.choosing import choose
 
-            return LocalSandbox(self._root, id, python=self._python, cache=self._cache, network=self._network)
+            return LocalSandbox(self._root, id, choose(self._asked), network=self._network)
 
         # Imports and absolute paths ask the disk, so they are not for the event loop.
         sandbox = await asyncio.to_thread(make)

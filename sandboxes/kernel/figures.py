@@ -85,15 +85,27 @@ class Screen:
 
 
 def install(root: str, displays: Displays) -> Screen:
-    """Be ready for matplotlib; nothing is imported now."""
+    """Be ready for matplotlib, or change what is imported already; nothing is imported now."""
     screen = Screen(root, displays)
     watched: dict[str, Then] = {
         "matplotlib": fonts.do_not_tell_of_building,
         "matplotlib.backend_bases": lambda module: _change_backends(module, screen),
         "matplotlib.font_manager": fonts.extend,
     }
+    for name in [name for name in watched if name in sys.modules]:  # imported before this process was forked
+        watched.pop(name)(sys.modules[name])
+    _renew_backend()
     sys.meta_path.insert(0, AfterImport(watched))
     return screen
+
+
+def _renew_backend() -> None:
+    """A backend that is loaded holds what `show` was before the change, and so does pyplot."""
+    agg: Any = sys.modules.get("matplotlib.backends.backend_agg")
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
+    if agg is not None and pyplot is not None and hasattr(agg, "_BackendAgg"):
+        agg.show = agg._BackendAgg.show
+        pyplot.switch_backend("agg")
 
 
 def describe(figure: Any) -> str:

@@ -35,9 +35,10 @@ class Reach:
     Args:
         note: The file of the note; empty: nothing is kept on disk.
         inside: Folders that belong to the sandbox; everything else is outside.
+        sealed: Whether nothing outside can be reached: then only the cell's beginning is noted.
     """
 
-    def __init__(self, note: str, inside: Iterable[str]) -> None:
+    def __init__(self, note: str, inside: Iterable[str], *, sealed: bool = False) -> None:
         self._note = os.path.realpath(note) if note else ""
         self._inside = tuple(os.path.join(os.path.realpath(folder), "") for folder in inside if folder)
         self._seen: list[str] = []
@@ -61,7 +62,9 @@ class Reach:
                 lambda arguments: self._changed(arguments[0]),
             ),
         }
-        sys.addaudithook(self._hear)
+        self._sealed = sealed
+        if not sealed:
+            sys.addaudithook(self._hear)
 
     def begin(self, cell: str, code: str) -> None:
         """Begin the note of a cell.
@@ -95,7 +98,7 @@ class Reach:
     def note(self, what: str) -> None:
         """Note something that the cell reaches, before it does."""
         what = " ".join(what.split())[:MAX_LENGTH]
-        if what in self._seen or len(self._seen) >= MAX_NOTES:
+        if self._sealed or what in self._seen or len(self._seen) >= MAX_NOTES:
             return
         self._seen.append(what)
         self._write(os.O_APPEND, what)

@@ -4,6 +4,7 @@ import builtins
 import json
 import os
 import platform
+import select
 import sys
 import threading
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from .displays import Displays
 from .interrupts import Interrupts
 from .reach import Reach
 from .snapshots.ambient import Start
+from .standby import IDLE_SECONDS, Standby
 from .streams import Streams
 from .tracebacks import Tracebacks
 
@@ -34,6 +36,8 @@ class Session:
         cloudpickle: The host's copy of `cloudpickle.py`, for a Python that has none.
         reach: The file where it is noted what a cell reaches outside of the sandbox.
         inside: The folder that is the sandbox's own; empty: the workspace.
+        sealed: Whether nothing outside can be reached, so that nothing of it needs to be noted.
+        notices: A socket to whoever wakes a frozen copy of this process; -1: nobody does.
         network: What may be reached: `none`, `allowlist` or `full`.
         proxy: The port on 127.0.0.1 of the proxy that leads there; 0: there is none.
     """
@@ -47,6 +51,8 @@ class Session:
         cloudpickle: str = "",
         reach: str = "",
         inside: str = "",
+        sealed: bool = False,
+        notices: int = -1,
         network: str = "none",
         proxy: int = 0,
     ) -> None:
@@ -78,7 +84,9 @@ class Session:
             setattr(builtins, name, _exit)
         _fork_by_default()
         own = [inside or self._root, *(os.environ.get(name, "") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR"))]
-        self._reach = Reach(reach, own)
+        self._reach = Reach(reach, own, sealed=sealed)
+        self._standby = Standby(notices)
+        self._scan = workspace.Scan(self._root)
         packages.offer(self._root, network=network, proxy=proxy)
         self._start = Start()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
@@ -88,6 +96,8 @@ class Session:
         self._interrupts.install()
         self._hello()
         while True:
+            if self._standby.wanted and not select.select([self._control], [], [], IDLE_SECONDS)[0]:
+                self._freeze()
             try:
                 header, body = frames.receive(self._control)
             except (EOFError, OSError, frames.ProtocolError):
@@ -105,13 +115,23 @@ class Session:
                 self._restore(header)
             elif kind in ("plan_rebuild", "rebuild"):
                 self._rebuild(kind, header, json.loads(body))
+            self._standby.wanted = True
+
+    def _freeze(self) -> None:
+        """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original."""
+        self._streams.flush()
+        if not self._standby.freeze():
+            return
+        self._pid = os.getpid()
+        changed = workspace.changes(self._scan, workspace.Scan(self._root))
+        self._send("hello", {}, {"head": self._head, "files_changed": bool(changed) or not self._scan.complete})
 
     def _run(self, header: dict[str, Any], code: str) -> None:
         self._run_id, self._head = str(header.get("id", "")), ""
         number = self._number = int(header.get("number", 0))
         self._prepare(number)
         self._reach.begin(str(header.get("head", "")), code)
-        before = workspace.Scan(self._root)
+        before = self._scan = workspace.Scan(self._root)
         error = self._interrupts.guard(lambda: self._run_code(code, number))
         if os.getpid() != self._pid:  # the cell forked and this is the child, which has nothing to say here
             self._streams.flush()
@@ -125,11 +145,12 @@ class Session:
         rows: list[namespace.Row] = []
         self._interrupts.guard(lambda: rows.extend(namespace.rows(self._main.__dict__, self._own)))
         self._head = str(header.get("head", ""))
+        self._scan = workspace.Scan(self._root)
         ended = {
             "status": "ok" if described is None else "error",
             "error": described,
             "namespace": rows,
-            "files": _bounded(workspace.changes(before, workspace.Scan(self._root))),
+            "files": _bounded(workspace.changes(before, self._scan)),
             "head": self._head,
             "reached": self._reach.end(),
         }
@@ -254,17 +275,21 @@ class Session:
     def _hello(self) -> None:
         self._send("hello", {"python": platform.python_version(), "pid": self._pid, "head": self._head})
 
-    def _send(self, kind: str, content: Mapping[str, Any]) -> None:
+    def _send(self, kind: str, content: Mapping[str, Any], header: Mapping[str, Any] | None = None) -> None:
         if os.getpid() != self._pid:
             return
         with self._interrupts.held(), self._lock:
             try:
-                frames.send(self._control, {"type": kind, "id": self._run_id}, json.dumps(content).encode())
+                frames.send(
+                    self._control, {**(header or {}), "type": kind, "id": self._run_id}, json.dumps(content).encode()
+                )
             except OSError:
                 os._exit(1)  # without a host there is nothing left to do
 
     def _forked(self) -> None:
         """In a forked child: the connection belongs to the parent."""
+        if self._standby.freezing:
+            return
         try:
             os.close(self._control)
         except OSError:

@@ -24,6 +24,15 @@ def load_package(folder: str, name: str) -> None:
         spec.loader.exec_module(package)
 
 
+def run_program(folder: str, arguments: list[str]) -> None:
+    """Run a folder's `__main__` as part of a package of its own."""
+    name = "stepwell_" + os.path.basename(os.path.normpath(folder))
+    if name not in sys.modules:
+        load_package(os.path.abspath(folder), name)
+    sys.argv = [folder, *arguments]
+    runpy.run_module(name + ".__main__", run_name="__main__", alter_sys=True)
+
+
 def main() -> None:
     """Read the command line and become the kernel or the program."""
     ours, program = sys.argv[1:], []
@@ -42,11 +51,7 @@ def main() -> None:
     if options.lifeline is not None:
         importlib.import_module("stepwell_kernel.lifeline").hold(options.lifeline)
     if program:
-        name = "stepwell_" + os.path.basename(os.path.normpath(program[0]))
-        if name not in sys.modules:
-            load_package(os.path.abspath(program[0]), name)
-        sys.argv = program
-        runpy.run_module(name + ".__main__", run_name="__main__", alter_sys=True)
+        run_program(program[0], program[1:])
         return
     importlib.import_module("stepwell_kernel.session").Session(
         options.control,

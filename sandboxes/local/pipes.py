@@ -12,12 +12,17 @@ DRAIN = 1 << 20
 class Pipe:
     """One stream of a process: our end is read when the event loop says so, theirs is given away."""
 
-    def __init__(self) -> None:
-        self._end, self.theirs = os.pipe()
+    def __init__(self, ends: tuple[int, int] | None = None) -> None:
+        self._end, self.theirs = ends or os.pipe()
         os.set_blocking(self._end, False)
         self._take: Callable[[bytes], None] | None = None
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when nobody can write into it any more."""
+
+    @classmethod
+    def at(cls, end: int) -> "Pipe":
+        """A pipe whose other end is with somebody else already."""
+        return cls((end, -1))
 
     def close_theirs(self) -> None:
         """Close the writing end here, once the process has it."""

@@ -1,123 +1,137 @@
-"""How a process of the local sandbox is started, interrupted and ended: the one place where isolation goes.
-
-Today it is a plain child process: not a security boundary.
-"""
+"""The process in which a sandbox's code runs, as its session sees it: how it is interrupted and ended, how it ended."""
 
 import asyncio
-import os
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, Protocol
 
-from sandboxes.base import SandboxUnavailableError
+from sandboxes.local.limits import Limits
+from sandboxes.local.pipes import Pipe
 
-ISOLATION = (
-    "none: a child process of this user with a clean environment; it can read, write and reach over the network "
-    "whatever you can"
-)
+CRASHES: Mapping[int, str] = {
+    signal.SIGSEGV: "crashed: segmentation fault",
+    signal.SIGBUS: "crashed: bus error",
+    signal.SIGABRT: "crashed: aborted by a library",
+    signal.SIGFPE: "crashed: arithmetic error in a library",
+    signal.SIGILL: "crashed: illegal instruction",
+    signal.SIGSYS: "made a system call that is not allowed",
+    signal.SIGXCPU: "used up its computing time",
+    signal.SIGKILL: "was killed from outside, as happens when memory runs out",
+}
+Limited = Literal["", "memory", "processes", "workspace"]
 
 
-class ChildProcess:
-    """A process with a group of its own, which dies with this one.
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a process ended, from whoever started it, not from what it said itself."""
 
-    It holds the other end of the lifeline; when our end closes, for whatever reason, the group is killed.
-    """
+    code: int
+    """Its exit code; negative: the signal that ended it."""
+    limit: Limited = ""
+    """The limit for which it was ended."""
+    value: int = 0
+    """What was found, in the limit's unit."""
+    copy: bool = False
+    """Whether a frozen copy of it, from before the cell, waits to go on in its place."""
 
-    def __init__(self, process: asyncio.subprocess.Process, lifeline: socket.socket) -> None:
-        self._process = process
-        self._lifeline = lifeline
-        self.exited: asyncio.Task[int] = asyncio.ensure_future(process.wait())
-        """Its exit code; negative: the signal that ended it."""
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be started in a sandbox's folder."""
+
+    folder: Path
+    """The sandbox's folder, with `workspace`, `spool`, `blobs`, …"""
+    program: Path | None = None
+    """A program of ours; None: the kernel."""
+    arguments: tuple[str, ...] = ()
+    network: str = "none"
+    """The mode of the network, as the kernel is told it."""
+    proxy: int = 0
+    """The port on the sandbox's 127.0.0.1 that leads to what the network allows; 0: there is none."""
+
+
+class Process(Protocol):
+    """A process with all that it starts."""
+
+    exited: asyncio.Future[Ending]
+    """Done when it has ended, with everything that it started but a frozen copy."""
+    gone: asyncio.Future[None]
+    """Done when nothing of it is left, no frozen copy either."""
+    why: str
+    """Why it could not begin, when that is known."""
 
     @property
     def alive(self) -> bool:
         """Whether it has not been seen to end."""
-        return self._process.returncode is None
+
+    def busy(self, runs: bool) -> None:
+        """Say whether a cell runs: limits that have to be watched are watched only then."""
 
     def interrupt(self) -> None:
-        """Send SIGINT to the group, as a terminal does on Ctrl-C."""
-        self._signal(signal.SIGINT)
+        """Send SIGINT to it and its children, as a terminal does on Ctrl-C."""
+
+    def stop(self) -> bool:
+        """End what runs now, so that a frozen copy may go on; false when there can be none and nothing was done."""
+
+    def wake(self) -> None:
+        """Have the frozen copy go on; `exited` is anew then."""
 
     def kill(self) -> None:
-        """End the group at once. Children that outlived the process are ended too."""
-        self._signal(signal.SIGKILL)
-        self._lifeline.close()
-
-    def _signal(self, number: int) -> None:
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return
+        """End it at once with everything that it started."""
 
 
-async def start_process(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    output: tuple[int, int],
-    control: socket.socket | None = None,
-) -> ChildProcess:
-    """Start the kernel, or a program, by the arguments of `kernel/start.py`.
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A started process and our ends of what it is connected to."""
 
-    Args:
-        command: The interpreter and its arguments up to `start.py`; the descriptors are added here.
-        folder: The working directory.
-        environment: All of its environment.
-        output: Descriptors that become its stdout and stderr.
-        control: The kernel's end of its connection.
+    process: Process
+    control: socket.socket
+    stdout: Pipe
+    stderr: Pipe
 
-    Raises:
-        SandboxUnavailableError: the interpreter cannot be started.
-    """
-    ours, theirs = socket.socketpair()
-    # Arguments after `--program FOLDER` are the program's own, so ours stand before them.
-    start, rest = list(command[:4]), list(command[4:])
-    passed = [theirs.fileno()] + ([control.fileno()] if control is not None else [])
-    start += ["--lifeline", str(theirs.fileno())]
-    if control is not None:
-        start += ["--control", str(control.fileno())]
+
+class Start(Protocol):
+    """How processes of a sandbox are started."""
+
+    async def __call__(self, order: Order) -> Connection:
+        """Start the kernel, or a program, in a sandbox's folder.
+
+        Raises:
+            SandboxUnavailableError: it cannot be started.
+        """
+
+
+def in_words(ending: Ending, limits: Limits) -> str:
+    """How a process ended that was not asked to."""
+    if ending.limit:
+        return f"{_exceeded(ending, limits)}, and it was ended"
+    if ending.code >= 0:
+        return f"the code ended the Python process with exit code {ending.code}"
     try:
-        process = await asyncio.create_subprocess_exec(
-            *start,
-            *rest,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output[0],
-            stderr=output[1],
-            cwd=folder,
-            env=dict(environment),
-            pass_fds=passed,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        ours.close()
-        raise SandboxUnavailableError(
-            f"The Python interpreter {command[0]} cannot be started ({error}). "
-            "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
-        ) from error
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
-    return ChildProcess(process, ours)
-
-
-def ending(code: int) -> str:
-    """In words, how a process ended that was not asked to."""
-    if code >= 0:
-        return f"the code ended the Python process with exit code {code}"
-    try:
-        name = signal.Signals(-code).name
+        name = signal.Signals(-ending.code).name
     except ValueError:
         name = "unknown"
-    why: dict[int, str] = {
-        signal.SIGSEGV: "crashed: segmentation fault",
-        signal.SIGBUS: "crashed: bus error",
-        signal.SIGABRT: "crashed: aborted by a library",
-        signal.SIGFPE: "crashed: arithmetic error in a library",
-        signal.SIGILL: "crashed: illegal instruction",
-        signal.SIGKILL: "was killed from outside, as happens when memory runs out",
-    }
-    return f"the Python process {why.get(-code, 'was ended')} (signal {-code}, {name})"
+    return f"the Python process {CRASHES.get(-ending.code, 'was ended')} (signal {-ending.code}, {name})"
+
+
+def _exceeded(ending: Ending, limits: Limits) -> str:
+    if ending.limit == "memory":
+        return (
+            f"the cell used {_megabytes(ending.value)} of memory, and {_megabytes(limits.memory_or_half)} are allowed; "
+            "read in chunks, take fewer columns or smaller types, or let DuckDB work on the file"
+        )
+    if ending.limit == "processes":
+        return (
+            f"the cell had {ending.value:,} processes, and {limits.processes:,} are allowed; use fewer workers (n_jobs)"
+        )
+    return (
+        f"the workspace has {_megabytes(ending.value)}, and {_megabytes(limits.workspace)} are allowed; "
+        "write less, or remove what is not needed any more"
+    )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"

@@ -1,12 +1,10 @@
 """Runs a program of ours in a process of its own, and takes what it prints, up to a limit."""
 
 import asyncio
-from collections.abc import Mapping
-from pathlib import Path
 
 from sandboxes.base import ProgramResult, Status
-from sandboxes.local.pipes import Pipe
-from sandboxes.local.processes import ChildProcess, ending, start_process
+from sandboxes.local.limits import Limits
+from sandboxes.local.processes import Order, Start, in_words
 
 MAX_OUTPUT = 4 << 20
 """Bytes of each stream that are kept."""
@@ -25,37 +23,38 @@ class _Kept:
         return self._data.decode("utf-8", "replace")
 
 
-async def run_program(
-    command: list[str], *, folder: Path, environment: Mapping[str, str], timeout: float
-) -> ProgramResult:
+async def run_program(start: Start, order: Order, *, limits: Limits, timeout: float) -> ProgramResult:
     """Run it to its end or to the time limit; see `Sandbox.run_program`.
 
     Raises:
         SandboxUnavailableError: it cannot be started.
     """
-    stdout, stderr, printed, complained = Pipe(), Pipe(), _Kept(), _Kept()
-    process: ChildProcess | None = None
+    printed, complained = _Kept(), _Kept()
+    connection = await start(order)
+    stdout, stderr, process = connection.stdout, connection.stderr, connection.process
     try:
-        output = (stdout.theirs, stderr.theirs)
-        process = await start_process(command, folder=folder, environment=environment, output=output)
-        stdout.close_theirs()
-        stderr.close_theirs()
+        process.busy(True)
         stdout.listen(printed.add)
         stderr.listen(complained.add)
         await asyncio.wait((process.exited,), timeout=timeout)
         in_time = process.exited.done()
         process.kill()  # a child of it may still hold the pipes
-        code = await process.exited
+        await asyncio.wait((process.gone,))
+        ending = process.exited.result()
         stdout.drain()
         stderr.drain()
-        status: Status = "timeout" if not in_time else "ok" if code == 0 else "error" if code > 0 else "killed"
+        status: Status = "timeout" if not in_time else "ok" if ending.code == 0 else "killed"
+        if in_time and ending.code > 0 and not ending.limit:
+            status = "error"
         if status == "timeout":
             complained.add(f"\nended at its time limit of {timeout:g} s".encode())
+        elif process.why:
+            complained.add(process.why.encode())
         elif status == "killed":
-            complained.add(f"\n{ending(code)}".encode())
+            complained.add(f"\n{in_words(ending, limits)}".encode())
         return ProgramResult(status=status, stdout=printed.text(), stderr=complained.text())
     finally:
-        if process is not None:
-            process.kill()
+        process.kill()
         stdout.close()
         stderr.close()
+        connection.control.close()

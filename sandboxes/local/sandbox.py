@@ -1,10 +1,6 @@
 """The local sandbox: a Python session in a child process, and its folder on this machine."""
 
 import asyncio
-import functools
-import importlib.util
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,13 +21,17 @@ from sandboxes.base import (
     WorkspaceFile,
 )
 from sandboxes.local import blobs, reached, workspace
+from sandboxes.local.child_process import StartChild
+from sandboxes.local.isolation import IN_WORDS, PRIVATE_ROOT
+from sandboxes.local.network.doorway import Doorway, listen_on_loopback
 from sandboxes.local.network.rules import NO_NETWORK, Network
-from sandboxes.local.processes import ISOLATION
+from sandboxes.local.processes import Order, Start
 from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
+from sandboxes.local.walls import Walls
+from sandboxes.local.warm_process import StartWarm
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 
-KERNEL = Path(__file__).resolve().parent.parent / "kernel"
 SNAPSHOT_SECONDS = 600.0
 """How long taking or restoring a snapshot may take before it is interrupted."""
 PLAN_SECONDS = 60.0
@@ -39,18 +39,17 @@ PLAN_SECONDS = 60.0
 
 
 class LocalSandbox:
-    """A plain child process of this user. **Not a security boundary**: code in it can do what you can do.
+    """A Python session on this machine, behind walls of the operating system.
 
-    What it does keep apart: the environment (no keys of yours), the working directory, HOME and TMPDIR, and its life
-    (it is gone when this process is gone). The kernel starts with the first cell. Its files stay on disk:
-    `<root>/<id>/workspace/{inputs,outputs,figures}`, `<root>/<id>/home`, `<root>/<id>/tmp`.
+    How strong they are says `isolation`; `process` are none: code in it can do what you can do. The kernel starts with
+    the first cell. Its files stay on disk: `<root>/<id>/workspace/{inputs,outputs,figures}`.
 
     Args:
         root: The folder that holds all local sandboxes.
         id: The name of this one.
-        python: The interpreter; empty: the one that runs this.
-        cache: Where matplotlib keeps its font list, shared by all sandboxes; default: beside `root`.
+        walls: The interpreter, the level of isolation, the limits.
         network: What cells may reach.
+        make_doorway: Makes the way there for each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
     """
 
@@ -58,18 +57,20 @@ class LocalSandbox:
         self,
         root: Path,
         id: str,
+        walls: Walls,
         *,
-        python: str = "",
-        cache: Path | None = None,
         network: Network = NO_NETWORK,
+        make_doorway: Callable[[Network, Path], Doorway] = Doorway,
         grace: float = 3.0,
     ) -> None:
         self._id = id
         self._folder = root.absolute() / id
         self._workspace = self._folder / "workspace"
-        self._python = str(Path(python).absolute()) if os.sep in python else python or sys.executable
-        self._cache = (cache or root.parent / "cache").absolute()
+        self._walls = walls
+        self._start: Start = StartChild(walls) if walls.level == "process" else StartWarm(walls)
         self.network = network
+        self._make_doorway = make_doorway
+        self._doorway: Doorway | None = None
         self._grace = grace
         self._session: Session | None = None
         self._head = ""
@@ -93,8 +94,8 @@ class LocalSandbox:
 
     @property
     def isolation(self) -> str:
-        """Nothing keeps code in it away from the rest of the machine."""
-        return ISOLATION
+        """What keeps code in it away from the rest of the machine."""
+        return IN_WORDS[self._walls.level]
 
     async def open(self) -> None:
         """Make its folders.
@@ -107,7 +108,7 @@ class LocalSandbox:
     def _make_folders(self) -> None:
         workspace.prepare(self._workspace)
         try:
-            for folder in (self._folder / "home", self._folder / "tmp", self._cache / "matplotlib"):
+            for folder in (self._folder / "home", self._folder / "tmp", Path(self._walls.cache)):
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SandboxUnavailableError(
@@ -132,7 +133,9 @@ class LocalSandbox:
         """
         async with self._turn:
             session = await self._ready()
-            self._head = ""
+            before, self._head = self._head, ""
+            if self._doorway is not None:
+                self._doorway.begin(number)
             try:
                 result = await session.run(
                     code, number=number, timeout=timeout, grace=self._grace, head=head, on_output=on_output
@@ -142,8 +145,20 @@ class LocalSandbox:
                     self._session = None
             if result.variables_kept:
                 self._head = head
-                return result
-            return replace(result, reached=(await self.reached()).what)
+                return replace(result, reached=self._by_doorway(result.reached))
+            if result.recovered == "copy":
+                self._head = before
+            return replace(result, reached=self._by_doorway((await self.reached()).what))
+
+    def _by_doorway(self, noted: tuple[str, ...]) -> tuple[str, ...]:
+        """What a cell reached, with the hosts to which the proxy led in the place of the proxy.
+
+        Without isolation 127.0.0.1 may be anything on this machine, so it stays named.
+        """
+        if self._doorway is None:
+            return noted
+        own = {"network 127.0.0.1"} if self._walls.level in PRIVATE_ROOT else set()
+        return tuple(dict.fromkeys((*(one for one in noted if one not in own), *self._doorway.reached())))
 
     async def reached(self) -> Reached:
         """The note on the last cell that began; see `Sandbox.reached`.
@@ -164,8 +179,9 @@ class LocalSandbox:
             )
         if self._session is None:
             await self.open()
-            command = await asyncio.to_thread(self._kernel)
-            session = await Session.start(command, folder=self._workspace, environment=self._environment())
+            proxy = await self._open_doorway()
+            order = Order(self._folder, network=self.network.mode, proxy=proxy)
+            session = await Session.start(self._start, order, limits=self._walls.limits)
             try:
                 self._refuse_when_closed()
             except SandboxLostError:
@@ -174,40 +190,36 @@ class LocalSandbox:
             self._session = session
         return self._session
 
+    async def _open_doorway(self) -> int:
+        """Open the way to what the network allows.
+
+        Without isolation it is on this machine's own loopback, and whoever does not want to take it need not.
+
+        Returns:
+            The port of the proxy as the session sees it; 0 without one.
+        """
+        await self._close_doorway()
+        if self._walls.level != "process" or self.network.mode != "allowlist":
+            return 0
+        listening = listen_on_loopback()
+        self._doorway = self._make_doorway(self.network, self._folder)
+        self._doorway.open(listening)
+        return int(listening.getsockname()[1])
+
+    async def _close_doorway(self) -> None:
+        doorway, self._doorway = self._doorway, None
+        if doorway is not None:
+            await doorway.close()
+
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise SandboxLostError(f"The sandbox {self._id} is closed.")
-
-    def _command(self) -> list[str]:
-        return [self._python, "-P", "-s", str(KERNEL / "start.py")]
-
-    def _kernel(self) -> list[str]:
-        """The command of a kernel, which may take snapshots."""
-        folders = ["--spool", str(self._folder / "spool"), "--blobs", str(self._folder / "blobs")]
-        own = ["--reach", str(self._folder / reached.NOTE), "--inside", str(self._folder)]
-        return [*self._command(), *folders, *own, "--cloudpickle", cloudpickle_path()]
-
-    def _environment(self) -> dict[str, str]:
-        """All that code in the sandbox sees of the environment."""
-        interpreter = str(Path(self._python).parent) if os.sep in self._python else ""
-        path = os.environ.get("PATH", os.defpath)
-        environment = {
-            "PATH": f"{interpreter}{os.pathsep}{path}" if interpreter else path,
-            "HOME": str(self._folder / "home"),
-            "TMPDIR": str(self._folder / "tmp"),
-            "LANG": "C.UTF-8",
-            "PYTHONUTF8": "1",
-            "MPLBACKEND": "agg",
-            "MPLCONFIGDIR": str(self._cache / "matplotlib"),
-        }
-        if "TZ" in os.environ:
-            environment["TZ"] = os.environ["TZ"]
-        return environment
 
     async def _drop(self) -> None:
         session, self._session, self._head = self._session, None, ""
         if session is not None:
             await session.close()
+        await self._close_doorway()
 
     async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
         """Run a program of ours beside the session; see `Sandbox.run_program`.
@@ -216,8 +228,8 @@ class LocalSandbox:
             SandboxUnavailableError: it cannot be started.
         """
         await self.open()
-        command = [*self._command(), *_program(program), *arguments]
-        return await run_program(command, folder=self._workspace, environment=self._environment(), timeout=timeout)
+        order = Order(self._folder, program, tuple(arguments))
+        return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
 
     async def put(self, source: Path, path: str) -> None:
         """Copy a host file into the workspace; see `Sandbox.put`. What lies in `inputs/` is read-only.
@@ -388,16 +400,3 @@ class LocalSandbox:
             await self._drop()
             for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
                 await asyncio.to_thread(workspace.remove, self._folder / name)
-
-
-@functools.cache
-def cloudpickle_path() -> str:
-    """Where this Python has `cloudpickle.py`; empty if it has none."""
-    spec = importlib.util.find_spec("cloudpickle")
-    if spec is None or spec.origin is None:
-        return ""
-    return str(Path(spec.origin).with_name("cloudpickle.py"))
-
-
-def _program(folder: Path) -> list[str]:
-    return ["--program", str(folder.absolute())]

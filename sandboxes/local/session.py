@@ -1,27 +1,25 @@
-"""The host's end of one kernel process: starts it, sends it cells, and takes in what they do."""
+"""The host's end of one kernel: starts it, sends it cells, takes in what they do, and wakes its frozen copy."""
 
 import asyncio
 import contextvars
 import json
 import secrets
-import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from sandboxes import replies
 from sandboxes.base import CellError, CellResult, Display, SandboxLostError, SandboxUnavailableError, Streamed
 from sandboxes.kernel import frames
-from sandboxes.local.pipes import Pipe
-from sandboxes.local.processes import ChildProcess, ending, start_process
+from sandboxes.local.limits import Limits
+from sandboxes.local.processes import Connection, Order, Process, Start, in_words
 from sandboxes.output import Capture, Live
 
 START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
 END_SECONDS = 2.0
-"""How long a process may take to end once its connection is closed."""
+"""How long a process may take to end once its connection is closed, and a frozen copy to go on."""
 
 OnOutput = Callable[[Streamed], None]
 
@@ -71,65 +69,55 @@ class _Cell:
 class Session:
     """A living kernel. Made by `start`; of no use any more once `alive` is false."""
 
-    def __init__(self, control: socket.socket, pipes: tuple[Pipe, Pipe]) -> None:
-        self._control = control
-        self._stdout, self._stderr = pipes
+    def __init__(self, connection: Connection, limits: Limits) -> None:
+        self._process: Process = connection.process
+        self._control = connection.control
+        self._stdout, self._stderr = connection.stdout, connection.stderr
+        self._limits = limits
         self._unpacker = frames.Unpacker()
-        self._process: ChildProcess | None = None
         self._cell: _Cell | None = None
-        self._hello: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why the connection cannot be used any more."""
 
     @classmethod
-    async def start(cls, command: list[str], *, folder: Path, environment: Mapping[str, str]) -> "Session":
+    async def start(cls, start: Start, order: Order, *, limits: Limits) -> "Session":
         """Start a kernel and wait for its hello.
 
         Raises:
             SandboxUnavailableError: it does not start.
         """
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        session = cls(ours, (Pipe(), Pipe()))
+        session = cls(await start(order), limits)
         try:
-            await session._start(command, theirs, folder, environment)
+            await session._greet()
         except BaseException:
             await session.close()
             raise
-        finally:
-            theirs.close()
         return session
 
-    async def _start(
-        self, command: list[str], theirs: socket.socket, folder: Path, environment: Mapping[str, str]
-    ) -> None:
-        output = (self._stdout.theirs, self._stderr.theirs)
-        process = await start_process(command, folder=folder, environment=environment, output=output, control=theirs)
-        self._process = process
-        theirs.close()
-        self._stdout.close_theirs()
-        self._stderr.close_theirs()
+    async def _greet(self) -> None:
         said = _Stream("stderr")
         self._stderr.listen(said.capture.add)
         asyncio.get_running_loop().add_reader(self._control, self._read)
-        await asyncio.wait((self._hello, process.exited), timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        ends = (self._hello, self._process.exited)
+        await asyncio.wait(ends, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         self._stop_listening()
         if not self._hello.done():
             self._stderr.drain()
-            text = said.capture.text().text.strip()
-            how = f"it ended with exit code {process.exited.result()}" if process.exited.done() else "it did not answer"
-            lines = text.splitlines() or ["it printed nothing"]
+            ended = self._process.exited
+            how = f"it ended with exit code {ended.result().code}" if ended.done() else "it did not answer"
+            lines = said.capture.text().text.strip().splitlines() or [self._process.why or "it printed nothing"]
             said_why = lines[-1] if lines[0].startswith("Traceback") else lines[0]
             raise SandboxUnavailableError(
-                f"A session cannot be started with the Python interpreter {command[0]}: {how} ({said_why[:300]}). "
+                f"A session cannot be started with this Python interpreter: {how} ({said_why[:300]}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
 
     @property
     def alive(self) -> bool:
         """Whether it can run cells."""
-        return self._process is not None and self._process.alive and not self._broken.done()
+        return self._process.alive and not self._broken.done()
 
     async def run(
         self, code: str, *, number: int, timeout: float, grace: float, head: str, on_output: OnOutput | None
@@ -150,6 +138,7 @@ class Session:
         self._cell = cell
         began = time.monotonic()
         self._listen(cell)
+        self._process.busy(True)
         sending = asyncio.ensure_future(self._send(data))
         try:
             result = await self._follow(cell, timeout=timeout, grace=grace)
@@ -157,6 +146,7 @@ class Session:
             await self._stop(cell, grace)
             raise
         finally:
+            self._process.busy(False)
             self._stop_listening()
             self._cell = None
             if not sending.done():
@@ -191,21 +181,25 @@ class Session:
         """
         cell = self._cell = _Cell(None, answer)
         self._listen(cell)
+        self._process.busy(True)
         try:
             data = json.dumps(body).encode() if body is not None else b""
             await self._send(frames.pack({**content, "type": kind, "id": cell.id}, data))
             await self._wait(cell, timeout)
             if not self._over(cell):
-                self._child.interrupt()
+                self._process.interrupt()
                 await self._wait(cell, grace)
             self._drain()
             if not cell.ended.done():
-                raise SandboxLostError(f"The Python process is gone: {await self._end('it did not answer')}.")
+                why = await self._end("it did not answer")
+                await self.close()
+                raise SandboxLostError(f"The Python process is gone: {why}.")
             return cell.ended.result()
         except asyncio.CancelledError:
             self.discard()
             raise
         finally:
+            self._process.busy(False)
             self._stop_listening()
             self._cell = None
 
@@ -214,7 +208,7 @@ class Session:
         await self._wait(cell, timeout)
         late = not self._over(cell)
         if late:
-            self._child.interrupt()
+            self._process.interrupt()
             await self._wait(cell, grace)
         self._drain()
         if cell.ended.done():
@@ -228,36 +222,71 @@ class Session:
                 note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
                 reached=replies.reached(said),
             )
+        began = time.monotonic()
         note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
-        return CellResult(status="killed", note=f"{note}; variables are lost", variables_kept=False)
+        if (hello := await self._revived()) is None:
+            await self.close()
+            return CellResult(status="killed", note=f"{note}; variables are lost", variables_kept=False)
+        seconds = time.monotonic() - began
+        files = "" if hello.get("files_changed") is False else ", but it had changed files"
+        copy = f"a copy frozen before the cell went on after {1e3 * seconds:.0f} ms"
+        return CellResult(
+            status="killed",
+            note=f"{note}; the variables are as before the cell ({copy}){files}",
+            variables_kept=False,
+            recovered="files" if files else "copy",
+            recovery_seconds=seconds,
+        )
 
     async def _end(self, hanging: str) -> str:
-        """Kill what is left of a kernel that cannot go on.
+        """End what is left of a kernel that cannot go on, but for a frozen copy.
 
         Returns:
             Why it cannot: `hanging` if it is merely too late.
         """
-        if not self._broken.done() and not self._child.exited.done():
-            self._child.kill()
-            await self.close()
+        if not self._broken.done() and not self._process.exited.done():
+            if not self._process.stop():
+                self._process.kill()
+            await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
+            self._drain()
             return f"{hanging} and was ended"
-        await asyncio.wait((self._child.exited,), timeout=END_SECONDS)
-        if self._discarded:
-            note = "the sandbox was closed or reset while the cell ran"
-        elif self._child.exited.done():
-            note = ending(self._child.exited.result())
-        else:
-            note = f"the session was ended because {self._broken.result()}"
-        self._child.kill()
+        await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
         self._drain()
-        await self.close()
-        return note
+        if self._discarded:
+            return "the sandbox was closed or reset while the cell ran"
+        if self._process.exited.done():
+            return in_words(self._process.exited.result(), self._limits)
+        return f"the session was ended because {self._broken.result()}"
+
+    async def _revived(self) -> dict[str, Any] | None:
+        """Have a frozen copy go on in the place of a process that ended.
+
+        Returns:
+            What it said; None when there is none, or it cannot be trusted with the connection any more.
+        """
+        ended = self._process.exited
+        if self._discarded or self._broken.done() or not ended.done() or not ended.result().copy:
+            return None
+        while self._skip():
+            continue  # everybody who could have written it is dead: half a frame may be the last of it
+        self._unpacker = frames.Unpacker()
+        self._hello = asyncio.get_running_loop().create_future()
+        self._process.wake()
+        ends = (self._hello, self._broken, self._process.exited)
+        await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        return self._hello.result() if self._hello.done() else None
+
+    def _skip(self) -> bool:
+        try:
+            return bool(self._control.recv(1 << 18))
+        except OSError:
+            return False
 
     async def _stop(self, cell: _Cell, grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting kills at once."""
         try:
             if not self._over(cell):
-                self._child.interrupt()
+                self._process.interrupt()
                 await self._wait(cell, grace)
             if cell.ended.done():
                 await self._send(frames.pack({"type": "head", "head": ""}))
@@ -268,20 +297,14 @@ class Session:
         await self.close()
 
     async def _wait(self, cell: _Cell, timeout: float) -> None:
-        ends = (cell.ended, self._broken, self._child.exited)
+        ends = (cell.ended, self._broken, self._process.exited)
         await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        if self._child.exited.done():
+        if self._process.exited.done():
             while not cell.ended.done() and not self._broken.done() and self._read():
                 continue  # its last words were still on the way
 
     def _over(self, cell: _Cell) -> bool:
-        return cell.ended.done() or self._broken.done() or self._child.exited.done()
-
-    @property
-    def _child(self) -> ChildProcess:
-        if self._process is None:
-            raise SandboxLostError("the session's process was never started")
-        return self._process
+        return cell.ended.done() or self._broken.done() or self._process.exited.done()
 
     async def _send(self, data: bytes) -> None:
         try:
@@ -325,7 +348,7 @@ class Session:
     def _take(self, header: dict[str, Any], body: bytes) -> None:
         kind, cell = header.get("type"), self._cell
         if kind == "hello" and not self._hello.done():
-            self._hello.set_result(None)
+            self._hello.set_result(header)
         if cell is None or header.get("id") != cell.id:
             return  # late words of an earlier cell
         if kind == "display":
@@ -342,8 +365,7 @@ class Session:
     def discard(self) -> None:
         """Kill the process and let go of everything, without waiting."""
         self._discarded = True
-        if self._process is not None:
-            self._process.kill()
+        self._process.kill()
         self._break("it was ended")
         self._stop_listening()
         self._stdout.close()
@@ -353,5 +375,4 @@ class Session:
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""
         self.discard()
-        if self._process is not None:
-            await asyncio.wait((self._process.exited,))
+        await asyncio.wait((self._process.gone,))

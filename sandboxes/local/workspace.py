@@ -47,6 +47,17 @@ def prepare(root: Path) -> None:
             folder.mkdir(exist_ok=True)
 
 
+def hand_over(root: Path, user: int) -> None:
+    """Make a folder and all that is in it another user's; links are changed, not followed."""
+    if root.lstat().st_uid != user:
+        os.chown(root, user, user, follow_symlinks=False)
+    for _, folders, names, descriptor in os.fwalk(root, follow_symlinks=False):
+        for name in (*folders, *names):
+            with suppress(FileNotFoundError):
+                if os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_uid != user:
+                    os.chown(name, user, user, dir_fd=descriptor, follow_symlinks=False)
+
+
 def put(root: Path, source: Path, path: str) -> None:
     """Copy a host file to a path in the workspace, whole or not at all; what lies in `inputs/` is read-only.
 

@@ -38,10 +38,20 @@ async def sandboxes(tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
         yield opened
 
 
-@pytest.fixture(params=["local"])
-async def sandbox(request: pytest.FixtureRequest, sandboxes: Sandboxes) -> Sandbox:
+LEVELS = ("namespaces", "namespaces-noproc", "landlock", "process")
+
+
+@pytest.fixture(params=LEVELS)
+async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
+    """Sandboxes of every level of isolation."""
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=request.param) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def sandbox(walled: Sandboxes) -> Sandbox:
     """A sandbox in which code runs."""
-    return await sandboxes.open(request.param, "contract")
+    return await walled.open("local", "contract")
 
 
 @pytest.fixture(params=["local", "fake"])

@@ -1,8 +1,8 @@
 """How a sandbox begins and ends: names, heads, programs beside the session, and no survivors."""
 
 import asyncio
-import os
-import signal
+import contextlib
+import random
 import subprocess
 import sys
 import textwrap
@@ -15,25 +15,40 @@ import pytest
 from sandboxes.base import CellResult, Sandbox, SandboxLostError, SandboxUnavailableError
 from sandboxes.environment import describe_environment
 from sandboxes.opening import Sandboxes
-from tests.contract.conftest import Run, fine, printed
+from tests.contract.conftest import LEVELS, Run, fine, printed
+
+MARK = """
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(15, {mark!r}.encode(), 0, 0, 0)
+subprocess.Popen(['sleep', '600.{mark}'])
+"""
+"""Names the session's process and starts a child; process numbers differ inside and outside."""
 
 
-def alive(pid: int) -> bool:
-    """Whether a process is there and not merely waiting to be buried."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+def marked(mark: str) -> int:
+    """How many processes of this machine bear a mark and do not merely wait to be buried."""
+    count = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            name, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
+            there = name == mark or f"600.{mark}" in (folder / "cmdline").read_text()
+            count += there and rest.split()[0] != "Z"
+    return count
 
 
-def gone(*pids: int) -> bool:
+def gone(mark: str) -> bool:
     """Whether all are gone within a few seconds."""
     deadline = time.monotonic() + 10
-    while any(alive(pid) for pid in pids):
+    while marked(mark):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
     return True
+
+
+@pytest.fixture
+def mark() -> str:
+    return str(random.randrange(10**8, 10**9))
 
 
 async def test_it_says_what_it_is(any_sandbox: Sandbox) -> None:
@@ -43,12 +58,12 @@ async def test_it_says_what_it_is(any_sandbox: Sandbox) -> None:
     assert any_sandbox.isolation
 
 
-async def test_the_same_name_is_the_same_sandbox(sandboxes: Sandboxes, sandbox: Sandbox) -> None:
-    first, second = await asyncio.gather(sandboxes.open(sandbox.kind, "one"), sandboxes.open(sandbox.kind, "one"))
+async def test_the_same_name_is_the_same_sandbox(walled: Sandboxes, sandbox: Sandbox) -> None:
+    first, second = await asyncio.gather(walled.open(sandbox.kind, "one"), walled.open(sandbox.kind, "one"))
     assert first is second
     assert first is not sandbox
-    await sandboxes.close("one")
-    assert await sandboxes.open(sandbox.kind, "one") is not first
+    await walled.close("one")
+    assert await walled.open(sandbox.kind, "one") is not first
 
 
 async def test_kinds_and_names_are_checked(sandboxes: Sandboxes) -> None:
@@ -59,11 +74,11 @@ async def test_kinds_and_names_are_checked(sandboxes: Sandboxes) -> None:
             await sandboxes.open("local", name)
 
 
-async def test_files_outlive_the_session_and_variables_do_not(sandboxes: Sandboxes, sandbox: Sandbox, run: Run) -> None:
+async def test_files_outlive_the_session_and_variables_do_not(walled: Sandboxes, sandbox: Sandbox, run: Run) -> None:
     fine(await run("x = 1\nopen('outputs/a.txt', 'w').write('kept')", head="one"))
-    await sandboxes.close(sandbox.id)
+    await walled.close(sandbox.id)
     assert sandbox.head == ""
-    again = await sandboxes.open(sandbox.kind, sandbox.id)
+    again = await walled.open(sandbox.kind, sandbox.id)
     assert again.head == ""
     code = "print(open('outputs/a.txt').read(), 'x' in dir())"
     assert printed(await again.run(code, number=1, timeout=60)) == "kept False\n"
@@ -84,23 +99,23 @@ async def test_a_closed_sandbox_runs_nothing(any_sandbox: Sandbox) -> None:
         await any_sandbox.run("1", number=1, timeout=10)
 
 
-async def test_closing_ends_a_running_cell_and_its_children(sandbox: Sandbox, run: Run) -> None:
-    printed_pids = asyncio.get_running_loop().create_future()
-    code = "import os, subprocess, time\np = subprocess.Popen(['sleep', '600'])\nprint(os.getpid(), p.pid)\np.wait()"
-    task = asyncio.ensure_future(run(code, on_output=lambda streamed: printed_pids.set_result(streamed.text)))
-    pids = [int(pid) for pid in (await asyncio.wait_for(printed_pids, 60)).split()]
+async def test_closing_ends_a_running_cell_and_its_children(sandbox: Sandbox, run: Run, mark: str) -> None:
+    began = asyncio.get_running_loop().create_future()
+    code = MARK.format(mark=mark) + "print('on', flush=True)\nwhile True: pass"
+    task = asyncio.ensure_future(run(code, on_output=lambda streamed: began.set_result(streamed.text)))
+    await asyncio.wait_for(began, 60)
+    assert await asyncio.to_thread(marked, mark) == 2
     await sandbox.close()
     result: CellResult = await asyncio.wait_for(task, 10)
     assert (result.status, result.variables_kept) == ("killed", False)
     assert result.note == "the sandbox was closed or reset while the cell ran; variables are lost"
-    assert await asyncio.to_thread(gone, *pids)
+    assert await asyncio.to_thread(gone, mark)
 
 
 async def test_a_process_that_dies_between_cells_is_lost_not_silently_replaced(sandbox: Sandbox, run: Run) -> None:
-    pid = int(printed(await run("import os\nx = 1\nprint(os.getpid())", head="one")))
-    os.kill(pid, signal.SIGKILL)
-    assert await asyncio.to_thread(gone, pid)
-    await asyncio.sleep(0.2)
+    end = "import os, threading\nx = 1\nthreading.Timer(0.1, os._exit, [3]).start()"
+    fine(await run(end, head="one"))
+    await asyncio.sleep(0.5)
     assert sandbox.head == ""
     with pytest.raises(SandboxLostError, match="between two cells"):
         await run("print(x)")
@@ -108,28 +123,29 @@ async def test_a_process_that_dies_between_cells_is_lost_not_silently_replaced(s
 
 
 async def test_interrupts_between_cells_are_ignored(run: Run) -> None:
-    pid = int(printed(await run("import os\nprint(os.getpid())")))
+    fine(await run("import os, signal, threading"))
     for _ in range(20):
-        os.kill(pid, signal.SIGINT)
+        fine(await run("threading.Timer(0.005, os.kill, [os.getpid(), signal.SIGINT]).start()"))
+        await asyncio.sleep(0.02)
         assert printed(await run("print('on')")) == "on\n"
 
 
 @pytest.mark.parametrize("python", ["/nowhere/bin/python", "/bin/true", "no-such-python"])
-async def test_a_bad_interpreter_is_named(tmp_path: Path, python: str) -> None:
-    async with Sandboxes(tmp_path / "sandboxes", python=python) as opened:
-        sandbox = await opened.open("local", "bad")
+@pytest.mark.parametrize("level", ["", "process"])
+async def test_a_bad_interpreter_is_named(tmp_path: Path, python: str, level: str) -> None:
+    async with Sandboxes(tmp_path / "sandboxes", python=python, isolation=level) as opened:
         with pytest.raises(SandboxUnavailableError, match=f"{python}.*STEPWELL_PYTHON"):
-            await sandbox.run("1", number=1, timeout=10)
+            await (await opened.open("local", "bad")).run("1", number=1, timeout=10)
 
 
-async def test_an_interpreter_that_fails_says_why(tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", ["", "process"])
+async def test_an_interpreter_that_fails_says_why(tmp_path: Path, level: str) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho 'unknown option -P' >&2\nexit 2\n")
     python.chmod(0o755)
-    async with Sandboxes(tmp_path / "sandboxes", python=str(python)) as opened:
-        sandbox = await opened.open("local", "bad")
+    async with Sandboxes(tmp_path / "sandboxes", python=str(python), isolation=level) as opened:
         with pytest.raises(SandboxUnavailableError, match=r"exit code 2 .*unknown option -P.*3\.11"):
-            await sandbox.run("1", number=1, timeout=10)
+            await (await opened.open("local", "bad")).run("1", number=1, timeout=10)
 
 
 HOST = """
@@ -137,13 +153,12 @@ import asyncio, sys
 from pathlib import Path
 from sandboxes.opening import Sandboxes
 async def main():
-    opened = Sandboxes(Path(sys.argv[1]))
+    opened = Sandboxes(Path(sys.argv[1]), isolation=sys.argv[2])
     sandbox = await opened.open('local', 'orphan')
-    code = '''
-import os, signal, subprocess, time
+    code = sys.argv[3] + '''
+import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen(['sleep', '600'])
-print(os.getpid(), child.pid)
+print('on')
 sum(1 for _ in iter(int, 1))
 '''
     await sandbox.run(code, number=1, timeout=600, on_output=lambda s: print(s.text, end='', flush=True))
@@ -151,17 +166,17 @@ asyncio.run(main())
 """
 
 
-async def test_nothing_survives_a_killed_host(tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", LEVELS)
+async def test_nothing_survives_a_killed_host(tmp_path: Path, level: str, mark: str) -> None:
     def check() -> bool:
-        command = [sys.executable, "-c", textwrap.dedent(HOST), str(tmp_path)]
+        command = [sys.executable, "-c", textwrap.dedent(HOST), str(tmp_path), level, MARK.format(mark=mark)]
         root = Path(__file__).resolve().parents[2]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as host:
             assert host.stdout is not None
-            pids = [int(pid) for pid in host.stdout.readline().split()]
-            assert len(pids) == 2
-            assert all(alive(pid) for pid in pids)
+            assert host.stdout.readline() == "on\n"
+            assert marked(mark) == 2
             host.kill()
-        return gone(*pids)
+        return gone(mark)
 
     assert await asyncio.to_thread(check)
 

@@ -184,7 +184,7 @@ async def test_a_large_cell_runs(run: Run) -> None:
 
 async def test_closing_while_the_session_starts_runs_nothing(run: Run, sandbox: Sandbox) -> None:
     task = asyncio.ensure_future(run("open('outputs/ran.txt', 'w').close()"))
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0.001)
     await asyncio.wait_for(sandbox.close(), GRACE)
     with pytest.raises(SandboxLostError):
         await task

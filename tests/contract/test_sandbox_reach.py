@@ -1,10 +1,13 @@
 """What a cell reaches outside of its sandbox is noted, before it happens; what it does inside is not."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from sandboxes.base import Sandbox
+from sandboxes.base import CellResult, Sandbox
+from sandboxes.opening import Sandboxes
 from tests.contract.conftest import Run, fine
 
 HERE = "import os, socket, subprocess, sqlite3, urllib.request, pathlib\n"
@@ -51,6 +54,21 @@ INSIDE = {
 
 
 @pytest.fixture
+async def open_sandbox(tmp_path: Path, cache: Path) -> AsyncIterator[Sandbox]:
+    """A sandbox without walls."""
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation="process") as opened:
+        yield await opened.open("local", "contract")
+
+
+@pytest.fixture
+def run_open(open_sandbox: Sandbox) -> Run:
+    async def run(code: str, *, head: str = "") -> CellResult:
+        return await open_sandbox.run(code, number=1, timeout=60.0, head=head)
+
+    return run
+
+
+@pytest.fixture
 def out(tmp_path: Path) -> Path:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -59,12 +77,12 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("what", OUTSIDE)
-async def test_what_a_cell_reaches_outside_is_noted(sandbox: Sandbox, run: Run, out: Path, what: str) -> None:
+async def test_what_a_cell_reaches_outside_is_noted(open_sandbox: Sandbox, run_open: Run, out: Path, what: str) -> None:
     code, expected = OUTSIDE[what]
-    fine(await run(HERE + f"OUT = pathlib.Path({str(out)!r})", head="before"))
-    result = await run(code, head="after")
+    fine(await run_open(HERE + f"OUT = pathlib.Path({str(out)!r})", head="before"))
+    result = await run_open(code, head="after")
     expected = expected.format(out=out)
-    note = await sandbox.reached()
+    note = await open_sandbox.reached()
     assert note.head == "after"
     assert any(found.startswith(expected) for found in note.what), note.what
     assert result.reached == note.what
@@ -77,21 +95,34 @@ async def test_what_a_cell_does_inside_is_no_reach(sandbox: Sandbox, run: Run, w
     assert (await sandbox.reached()).what == ()
 
 
-async def test_the_note_is_there_when_the_cell_dies(sandbox: Sandbox, run: Run) -> None:
-    fine(await run(HERE))
-    result = await run(f"{CALL}os.kill(os.getpid(), 9)", head="after")
+@pytest.mark.parametrize("what", OUTSIDE)
+async def test_behind_walls_nothing_is_reached(sandboxes: Sandboxes, out: Path, what: str) -> None:
+    sandbox = await sandboxes.open("local", "walled")
+    code, _ = OUTSIDE[what]
+    fine(await sandbox.run(HERE + f"OUT = pathlib.Path({str(out)!r})", number=1, timeout=60))
+    before = await asyncio.to_thread(lambda: sorted(out.iterdir()))
+    result = await sandbox.run(code, number=2, timeout=60)
+    assert result.reached == ()
+    assert await asyncio.to_thread(lambda: sorted(out.iterdir())) == before
+
+
+async def test_the_note_is_there_when_the_cell_dies(run_open: Run) -> None:
+    fine(await run_open(HERE))
+    result = await run_open(f"{CALL}os.kill(os.getpid(), 9)", head="after")
     assert result.status == "killed"
     assert result.reached == ("network 127.0.0.1",)
 
 
-async def test_the_next_cell_begins_with_nothing(sandbox: Sandbox, run: Run) -> None:
-    fine(await run(HERE + CALL))
-    assert fine(await run("x = 1", head="after")).reached == ()
+async def test_the_next_cell_begins_with_nothing(run_open: Run) -> None:
+    fine(await run_open(HERE + CALL))
+    assert fine(await run_open("x = 1", head="after")).reached == ()
 
 
-async def test_a_cell_that_reaches_for_everything_is_noted_in_a_bounded_way(sandbox: Sandbox, run: Run) -> None:
-    result = await run("import os\nfor n in range(10_000):\n    try: os.rmdir(f'/nowhere/{n}' + 'x' * 500)\n"
-                       "    except OSError: pass")  # fmt: skip
+async def test_a_cell_that_reaches_for_everything_is_noted_in_a_bounded_way(run_open: Run) -> None:
+    many = (
+        "import os\nfor n in range(10_000):\n    try: os.rmdir(f'/nowhere/{n}' + 'x' * 500)\n    except OSError: pass"
+    )
+    result = await run_open(many)
     assert len(result.reached) == 20
     assert all(len(one) <= 200 for one in result.reached)
 

@@ -3,15 +3,20 @@
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from sandboxes.kernel.packages import BESIDE
+from sandboxes.local.isolation import Level
+from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.network.rules import NO_NETWORK, Network
+from sandboxes.local.sandbox import LocalSandbox
+from sandboxes.local.walls import Walls
 from tests.package_index import Index, package_index, wheel
 from tests.proxied import SOMEWHERE, Wire
 
@@ -48,6 +53,21 @@ def doorway_to(index: Index) -> "partial[Doorway]":
     return partial(Doorway, resolve=wire.resolve, dial=wire.dial)
 
 
+@asynccontextmanager
+async def opened(
+    folder: Path, id: str, network: Network, make_doorway: Callable[[Network, Path], Doorway] = Doorway
+) -> AsyncIterator[LocalSandbox]:
+    """A sandbox without isolation."""
+    level: Level = "process"
+    walls = Walls(level, sys.executable, str(folder / "cache"), Limits(), network.mode)
+    sandbox = LocalSandbox(folder / "threads", id, walls, network=network, make_doorway=make_doorway)
+    await sandbox.open()
+    try:
+        yield sandbox
+    finally:
+        await sandbox.close()
+
+
 async def printed(sandbox: LocalSandbox, code: str, number: int = 1) -> str:
     result = await sandbox.run(code, number=number, timeout=120)
     assert result.status == "ok", (result.note, result.error and result.error.traceback)
@@ -63,7 +83,6 @@ async def test_a_package_is_installed_and_used_in_the_same_cell(tmp_path: Path, 
         assert first.status == "ok", first.error
         assert first.files == (), "what is installed is not the user's"
         assert "network pypi.test:80" in first.reached
-        assert not any("127.0.0.1" in one for one in first.reached)
         assert await sandbox.files(".") == []
         assert await printed(
             sandbox, "print(greeting.VERSION, greeting.__file__.split('workspace/')[1].split('/')[0])"

@@ -1,0 +1,198 @@
+"""The plain child process: not a security boundary, for those who ask for it by name."""
+
+import asyncio
+import functools
+import importlib.util
+import os
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sandboxes.base import SandboxUnavailableError
+from sandboxes.local import reached
+from sandboxes.local.pipes import Pipe
+from sandboxes.local.processes import Connection, Ending, Order
+from sandboxes.local.walls import Walls
+
+KERNEL = Path(__file__).resolve().parent.parent / "kernel"
+
+
+class ChildProcess:
+    """A process with a group of its own, which dies with this one.
+
+    It holds the other end of the lifeline; when our end closes, for whatever reason, the group is killed.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, lifeline: socket.socket) -> None:
+        self._process = process
+        self._lifeline = lifeline
+        self.why = ""
+        self.exited: asyncio.Future[Ending] = asyncio.ensure_future(self._ended())
+        """Done when it has ended."""
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """The same."""
+
+    async def _ended(self) -> Ending:
+        code = await self._process.wait()
+        self.gone.set_result(None)
+        return Ending(code)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not been seen to end."""
+        return self._process.returncode is None
+
+    def busy(self, runs: bool) -> None:
+        """Nothing is watched."""
+
+    def stop(self) -> bool:
+        """There is never a frozen copy."""
+        return False
+
+    def wake(self) -> None:
+        """There is never a frozen copy."""
+
+    def interrupt(self) -> None:
+        """Send SIGINT to the group, as a terminal does on Ctrl-C."""
+        self._signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """End the group at once. Children that outlived the process are ended too."""
+        self._signal(signal.SIGKILL)
+        self._lifeline.close()
+
+    def _signal(self, number: int) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+
+class StartChild:
+    """Starts child processes of this user, with a clean environment.
+
+    Args:
+        walls: The interpreter; everything else in it is not kept.
+    """
+
+    def __init__(self, walls: Walls) -> None:
+        self._python = walls.python
+        self._cache = walls.cache
+
+    async def __call__(self, order: Order) -> Connection:
+        """Start the kernel, or a program, in a sandbox's folder; see `Start`.
+
+        Raises:
+            SandboxUnavailableError: the interpreter cannot be started.
+        """
+        control, theirs = socket.socketpair()
+        control.setblocking(False)
+        stdout, stderr = Pipe(), Pipe()
+        try:
+            command = await asyncio.to_thread(self._command, order)
+            process = await _start(
+                command,
+                folder=order.folder / "workspace",
+                environment=self._environment(order.folder),
+                output=(stdout.theirs, stderr.theirs),
+                control=theirs if order.program is None else None,
+            )
+        except BaseException:
+            control.close()
+            stdout.close()
+            stderr.close()
+            raise
+        finally:
+            theirs.close()
+        stdout.close_theirs()
+        stderr.close_theirs()
+        return Connection(process, control, stdout, stderr)
+
+    def _command(self, order: Order) -> list[str]:
+        start = [self._python, "-P", "-s", str(KERNEL / "start.py")]
+        if order.program is not None:
+            return [*start, "--program", str(order.program.absolute()), *order.arguments]
+        folders = ["--spool", str(order.folder / "spool"), "--blobs", str(order.folder / "blobs")]
+        own = ["--reach", str(order.folder / reached.NOTE), "--inside", str(order.folder)]
+        network = ["--network", order.network, "--proxy", str(order.proxy)]
+        return [*start, *folders, *own, *network, "--cloudpickle", cloudpickle_path()]
+
+    def _environment(self, folder: Path) -> dict[str, str]:
+        """All that code in the sandbox sees of the environment."""
+        interpreter = str(Path(self._python).parent) if os.sep in self._python else ""
+        path = os.environ.get("PATH", os.defpath)
+        environment = {
+            "PATH": f"{interpreter}{os.pathsep}{path}" if interpreter else path,
+            "HOME": str(folder / "home"),
+            "TMPDIR": str(folder / "tmp"),
+            "LANG": "C.UTF-8",
+            "PYTHONUTF8": "1",
+            "MPLBACKEND": "agg",
+            "MPLCONFIGDIR": self._cache,
+        }
+        if "TZ" in os.environ:
+            environment["TZ"] = os.environ["TZ"]
+        return environment
+
+
+async def _start(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    output: tuple[int, int],
+    control: socket.socket | None = None,
+) -> ChildProcess:
+    """Start the kernel, or a program, by the arguments of `kernel/start.py`.
+
+    Args:
+        command: The interpreter and its arguments up to `start.py`; the descriptors are added here.
+        folder: The working directory.
+        environment: All of its environment.
+        output: Descriptors that become its stdout and stderr.
+        control: The kernel's end of its connection.
+
+    Raises:
+        SandboxUnavailableError: the interpreter cannot be started.
+    """
+    ours, theirs = socket.socketpair()
+    # Arguments after `--program FOLDER` are the program's own, so ours stand before them.
+    start, rest = list(command[:4]), list(command[4:])
+    passed = [theirs.fileno()] + ([control.fileno()] if control is not None else [])
+    start += ["--lifeline", str(theirs.fileno())]
+    if control is not None:
+        start += ["--control", str(control.fileno())]
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *start,
+            *rest,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output[0],
+            stderr=output[1],
+            cwd=folder,
+            env=dict(environment),
+            pass_fds=passed,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        ours.close()
+        raise SandboxUnavailableError(
+            f"The Python interpreter {command[0]} cannot be started ({error}). "
+            "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
+        ) from error
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    return ChildProcess(process, ours)
+
+
+@functools.cache
+def cloudpickle_path() -> str:
+    """Where this Python has `cloudpickle.py`; empty if it has none."""
+    spec = importlib.util.find_spec("cloudpickle")
+    if spec is None or spec.origin is None:
+        return ""
+    return str(Path(spec.origin).with_name("cloudpickle.py"))

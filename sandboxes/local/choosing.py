@@ -1,0 +1,70 @@
+"""Which level of isolation a local sandbox gets: the best that works here, found out by trying."""
+
+import os
+import sys
+from pathlib import Path
+from typing import get_args
+
+from sandboxes.base import NoSuchSandboxError, SandboxUnavailableError
+from sandboxes.local.isolation import LEVELS, Asked, Level
+from sandboxes.local.walls import Walls
+from sandboxes.local.warm import PARENTS, CannotWallInError
+
+WARM: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "landlock")
+"""Levels whose sandboxes are forked from a warm parent."""
+
+
+def choose(asked: Asked) -> Walls:
+    """The walls of the best level that works here; blocks.
+
+    Raises:
+        NoSuchSandboxError: a level is asked for that there is not.
+        SandboxUnavailableError: no level that will do works here, or its interpreter cannot be started.
+    """
+    levels = _allowed(asked)
+    why: list[str] = []
+    for level in levels:
+        walls = _walls(asked, level)
+        if level == "process":
+            return walls
+        if level not in WARM:
+            why.append(f"{level}: not on this system")
+            continue
+        try:
+            PARENTS.start(walls)
+            PARENTS.refill(walls)
+        except CannotWallInError as error:
+            why.append(f"{level}: {error}")
+            continue
+        return walls
+    raise SandboxUnavailableError(
+        f"No isolation that will do works on this machine ({'; '.join(why)}). `stepwell doctor` says more; "
+        "STEPWELL_ISOLATION=process runs code without any, as you."
+    )
+
+
+def _allowed(asked: Asked) -> list[Level]:
+    for name in (asked.isolation, asked.require):
+        if name and name not in get_args(Level):
+            raise NoSuchSandboxError(f"There is no isolation level {name!r}. Levels: {', '.join(LEVELS)}.")
+    floor = LEVELS.index(asked.require) if asked.require else len(LEVELS) - 1
+    good = [level for level in LEVELS[: floor + 1] if level != "process" or asked.isolation == "process"]
+    if not asked.isolation:
+        return good
+    if asked.isolation not in good:
+        raise SandboxUnavailableError(
+            f"STEPWELL_ISOLATION={asked.isolation} is weaker than STEPWELL_REQUIRE_ISOLATION={asked.require}."
+        )
+    return [level for level in good if level == asked.isolation]
+
+
+def _walls(asked: Asked, level: Level) -> Walls:
+    python = str(Path(asked.python).absolute()) if os.sep in asked.python else asked.python or sys.executable
+    return Walls(
+        level=level,
+        python=python,
+        cache=str(asked.cache.absolute() / "matplotlib"),
+        limits=asked.limits,
+        network=asked.network,
+        timezone=os.environ.get("TZ", ""),
+    )

@@ -1,0 +1,79 @@
+"""What a local sandbox is walled in with: interpreter, level, limits, network."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandboxes.local.isolation import PRIVATE_ROOT, Level
+from sandboxes.local.limits import Limits
+
+FOLDER = Path(__file__).resolve().parent.parent
+KERNEL, ZYGOTE = FOLDER / "kernel", FOLDER / "zygote"
+PRELOADED = ("numpy", "pandas", "matplotlib.pyplot")
+UNPRIVILEGED = 65_534
+"""The user and group id that sandboxes of root have outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """What a warm parent is made for."""
+
+    level: Level
+    python: str
+    cache: str
+    """Where matplotlib keeps its font list."""
+    limits: Limits
+    network: str = "none"
+    timezone: str = ""
+
+    @property
+    def becomes_another(self) -> bool:
+        """Whether sandboxes have another user id outside than this process."""
+        return self.level in PRIVATE_ROOT and os.geteuid() == 0
+
+    def config(self) -> dict[str, Any]:
+        """What the parent is told."""
+        private = self.level in PRIVATE_ROOT
+        memory = self.limits.memory_or_half
+        return {
+            "private_root": private,
+            "with_proc": self.level != "namespaces-noproc",
+            "own_users": private,
+            "become": self.becomes_another,
+            "user": UNPRIVILEGED if self.becomes_another else 0,
+            "group": UNPRIVILEGED if self.becomes_another else 0,
+            "landlock": True,
+            "seccomp": "normal" if private else "strict",
+            "network": self.network,
+            "read_only": [str(KERNEL), str(FOLDER / "profiler")],
+            "tmp_bytes": self.limits.tmp,
+            "shared_memory_bytes": self.limits.shared_memory,
+            "limits": {
+                "DATA": memory,
+                "NPROC": self.limits.processes if private else 0,
+                "FSIZE": self.limits.file,
+                "NOFILE": self.limits.open_files,
+                "CPU": self.limits.cpu,
+            },
+            "watched": {
+                "memory": memory,
+                "processes": self.limits.processes,
+                "workspace": self.limits.workspace,
+            },
+            "preload": list(PRELOADED),
+            "caches": {"MPLCONFIGDIR": self.cache},
+        }
+
+
+def clean_environment(timezone: str) -> dict[str, str]:
+    """What every sandbox has in its environment, wherever its folders are."""
+    environment = {
+        "LANG": "C.UTF-8",
+        "PYTHONUTF8": "1",
+        "MPLBACKEND": "agg",
+        # A process with one thread can be forked: by the warm parent, and to have a frozen copy of a session.
+        "OPENBLAS_NUM_THREADS": "1",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    }
+    return {**environment, "TZ": timezone} if timezone else environment

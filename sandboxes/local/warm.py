@@ -1,0 +1,263 @@
+"""The warm parents of this process: programs that have the analysis packages imported and fork each sandbox.
+
+One for each Python and set of walls, shared by all event loops of this process. All functions block; call them in a
+thread.
+"""
+
+import array
+import atexit
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from typing import IO, Any
+
+from sandboxes.base import SandboxUnavailableError
+from sandboxes.local.walls import KERNEL, ZYGOTE, Walls, clean_environment
+
+START_SECONDS = 60.0
+"""How long a parent may take to import its packages; a cold disk is slow."""
+MAX_FORKS = 1_000
+"""Sandboxes of one parent; they share the layout of its memory and the seed of its hashes."""
+POOL = 1
+"""Sandboxes that are kept ready."""
+MAX_MESSAGE = 1 << 20
+
+
+class Ready:
+    """A sandbox that waits for its order: our ends of its connections."""
+
+    def __init__(self) -> None:
+        self.control, control = socket.socketpair()
+        self.init, init = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        (self.stdout, output), (self.stderr, errors) = os.pipe(), os.pipe()
+        self.parent: WarmParent | None = None
+        self.theirs = [control.detach(), output, errors, init.detach()]
+
+    def close_theirs(self) -> None:
+        """Close the other ends here, once the parent has them."""
+        for descriptor in self.theirs:
+            os.close(descriptor)
+        self.theirs = []
+
+    def close(self) -> None:
+        """Let go of it; what was made ready ends."""
+        self.close_theirs()
+        self.control.close()
+        self.init.close()
+        for descriptor in (self.stdout, self.stderr):
+            os.close(descriptor)
+
+
+class WarmParent:
+    """A running parent. Closing it ends all its sandboxes."""
+
+    def __init__(self, walls: Walls) -> None:
+        self._walls = walls
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the parent
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._forks = 0
+        self.sandboxes = 0
+        """How many have begun and have not ended."""
+        self._pool: deque[Ready] = deque()
+        try:
+            self._process = self._start(theirs)
+            self._configure()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        command = [self._walls.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
+        environment = {"PATH": os.defpath, **clean_environment(self._walls.timezone)}
+        try:
+            with theirs:
+                return subprocess.Popen(  # noqa: S603 - the operator names the interpreter
+                    [*command, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._said,
+                    stderr=self._said,
+                    cwd="/",
+                    env=environment,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+        except (OSError, ValueError) as error:
+            raise SandboxUnavailableError(
+                f"The Python interpreter {self._walls.python} cannot be started ({error}). "
+                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
+            ) from error
+
+    def _configure(self) -> None:
+        self._socket.settimeout(START_SECONDS)
+        try:
+            self._socket.send(json.dumps(self._walls.config()).encode())
+            answer = self._socket.recv(MAX_MESSAGE)
+        except OSError:
+            answer = b""
+        if not answer:
+            raise SandboxUnavailableError(
+                f"A session cannot be started with the Python interpreter {self._walls.python}: {self._last_words()}. "
+                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
+            )
+        said = json.loads(answer)
+        if said["event"] != "ready":
+            raise CannotWallInError(said["why"])
+
+    def _last_words(self) -> str:
+        try:
+            how = f"it ended with exit code {self._process.wait(timeout=1)}"
+        except subprocess.TimeoutExpired:
+            how = "it did not answer"
+        self._said.seek(0)
+        lines = self._said.read().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
+        said = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        return f"{how} ({said[:300]})"
+
+    @property
+    def worn(self) -> bool:
+        """Whether it has forked often enough."""
+        return self._forks >= MAX_FORKS
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can fork."""
+        return self._process.poll() is None
+
+    def begin(self, order: dict[str, Any]) -> Ready | None:
+        """Take a sandbox that waits, and give it its order; None when the parent is gone."""
+        try:
+            ready = self._pool.popleft() if self._pool else self._spawn()
+        except OSError:
+            return None
+        try:
+            self._send({"op": "begin", **order}, [ready.init.fileno()])
+        except OSError:
+            ready.close()
+            return None
+        ready.parent = self
+        self.sandboxes += 1
+        return ready
+
+    def refill(self) -> None:
+        """Have the next ones ready."""
+        with contextlib.suppress(OSError):
+            while len(self._pool) < POOL and not self.worn:
+                self._pool.append(self._spawn())
+
+    def _spawn(self) -> Ready:
+        ready = Ready()
+        try:
+            self._send({"op": "spawn"}, ready.theirs)
+        except OSError:
+            ready.close()
+            raise
+        ready.close_theirs()
+        self._forks += 1
+        return ready
+
+    def _send(self, said: dict[str, Any], descriptors: list[int]) -> None:
+        attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        self._socket.sendmsg([json.dumps(said).encode()], attached)
+
+    def close(self) -> None:
+        """End it, and all its sandboxes."""
+        while self._pool:
+            self._pool.popleft().close()
+        self._socket.close()
+        process = getattr(self, "_process", None)
+        if process is not None:
+            process.kill()
+            process.wait()
+        self._said.close()
+
+
+class CannotWallInError(Exception):
+    """A parent cannot be had at that level; says why."""
+
+
+class WarmParents:
+    """The parents of this process, by what they are made for."""
+
+    def __init__(self) -> None:
+        self._parents: dict[Walls, WarmParent] = {}
+        self._worn: list[WarmParent] = []
+        self._turns: dict[Walls, threading.Lock] = {}
+        self._turn = threading.Lock()
+
+    def start(self, walls: Walls) -> None:
+        """Have a parent at hand.
+
+        Raises:
+            CannotWallInError: there cannot be one at that level.
+            SandboxUnavailableError: its interpreter cannot be started.
+        """
+        with self._turn_of(walls):
+            self._parent(walls)
+
+    def begin(self, walls: Walls, order: dict[str, Any]) -> Ready:
+        """Take a sandbox that is ready, and give it its order.
+
+        Raises:
+            CannotWallInError: there cannot be one at that level.
+            SandboxUnavailableError: its interpreter cannot be started, or its parent died twice.
+        """
+        with self._turn_of(walls):
+            for _ in range(2):
+                parent = self._parent(walls)
+                if (ready := parent.begin(order)) is not None:
+                    return ready
+                self._parents.pop(walls).close()
+        raise SandboxUnavailableError("The program that starts sandboxes ended twice in a row; try again.")
+
+    def refill(self, walls: Walls) -> None:
+        """Have the next sandboxes ready."""
+        with self._turn_of(walls):
+            if walls in self._parents:
+                self._parents[walls].refill()
+
+    def ended(self, ready: Ready) -> None:
+        """A sandbox has ended; the last one of a worn parent takes the parent with it."""
+        with self._turn:
+            parent = ready.parent
+            if parent is None:
+                return
+            ready.parent, parent.sandboxes = None, parent.sandboxes - 1
+            gone = parent in self._worn and not parent.sandboxes
+            if gone:
+                self._worn.remove(parent)
+        if gone:
+            parent.close()
+
+    def _parent(self, walls: Walls) -> WarmParent:
+        parent = self._parents.get(walls)
+        if parent is not None and not parent.alive:
+            self._parents.pop(walls).close()
+            parent = None
+        if parent is not None and parent.worn:
+            self._worn.append(self._parents.pop(walls))
+            parent = None
+        if parent is None:
+            parent = self._parents[walls] = WarmParent(walls)
+        return parent
+
+    def _turn_of(self, walls: Walls) -> threading.Lock:
+        with self._turn:
+            return self._turns.setdefault(walls, threading.Lock())
+
+    def close(self) -> None:
+        """End all of them, with their sandboxes."""
+        with self._turn:
+            for parent in [*self._parents.values(), *self._worn]:
+                parent.close()
+            self._parents.clear()
+            self._worn.clear()
+
+
+PARENTS = WarmParents()
+"""Those of this process."""
+atexit.register(PARENTS.close)

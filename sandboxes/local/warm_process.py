@@ -1,0 +1,234 @@
+"""A sandbox that a warm parent forked, as its session sees it."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sandboxes.base import SandboxUnavailableError
+from sandboxes.local import reached, workspace
+from sandboxes.local.child_process import cloudpickle_path
+from sandboxes.local.isolation import PRIVATE_ROOT
+from sandboxes.local.pipes import Pipe
+from sandboxes.local.processes import Connection, Ending, Order
+from sandboxes.local.walls import UNPRIVILEGED, Walls, clean_environment
+from sandboxes.local.warm import PARENTS, CannotWallInError, Ready
+
+OWN = "/stepwell"
+NOTICES = 4
+"""The descriptor by which the kernel reaches init."""
+MAX_EVENT = 65_536
+LIMITED = ("memory", "processes", "workspace")
+
+
+class WarmProcess:
+    """A sandbox's processes; what is known of them comes from its init."""
+
+    def __init__(self, ready: Ready) -> None:
+        self._ready = ready
+        self._init = ready.init
+        self._init.setblocking(False)
+        self.why = ""
+        """Why it could not begin."""
+        self.exited: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().add_reader(self._init, self._hear)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not been seen to end."""
+        return not self.exited.done()
+
+    def busy(self, runs: bool) -> None:
+        """Have the limits watched while a cell runs."""
+        self._tell({"op": "cell", "runs": runs})
+
+    def interrupt(self) -> None:
+        """Send SIGINT to the runner and its children."""
+        self._tell({"op": "interrupt"})
+
+    def stop(self) -> bool:
+        """End the runner with what it started; its frozen copy stays."""
+        self._tell({"op": "kill"})
+        return True
+
+    def wake(self) -> None:
+        """Have the frozen copy go on."""
+        self.exited = asyncio.get_running_loop().create_future()
+        self._tell({"op": "wake"})
+
+    def kill(self) -> None:
+        """End everything at once."""
+        if self._init.fileno() < 0:
+            return
+        self._tell({"op": "end"})
+        with contextlib.suppress(OSError):
+            self._init.shutdown(socket.SHUT_WR)
+
+    def _tell(self, said: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            self._init.send(json.dumps(said).encode())
+
+    def _hear(self) -> None:
+        try:
+            message = self._init.recv(MAX_EVENT)
+        except BlockingIOError:
+            return
+        except OSError:
+            message = b""
+        if not message:
+            self._gone()
+            return
+        said = json.loads(message)
+        if said["event"] == "failed":
+            self.why = str(said["why"])
+        elif not self.exited.done():
+            limit = said.get("limit", "")
+            ending = Ending(
+                code=int(said["code"]),
+                limit=limit if limit in LIMITED else "",
+                value=int(said.get("value", 0)),
+                copy=bool(said["copy"]),
+            )
+            self.exited.set_result(ending)
+
+    def _gone(self) -> None:
+        """Init has ended, and with it everything."""
+        asyncio.get_running_loop().remove_reader(self._init)
+        self._init.close()
+        PARENTS.ended(self._ready)
+        if not self.exited.done():
+            self.exited.set_result(Ending(1 if self.why else -signal.SIGKILL))
+        self.gone.set_result(None)
+
+
+class StartWarm:
+    """Starts sandboxes by way of a warm parent.
+
+    Args:
+        walls: What the parent is made for.
+    """
+
+    def __init__(self, walls: Walls) -> None:
+        self._walls = walls
+
+    async def __call__(self, order: Order) -> Connection:
+        """Start the kernel, or a program, in a sandbox's folder; see `Start`.
+
+        Raises:
+            SandboxUnavailableError: it cannot be started.
+        """
+        try:
+            ready = await asyncio.to_thread(self._begin, order)
+        except CannotWallInError as error:
+            raise SandboxUnavailableError(
+                f"A sandbox of level {self._walls.level} cannot be started with {self._walls.python} ({error}). "
+                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it; `stepwell doctor` says what works here."
+            ) from error
+        ready.control.setblocking(False)
+        process = WarmProcess(ready)
+        _later(asyncio.to_thread(PARENTS.refill, self._walls))
+        return Connection(process, ready.control, Pipe.at(ready.stdout), Pipe.at(ready.stderr))
+
+    def _begin(self, order: Order) -> Ready:
+        return PARENTS.begin(self._walls, self._order(order))
+
+    def _order(self, order: Order) -> dict[str, Any]:
+        """The order as init and runner need it."""
+        prepare(order.folder, self._walls)
+        if order.program is not None:
+            order = replace(order, program=order.program.absolute())
+        private = self._walls.level in PRIVATE_ROOT
+        folder = Path(OWN) if private else order.folder
+        note = folder / reached.NOTE
+        environment = self._environment(order.folder)
+        said: dict[str, Any] = {
+            "workspace": "/workspace" if private else str(order.folder / "workspace"),
+            "environment": environment,
+        }
+        if order.program is None:
+            said["kernel"] = {
+                "spool": str(folder / "spool"),
+                "blobs": str(folder / "blobs"),
+                "cloudpickle": cloudpickle_path(),
+                "reach": str(note),
+                "inside": "/" if private else str(order.folder),
+                "sealed": self._walls.network == "none",
+                "notices": NOTICES,
+                "network": order.network,
+                "proxy": order.proxy,
+            }
+        else:
+            program = f"{OWN}/program/{order.program.name}" if private else str(order.program)
+            said["program"] = [program, *order.arguments]
+        if private:
+            said["folders"] = self._folders(order)
+            said["hidden"] = str(order.folder.parent.parent)
+        else:
+            own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
+            read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]
+            said["landlock"] = {"read": [path for path in read if path], "write": own, "write_files": [str(note)]}
+        return said
+
+    def _folders(self, order: Order) -> dict[str, tuple[str, bool]]:
+        """The host's folders that a private root gets, and whether they are read-only there."""
+        own = order.folder
+        folders = {
+            "workspace": (str(own / "workspace"), False),
+            "inputs": (str(own / "workspace" / "inputs"), True),
+            "spool": (str(own / "spool"), False),
+            "blobs": (str(own / "blobs"), True),
+            "note": (str(own / reached.NOTE), False),
+        }
+        if order.program is not None:
+            folders[f"program/{order.program.name}"] = (str(order.program), True)
+        return folders
+
+    def _environment(self, folder: Path) -> dict[str, str]:
+        interpreter = str(Path(self._walls.python).parent) if os.sep in self._walls.python else ""
+        path = f"{interpreter}:" if interpreter else ""
+        environment = {"PATH": f"{path}/usr/local/bin:/usr/bin:/bin", **clean_environment(self._walls.timezone)}
+        if self._walls.level in PRIVATE_ROOT:
+            return {**environment, "HOME": "/home/user", "TMPDIR": "/tmp", "MPLCONFIGDIR": "/tmp/matplotlib"}  # noqa: S108
+        own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
+        return {**environment, **own, "MPLCONFIGDIR": self._walls.cache}
+
+
+def prepare(folder: Path, walls: Walls) -> None:
+    """Make what a sandbox needs of its folder, and give it to the user that the sandbox has outside.
+
+    Raises:
+        SandboxUnavailableError: it cannot be made.
+    """
+    workspace.prepare(folder / "workspace")
+    note = folder / reached.NOTE
+    try:
+        for name in ("spool", "blobs", "home", "tmp"):
+            (folder / name).mkdir(exist_ok=True)
+        if note.is_symlink():
+            note.unlink()
+        note.touch()
+        if walls.becomes_another:
+            for name in ("workspace", "spool", "blobs"):
+                workspace.hand_over(folder / name, UNPRIVILEGED)
+            os.chown(note, UNPRIVILEGED, UNPRIVILEGED, follow_symlinks=False)
+    except OSError as error:
+        raise SandboxUnavailableError(
+            f"The sandbox folder {folder} cannot be made ready ({error.strerror or error}). "
+            "Choose another place with STEPWELL_HOME."
+        ) from error
+
+
+_REFILLING: set[asyncio.Future[None]] = set()
+
+
+def _later(work: Any) -> None:
+    """Do something beside what follows; the set keeps it from being forgotten."""
+    task = asyncio.ensure_future(work)
+    _REFILLING.add(task)
+    task.add_done_callback(_REFILLING.discard)

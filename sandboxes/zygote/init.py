@@ -1,0 +1,356 @@
+"""The first process of a sandbox: trusted, no user code in it. It interrupts, kills, measures and reports.
+
+What it says goes to the host over a socket of its own, which no other process of the sandbox has. Each message is one
+JSON object. From the host: `begin` (with the order), `cell` (a cell runs, or none), `interrupt`, `kill`, `wake`, and
+the end of the connection, which ends everything. To the host: `failed`, `exit`.
+"""
+
+import array
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from typing import Any
+
+from . import measuring, private_root, users
+from .folder_size import FolderSize
+from .runner import CONTROL, run
+from .system import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_DUMPABLE,
+    die_with_parent,
+    drop_capabilities,
+    no_new_privileges,
+    prctl,
+)
+
+HOST = 4
+MEMORY_SECONDS, DISK_SECONDS = 0.05, 1.0
+"""How often memory and the workspace's size are looked at while a cell runs."""
+BETWEEN_SECONDS = 1.0
+"""How often all of it is looked at between cells, while something that a cell started goes on."""
+LOOK_SECONDS = 0.01
+"""For how long at a time the workspace is looked through."""
+CREDENTIALS = struct.Struct("iII")
+MAX_MESSAGE = 1 << 20
+
+
+def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
+    """Become the first process of a sandbox; does not return.
+
+    Args:
+        config: The zygote's.
+        given: Descriptors: the kernel's connection, what the sandbox prints into, the same for stderr, our connection.
+        proc: A descriptor of a `/proc` that shows this process and its children.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    control, output, errors, host = given
+    _arrange([nothing, output, errors, control, host, proc])
+    proc = 5
+    os.setsid()
+    die_with_parent(signal.SIGKILL)
+    try:
+        if config["private_root"]:
+            flags = users.NEW_MOUNTS | users.NEW_IPC | users.NEW_UTS | users.NEW_CGROUP
+            users.unshare(flags | (users.NEW_NETWORK if config["network"] != "full" else 0))
+            socket.sethostname("sandbox")
+            sizes = {name: config[name] for name in ("tmp_bytes", "shared_memory_bytes")}
+            owner = (config["user"], config["group"])
+            private_root.build(config["read_only"], owner=owner, with_proc=config["with_proc"], **sizes)
+        else:
+            prctl(PR_SET_CHILD_SUBREAPER, 1)
+        Init(config, socket.socket(fileno=HOST), proc).serve()
+    except BaseException as error:
+        _tell(socket.socket(fileno=HOST), {"event": "failed", "why": f"{type(error).__name__}: {error}"})
+    finally:
+        os._exit(1)
+
+
+class Init:
+    """Looks after one runner, from before it begins until everything ends."""
+
+    def __init__(self, config: dict[str, Any], host: socket.socket, proc: int) -> None:
+        self._config = config
+        self._host = host
+        if config["private_root"] and config["with_proc"]:
+            # Its own numbers of processes are those that count for signals.
+            self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        else:
+            self._proc = proc
+        self._folder = FolderSize("")
+        self._device = 0
+        self._busy = self._left_over = False
+        self._standby = 0
+        self._limit: dict[str, Any] = {}
+        self._peak = 0
+        self._next_disk = 0.0
+        self._notices, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._notices.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        order, self._order = os.pipe()
+        self._woken, waker = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(waker, False)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._runner = os.fork()
+        if self._runner == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                for ours in (self._host, self._notices):  # their numbers will be others' soon
+                    ours.detach()
+                for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
+                    signal.signal(number, signal.SIG_DFL)
+                seen = os.dup(proc)
+                _arrange([0, 1, 2, CONTROL, theirs.detach(), order, seen])
+                run(config, 6)
+            except BaseException:
+                import traceback
+
+                traceback.print_exc()
+            finally:
+                os._exit(112)
+        theirs.close()
+        os.close(order)
+        for descriptor in (0, 1, 2, CONTROL):
+            os.close(descriptor)
+        prctl(PR_SET_DUMPABLE, 0)
+
+    def serve(self) -> None:
+        """Answer the host until it closes the connection."""
+        poll = select.poll()
+        for descriptor in (self._host.fileno(), self._notices.fileno(), self._woken):
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            pause = MEMORY_SECONDS if self._busy else BETWEEN_SECONDS if self._left_over else None
+            ready = poll.poll(None if pause is None else pause * 1_000)
+            for descriptor, _ in ready:
+                if descriptor == self._host.fileno():
+                    self._listen()
+                elif descriptor == self._notices.fileno():
+                    self._note(poll)
+                else:
+                    self._reap()
+            if self._busy or self._left_over:
+                self._measure()
+            if self._left_over and not self._busy and not ready:
+                self._left_over = self._goes_on()
+
+    def _listen(self) -> None:
+        try:
+            message, attached, _, _ = self._host.recvmsg(MAX_MESSAGE, 1_024)
+        except OSError:
+            message, attached = b"", []
+        if not message:
+            self._end()
+        given = array.array("i")
+        for level, kind, data in attached:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                given.frombytes(data[: len(data) - len(data) % given.itemsize])
+        order = json.loads(message)
+        what = order["op"]
+        if what == "begin":
+            self._begin(order, list(given))
+        elif what == "cell":
+            self._busy, self._left_over = order["runs"], True
+        elif what == "interrupt":
+            self._signal(signal.SIGINT)
+        elif what == "kill":
+            self._kill(self._runner)
+        elif what == "wake" and self._runner:
+            self._kill(self._runner, signal.SIGUSR1)
+        elif what == "end":
+            self._end()
+
+    def _begin(self, order: dict[str, Any], trees: list[int]) -> None:
+        """Attach the sandbox's own folders, give up all privileges, and let the runner go on."""
+        if order.get("why"):
+            self._tell({"event": "failed", "why": order["why"]})
+            self._end()
+        try:
+            if self._config["private_root"]:
+                private_root.attach_places(dict(zip(order["trees"], trees, strict=True)), hidden=order["hidden"])
+            self._folder = FolderSize(order["workspace"])
+            self._device = os.stat(order["workspace"]).st_dev
+            if self._config["become"]:
+                users.become(self._config["user"], self._config["group"])
+            no_new_privileges()
+            drop_capabilities()
+            prctl(PR_SET_DUMPABLE, 0)
+            os.write(self._order, json.dumps(order).encode())
+        except OSError as error:
+            self._tell({"event": "failed", "why": str(error)})
+            self._end()
+        os.close(self._order)
+
+    def _note(self, poll: select.poll) -> None:
+        """Learn which process is the frozen copy: its number comes from the operating system, not from what it says."""
+        try:
+            message, attached, _, _ = self._notices.recvmsg(64, socket.CMSG_SPACE(CREDENTIALS.size))
+        except OSError:
+            message, attached = b"", []
+        if not message:
+            poll.unregister(self._notices.fileno())
+            return
+        for level, kind, data in attached:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS and message == b"frozen":
+                self._standby = CREDENTIALS.unpack(data[: CREDENTIALS.size])[0]
+
+    def _reap(self) -> None:
+        """Take leave of processes that ended; when it was the runner, only its frozen copy goes on."""
+        try:
+            while os.read(self._woken, 512):
+                continue
+        except BlockingIOError:
+            pass
+        while True:
+            try:
+                process, status, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not process:
+                return
+            if process == self._runner:
+                self._runner_ended(os.waitstatus_to_exitcode(status), used)
+            elif process == self._standby:
+                self._standby = 0
+
+    def _runner_ended(self, code: int, used: Any) -> None:
+        spared = self._standby if self._standby in self._others() else 0
+        self._runner = self._standby = 0
+        self._kill_all(spared)
+        self._runner = spared
+        self._busy = False
+        peak = max(self._peak, used.ru_maxrss << 10)
+        said = {"event": "exit", "code": code, "copy": bool(spared), "peak": peak, **self._limit}
+        self._tell({**said, "cpu": used.ru_utime + used.ru_stime})
+        self._limit, self._peak = {}, 0
+
+    def _others(self) -> list[int]:
+        """All processes of the sandbox but this one, under the numbers by which signals reach them."""
+        if self._config["private_root"] and self._config["with_proc"]:
+            return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
+        return measuring.tree(self._proc, _own_number(self._proc))
+
+    def _goes_on(self) -> bool:
+        """Whether more than a waiting runner and its frozen copy is there."""
+        processes = self._others()
+        expected = 2 if self._standby else 1
+        return len(processes) > expected or any(measuring.threads(self._proc, one) > 1 for one in processes)
+
+    def _kill_all(self, spared: int) -> None:
+        """End every process of the sandbox but this one and the spared one, and wait until they are gone."""
+        if self._config["private_root"] and not spared:
+            try:
+                os.kill(-1, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+        for _ in range(1_000):
+            left = [process for process in self._others() if process != spared]
+            for process in left:
+                self._kill(process)
+            if not self._wait_for(left, spared):
+                return
+
+    def _wait_for(self, left: list[int], spared: int) -> bool:
+        """Reap what has ended; whether something is left to be killed."""
+        until = time.monotonic() + 0.2
+        while time.monotonic() < until:
+            try:
+                process, _, _ = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if not process:
+                if not [one for one in self._others() if one != spared]:
+                    return False
+                time.sleep(0.001)
+        return bool(left)
+
+    def _end(self) -> None:
+        """End the sandbox with all its processes."""
+        if not self._config["private_root"]:
+            self._kill_all(0)
+        os._exit(0)
+
+    def _signal(self, number: int) -> None:
+        """Send a signal to the runner's group, as a terminal does on Ctrl-C."""
+        if self._runner:
+            try:
+                os.killpg(os.getpgid(self._runner), number)
+            except (ProcessLookupError, PermissionError):
+                return
+
+    def _kill(self, process: int, number: int = signal.SIGKILL) -> None:
+        if process > 1:
+            try:
+                os.kill(process, number)
+            except (ProcessLookupError, PermissionError):
+                return
+
+    def _measure(self) -> None:
+        """Keep the limits that the operating system does not keep for us."""
+        if not self._runner or self._limit:
+            return
+        allowed = self._config["watched"]
+        processes = self._others()
+        used = measuring.resident(self._proc, processes)
+        if used > allowed["memory"]:  # what the runner shares with its frozen copy was counted twice
+            used = measuring.proportional(self._proc, processes) or used
+        self._peak = max(self._peak, used)
+        if used > allowed["memory"]:
+            self._exceeded("memory", used)
+        elif len(processes) > allowed["processes"]:
+            self._exceeded("processes", len(processes))
+        elif time.monotonic() > self._next_disk:
+            self._look_closer(processes, used)
+
+    def _look_closer(self, processes: list[int], used: int) -> None:
+        """Measure what takes longer to find out, a little at a time."""
+        memory, workspace = self._config["watched"]["memory"], self._config["watched"]["workspace"] or sys.maxsize
+        size = self._folder.look(LOOK_SECONDS, enough=workspace)
+        if size is None:
+            return
+        self._next_disk = time.monotonic() + DISK_SECONDS
+        sockets, files = measuring.held(self._proc, processes, self._device)
+        if used + sockets > memory:
+            self._exceeded("memory", used + sockets)
+        elif size + files > workspace:
+            self._exceeded("workspace", size + files)
+
+    def _exceeded(self, limit: str, value: int) -> None:
+        """End the runner because of a limit."""
+        self._limit = {"limit": limit, "value": value}
+        self._kill(self._runner)
+
+    def _tell(self, said: dict[str, Any]) -> None:
+        _tell(self._host, said)
+
+
+def _own_number(proc: int) -> int:
+    """The number of this process in a `/proc` that may be of another namespace."""
+    return int(os.readlink("self", dir_fd=proc))
+
+
+def _tell(host: socket.socket, said: dict[str, Any]) -> None:
+    try:
+        host.send(json.dumps(said).encode())
+    except OSError:
+        os._exit(0)  # without a host there is nothing left to do
+
+
+def _arrange(descriptors: list[int]) -> None:
+    """Give descriptors the numbers 0, 1, 2, …, and close all others."""
+    moved = [_above(descriptor, len(descriptors)) for descriptor in descriptors]
+    for number, descriptor in enumerate(moved):
+        os.dup2(descriptor, number, inheritable=number < 3)
+    os.closerange(len(descriptors), max(moved) + 256)
+
+
+def _above(descriptor: int, count: int) -> int:
+    import fcntl
+
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, count + 16)

@@ -1,0 +1,75 @@
+"""What the parent of sandboxes has ready, so that each of them need not import it."""
+
+import gc
+import importlib
+import io
+import os
+import sys
+import traceback
+from contextlib import suppress
+from typing import Any
+
+KERNEL = (
+    "session", "calls", "standby", "snapshots.engine", "snapshots.taking", "snapshots.restoring", "start", "lifeline",
+)  # fmt: skip
+
+
+def preload(names: list[str]) -> None:
+    """Import packages, use them once where that makes lazy parts of them ready, and freeze what is there.
+
+    A package that is missing or broken is left to the cell that asks for it.
+    """
+    for name in names:
+        with suppress(Exception):
+            importlib.import_module(name)
+    for use in (_kernel, _matplotlib, _pandas, _traceback):
+        with suppress(Exception):
+            use()
+    gc.collect()
+    gc.freeze()
+
+
+def threads() -> int:
+    """How many threads this process has; a process with several must not be forked."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
+
+
+def _kernel() -> None:
+    for name in KERNEL:
+        with suppress(ImportError):
+            importlib.import_module(f"stepwell_kernel.{name}")
+    for name in ("ast", "linecache", "asyncio", "json", "decimal", "datetime", "random", "re", "collections"):
+        importlib.import_module(name)
+
+
+def _matplotlib() -> None:
+    if "matplotlib.pyplot" not in sys.modules:
+        return
+    fonts = importlib.import_module("stepwell_kernel.fonts")
+    fonts.do_not_tell_of_building(sys.modules["matplotlib"])
+    fonts.extend(sys.modules["matplotlib.font_manager"])
+    pyplot: Any = sys.modules["matplotlib.pyplot"]
+    figure, axes = pyplot.subplots()
+    axes.plot([1, 2])
+    axes.set_title("x")
+    figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
+    pyplot.close("all")
+
+
+def _pandas() -> None:
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is not None:
+        frame = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+        frame.to_html()
+        repr(frame.groupby("b").sum())
+
+
+def _traceback() -> None:
+    compile("print(1)", "x", "exec")
+    try:
+        raise ValueError
+    except ValueError:
+        traceback.format_exc()

@@ -1,0 +1,166 @@
+"""The private root of a sandbox: a small tmpfs with the system and Python read-only, and empty places for the rest."""
+
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+
+from .mounts import (
+    MS_BIND,
+    MS_NODEV,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_RDONLY,
+    MS_REMOUNT,
+    attach,
+    close_to_devices,
+    copy_of_tree,
+    enter_root,
+    mount,
+)
+
+SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store")
+SETTINGS = (
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/etc/timezone",
+    "/etc/fonts", "/etc/mime.types", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted", "/etc/ca-certificates",
+)  # fmt: skip
+WRITTEN = {
+    "/etc/passwd": "user:x:1000:1000::/home/user:/bin/sh\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n",
+    "/etc/group": "user:x:1000:\nnogroup:x:65534:\n",
+    "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+DEVICES = ("null", "zero", "full", "random", "urandom")
+LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
+HOME, WORKSPACE, OWN = "/home/user", "/workspace", "/stepwell"
+PLACES = {"workspace": WORKSPACE, "inputs": f"{WORKSPACE}/inputs", "spool": f"{OWN}/spool", "blobs": f"{OWN}/blobs"}
+"""Folders of the host that are attached later, and where."""
+NOTE, PROGRAM = f"{OWN}/reached", f"{OWN}/program"
+STAGE = "/tmp"  # where the new root is put together; in a view of our own, so nobody's /tmp is touched
+QUIET = MS_NOSUID | MS_NODEV
+
+
+def build(
+    read_only: Iterable[str],
+    *,
+    owner: tuple[int, int],
+    tmp_bytes: int,
+    shared_memory_bytes: int,
+    with_proc: bool,
+) -> None:
+    """Put the root together and enter it; must run in a mount namespace and a pid namespace of its own.
+
+    Args:
+        read_only: Further files and folders that are to be seen at their own paths.
+        owner: User and group, as this process sees them, to whom HOME belongs.
+        tmp_bytes: The size of `/tmp`; HOME has the same.
+        shared_memory_bytes: The size of `/dev/shm`.
+        with_proc: Whether `/proc` is mounted; it stays empty otherwise.
+
+    Raises:
+        OSError: something is refused.
+    """
+    links, trees = _system(read_only)
+    devices = [(f"/dev/{name}", copy_of_tree(f"/dev/{name}")) for name in DEVICES]
+    mount("tmpfs", STAGE, "tmpfs", QUIET, "size=2m,nr_inodes=4k,mode=755")
+    # First these, because what is read-only may lie in a folder of that name.
+    mine = f"uid={owner[0]},gid={owner[1]},mode=755"
+    for path, size, rights in (
+        ("/tmp", tmp_bytes, "mode=1777"),
+        (HOME, tmp_bytes, mine),
+        ("/dev/shm", shared_memory_bytes, "mode=1777"),
+    ):
+        _make(path, folder=True)
+        mount("tmpfs", STAGE + path, "tmpfs", QUIET, f"size={size},nr_inodes=100k,{rights}")
+    for path, tree in trees:
+        _make(path, folder=stat.S_ISDIR(os.fstat(tree).st_mode))
+        close_to_devices(tree, read_only=True)
+        attach(tree, STAGE + path)
+        os.close(tree)
+    for path, target in links:
+        os.symlink(target, STAGE + path)
+    for path, text in WRITTEN.items():
+        if not os.path.exists(STAGE + path):
+            _make(os.path.dirname(path), folder=True)
+            _write(STAGE + path, text)
+    for path, tree in devices:
+        _make(path, folder=False)
+        attach(tree, STAGE + path)
+        os.close(tree)
+    for name, target in LINKS.items():
+        os.symlink(target, f"{STAGE}/dev/{name}")
+    for path in (*PLACES.values(), PROGRAM):
+        _make(path, folder=True)
+    _make(NOTE, folder=False)
+    _make("/proc", folder=True)
+    if with_proc:
+        mount("proc", f"{STAGE}/proc", "proc", QUIET | MS_NOEXEC)
+    enter_root(STAGE)
+
+
+def attach_places(trees: dict[str, int], *, hidden: str) -> None:
+    """Attach the host's folders; then close the root.
+
+    Args:
+        trees: By the names of `PLACES`, the `note` and `program/…`.
+        hidden: A folder of the host that is to look empty, if it can be seen at all: it has other sandboxes' files.
+
+    Raises:
+        OSError: something is refused.
+    """
+    for name, tree in trees.items():
+        target = NOTE if name == "note" else PLACES.get(name, f"{OWN}/{name}")
+        if name.startswith("program/"):
+            os.mkdir(target)
+        attach(tree, target)
+        os.close(tree)
+    if os.path.isdir(hidden):
+        mount("tmpfs", hidden, "tmpfs", QUIET | MS_RDONLY, "size=4k")
+    mount(None, "/", None, MS_BIND | MS_REMOUNT | MS_RDONLY | QUIET)
+
+
+def _system(read_only: Iterable[str]) -> tuple[list[tuple[str, str]], list[tuple[str, int]]]:
+    """What is linked, and what is attached: path and tree, outer folders before inner ones."""
+    links: list[tuple[str, str]] = []
+    wanted: list[str] = []
+    for path in SYSTEM:
+        if os.path.islink(path):
+            links.append((path, os.readlink(path)))
+        elif os.path.isdir(path):
+            wanted.append(path)
+    wanted += [os.path.realpath(path) if os.path.islink(path) else path for path in SETTINGS if os.path.exists(path)]
+    for path in read_only:
+        wanted.append(path)
+    trees: list[tuple[str, int]] = []
+    seen: set[str] = set()
+    for path in sorted(set(wanted)):
+        if any(path.startswith(f"{outer}/") for outer in seen) or path == "/":
+            continue  # it lies in one that is seen anyway
+        with suppress(FileNotFoundError):
+            trees.append((path, copy_of_tree(path)))
+            seen.add(path)
+    links += [
+        (path, os.path.realpath(path))
+        for path in SETTINGS
+        if os.path.islink(path) and not any(path.startswith(f"{outer}/") for outer in seen)
+    ]
+    return links, trees
+
+
+def _make(path: str, *, folder: bool) -> None:
+    """Make a folder or an empty file in the new root, with the folders above it."""
+    if os.path.lexists(STAGE + path):
+        return
+    parent = os.path.dirname(path)
+    if parent != "/":
+        _make(parent, folder=True)
+    if folder:
+        os.mkdir(STAGE + path, 0o755)
+    else:
+        _write(STAGE + path, "")
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as writing:
+        writing.write(text)

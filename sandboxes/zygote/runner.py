@@ -1,0 +1,123 @@
+"""The process in which a sandbox's code runs: it gives up everything that it does not need, and becomes the kernel.
+
+It is forked from a parent that has the analysis packages imported; nothing of the user's runs before all walls stand.
+"""
+
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+from typing import Any
+
+from . import landlock, seccomp, users
+from .private_root import HOME, OWN, SETTINGS, SYSTEM, WORKSPACE
+from .system import PR_SET_DUMPABLE, die_with_parent, drop_capabilities, no_new_privileges, prctl
+
+CONTROL, NOTICES, BEGIN = 3, 4, 5
+"""Descriptors: the kernel's connection, ours to init, and the pipe from which the order comes."""
+
+
+def run(config: dict[str, Any], proc: int) -> None:
+    """Wall this process in, wait for the order, and carry it out; does not return.
+
+    Args:
+        config: The zygote's.
+        proc: A descriptor of a `/proc` that shows this process; closed here.
+    """
+    os.setsid()
+    if config["become"]:
+        users.become(config["user"], config["group"])
+    if config["own_users"]:
+        users.own_users(proc, users.INSIDE)
+    os.close(proc)
+    die_with_parent(signal.SIGKILL)  # only now: whoever changes his user loses it
+    no_new_privileges()
+    drop_capabilities()
+    prctl(PR_SET_DUMPABLE, 1)
+    with open(BEGIN, "rb") as order:
+        text = order.read()
+    if not text:
+        os._exit(0)
+    begin(config, json.loads(text))
+
+
+def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
+    """Enter the workspace, close the last doors, and become the kernel or a program."""
+    os.chdir(order["workspace"])
+    _limit(config["limits"])
+    network = config["network"] != "none"
+    if config["landlock"] and landlock.abi():
+        landlock.restrict(**_open_to(config, order), network=network)
+    if config["seccomp"]:
+        seccomp.install(network=network, strict=config["seccomp"] == "strict")
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    _reseed()
+    if "program" in order:
+        _become_program(order)
+    kernel = importlib.import_module("stepwell_kernel.session")
+    kernel.Session(CONTROL, **order["kernel"]).serve()
+
+
+def _open_to(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[str]]:
+    """What Landlock leaves open."""
+    if config["private_root"]:
+        return {
+            "read": ["/"],
+            "write": [WORKSPACE, HOME, f"{OWN}/spool", "/tmp", "/dev/shm"],
+            "write_files": [f"{OWN}/reached", "/dev/null", "/dev/zero", "/dev/full"],
+        }
+    given = order["landlock"]
+    own = [f"/proc/{os.getpid()}"]
+    return {
+        "read": [*config["read_only"], *SYSTEM, *SETTINGS, *given["read"], *own],
+        "read_files": ["/dev/zero", "/dev/urandom", "/dev/random", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat"],
+        "write": given["write"],
+        "write_files": [*given["write_files"], "/dev/null", "/dev/full"],
+    }
+
+
+def _limit(limits: dict[str, int]) -> None:
+    """Set the limits that the operating system keeps for each process; 0 means that there is none."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what takes in a core may be a program of the host, run as root
+    for name, value in limits.items():
+        if value:
+            which = getattr(resource, f"RLIMIT_{name}")
+            hard = resource.getrlimit(which)[1]
+            allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(which, (allowed, allowed))
+
+
+def _reseed() -> None:
+    """All forks of one parent would draw the same numbers otherwise."""
+    for name in ("random", "numpy.random"):
+        if name in sys.modules:
+            sys.modules[name].seed()
+
+
+def _become_program(order: dict[str, Any]) -> None:
+    """Run a folder's `__main__` with the order's arguments, as `kernel/start.py` does."""
+    code = 1
+    try:
+        start = importlib.import_module("stepwell_kernel.start")
+        folder, *arguments = order["program"]
+        os.close(CONTROL)
+        start.run_program(folder, arguments)
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        if isinstance(end.code, str):
+            sys.stderr.write(end.code + "\n")
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except OSError:
+            code = code or 1
+        os._exit(code)

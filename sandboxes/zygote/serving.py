@@ -1,0 +1,140 @@
+"""The warm parent's loop: it forks one sandbox for each request of the host, and brings the sandbox its folders.
+
+Single-threaded, because only such a process can be forked safely. What the host sends is one JSON object a message:
+`spawn` (with the descriptors of a sandbox that is to be made ready) and `begin` (with a descriptor on which that
+sandbox's init is reached, and the folders of the host that it gets).
+"""
+
+import array
+import json
+import os
+import signal
+import socket
+import sys
+import sysconfig
+from contextlib import suppress
+from typing import Any
+
+from . import init, measuring, users
+from .mounts import MS_PRIVATE, MS_REC, close_to_devices, copy_of_tree, mount
+from .preloading import preload, threads
+from .system import die_with_parent
+
+MAX_MESSAGE = 1 << 20
+
+
+def serve(control: int) -> None:
+    """Take the configuration from the host, and serve until it closes the connection; does not return."""
+    host = socket.socket(fileno=control)
+    config = json.loads(host.recv(MAX_MESSAGE))
+    try:
+        config["read_only"] += [path for path in _interpreter() if path not in config["read_only"]]
+        if config["private_root"]:
+            _enter(config)
+        os.environ.update(config.pop("caches"))
+        preload(config.pop("preload"))
+        if threads() > 1:
+            raise OSError("one of the packages that were imported has started threads")
+    except Exception as error:
+        host.send(json.dumps({"event": "failed", "why": f"{error}"}).encode())
+        os._exit(1)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    host.send(json.dumps({"event": "ready"}).encode())
+    Parent(config, host).serve()
+
+
+def _interpreter() -> list[str]:
+    """Where this Python and its packages lie."""
+    folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
+    folders += [os.path.realpath(folder) for folder in folders]
+    folders += [path for name, path in sysconfig.get_paths().items() if "lib" in name]
+    return [folder for folder in folders if os.path.isdir(folder) and folder != "/"]
+
+
+def _enter(config: dict[str, Any]) -> None:
+    """Enter the namespaces in which sandboxes are made; an ordinary user becomes root in users of his own.
+
+    The process that was started stays outside and waits, so that the host sees one process, which ends with this one.
+    """
+    if config["become"]:
+        users.unshare(users.NEW_MOUNTS | users.NEW_PIDS)
+    else:
+        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        users.own_users(proc, 0, users.NEW_MOUNTS | users.NEW_PIDS)
+        os.close(proc)
+    child = os.fork()
+    if child:
+        os.closerange(3, 256)
+        _, status = os.waitpid(child, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    die_with_parent(signal.SIGKILL)
+    mount(None, "/", None, MS_REC | MS_PRIVATE)
+
+
+class Parent:
+    """Forks sandboxes."""
+
+    def __init__(self, config: dict[str, Any], host: socket.socket) -> None:
+        self._config = config
+        self._host = host
+        self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if config["limits"]["DATA"]:
+            config["limits"]["DATA"] += measuring.reserved(self._proc)
+        self._home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC) if config["private_root"] else -1
+
+    def serve(self) -> None:
+        """Answer the host until it closes the connection."""
+        while True:
+            message, attached, _, _ = self._host.recvmsg(MAX_MESSAGE, 1_024)
+            if not message:
+                os._exit(0)
+            given = array.array("i")
+            for level, kind, data in attached:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    given.frombytes(data[: len(data) - len(data) % given.itemsize])
+            order = json.loads(message)
+            try:
+                if order["op"] == "spawn":
+                    self._spawn(list(given))
+                else:
+                    self._begin(order, given[0])
+            finally:
+                for descriptor in given:
+                    os.close(descriptor)
+
+    def _spawn(self, given: list[int]) -> None:
+        """Fork the first process of a sandbox, as number 1 of process numbers of its own."""
+        if self._config["private_root"]:
+            users.unshare(users.NEW_PIDS)
+        try:
+            child = os.fork()
+        except OSError:
+            return  # the host sees the connection end
+        if child == 0:
+            try:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                self._host.detach()
+                init.serve(self._config, given, self._proc)
+            finally:
+                os._exit(1)
+        if self._config["private_root"]:
+            users.enter(self._home, users.NEW_PIDS)
+
+    def _begin(self, order: dict[str, Any], host: int) -> None:
+        """Open the folders that a sandbox gets, as they are here, and pass them to its init."""
+        order["trees"], trees = [], array.array("i")
+        try:
+            if self._config["private_root"]:
+                for name, (path, read_only) in order.pop("folders").items():
+                    tree = copy_of_tree(path)
+                    trees.append(tree)
+                    order["trees"].append(name)
+                    close_to_devices(tree, read_only=read_only)
+        except OSError as error:
+            order["why"] = str(error)
+        with socket.socket(fileno=os.dup(host)) as passing:
+            attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, trees)] if trees else []
+            with suppress(OSError):  # it has ended; the host sees that
+                passing.sendmsg([json.dumps(order).encode()], attached)
+        for tree in trees:
+            os.close(tree)
