@@ -9,16 +9,20 @@ each time; where it did not, the receipt says so.
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
-from graph.events import Rebuilt, tell
+from graph.events import Notice, Rebuilt, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.state import Cell, State
+from nodes.calling import RepeatableCalls
 from nodes.rebuilding import rebuild
 from nodes.snapshots import NotRestoredError, Snapshots
 from sandboxes.base import LostVariable, RestoredSession, Sandbox
+from sandboxes.functions import Functions
+from sandboxes.living import on_wait
 
 BEGINNING = "beginning"
 """Names the state of a thread that has run nothing: inputs only."""
@@ -48,6 +52,13 @@ class Receipt:
     rebuilt: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Variables that no snapshot has and that were made again: for each, the cells that ran for it."""
     versions: list[str] = field(default_factory=list)
+    woken: bool = False
+    """Whether the session had merely been put to sleep, and all is as it was."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all came back from a snapshot, as it was."""
+        return not (self.cells or self.problems or self.lost or self.versions or self.rebuilt)
 
     def event(self) -> Rebuilt:
         """The receipt as the user is told of it."""
@@ -60,6 +71,7 @@ class Receipt:
             lost=[_described(one) for one in self.lost],
             rebuilt=[f"{name} ({_from_cells(cells)})" for name, cells in self.rebuilt.items()],
             versions=self.versions,
+            woken=self.woken,
         )
 
 
@@ -68,7 +80,9 @@ def next_snapshot(snapshot: str, number: int, code: str) -> str:
     return hashlib.sha256(f"{snapshot}\n{number}\n{code}".encode()).hexdigest()[:32]
 
 
-async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots) -> list[str]:
+async def caught_up(
+    sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots, functions: HostFunctions = NOTHING
+) -> list[str]:
     """Bring the sandbox to the state that State names, and tell whoever streams this run what that took.
 
     Returns:
@@ -76,17 +90,33 @@ async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], s
 
     Raises:
         SandboxError: as the sandbox's own methods do.
+        SettingsError: a server that offers functions cannot be reached.
     """
-    receipt = await catch_up(sandbox, state, snapshots, rebuild_seconds=knobs(runtime).max_rebuild_seconds)
+    if sandbox.head == state["sandbox"]["snapshot"]:
+        return []
+    context = knobs(runtime)
+    calls = RepeatableCalls(await functions.ready(), timeout=context.call_timeout)
+    token = on_wait.set(lambda text: tell(runtime, Notice(text)))
+    try:
+        receipt = await catch_up(
+            sandbox, state, snapshots, rebuild_seconds=context.max_rebuild_seconds, functions=calls
+        )
+    finally:
+        on_wait.reset(token)
     words = in_words(receipt) if receipt is not None else ""
     if receipt is None or not words:
         return []
     tell(runtime, receipt.event())
-    return [words]
+    return [] if receipt.woken else [words]
 
 
 async def catch_up(
-    sandbox: Sandbox, state: State, snapshots: Snapshots, *, rebuild_seconds: float = 0.0
+    sandbox: Sandbox,
+    state: State,
+    snapshots: Snapshots,
+    *,
+    rebuild_seconds: float = 0.0,
+    functions: Functions | None = None,
 ) -> Receipt | None:
     """Make the sandbox's head equal to the one that State names.
 
@@ -95,6 +125,7 @@ async def catch_up(
         state: Where it is to be.
         snapshots: Where snapshots are.
         rebuild_seconds: How long the cells may have taken that are run again for what no snapshot has.
+        functions: What cells that run again can call.
 
     Returns:
         What was done, or None when it was there already.
@@ -117,10 +148,10 @@ async def catch_up(
         except NotRestoredError:  # it was there a moment ago
             index, session = await _restore(sandbox, cells, snapshots, problems)
     problems += await _missing_inputs(sandbox, state)
-    again = await _run_again(sandbox, cells[index + 1 :], wanted, problems)
+    again = await _run_again(sandbox, cells[index + 1 :], wanted, problems, functions)
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
-    return Receipt(
+    receipt = Receipt(
         cells=again,
         seconds=time.monotonic() - started,
         problems=problems,
@@ -130,6 +161,7 @@ async def catch_up(
         rebuilt=dict(rebuilt),
         versions=list(session.versions) if session is not None else [],
     )
+    return replace(receipt, woken=session is not None and session.woken and receipt.whole)
 
 
 async def _restore(
@@ -153,7 +185,9 @@ async def _restore(
     return -1, None
 
 
-async def _run_again(sandbox: Sandbox, cells: list[Cell], wanted: str, problems: list[str]) -> int:
+async def _run_again(
+    sandbox: Sandbox, cells: list[Cell], wanted: str, problems: list[str], functions: Functions | None
+) -> int:
     """Run cells again; the sandbox is at the wanted state once the last one has ended, and at none until then."""
     again = 0
     for cell in cells:
@@ -169,6 +203,7 @@ async def _run_again(sandbox: Sandbox, cells: list[Cell], wanted: str, problems:
             number=cell["number"],
             timeout=max(60.0, 5 * cell["seconds"]),
             head=wanted if cell is cells[-1] else "",
+            functions=functions,
         )
         again += 1
         if result.status != cell["status"]:
@@ -192,8 +227,7 @@ def in_words(receipt: Receipt) -> str:
     if receipt.from_cell:
         text = f"The session was restored from the snapshot after cell {receipt.from_cell}"
         text += f", and {_cells(receipt.cells)} after it ran again." if receipt.cells else "."
-        whole = not (receipt.cells or receipt.problems or receipt.lost or receipt.versions or receipt.rebuilt)
-        text += " Variables and files are as they were." if whole else ""
+        text += " Variables and files are as they were." if receipt.whole else ""
     elif receipt.cells:
         text = f"The session was rebuilt by running {_cells(receipt.cells)} again."
     elif receipt.problems:

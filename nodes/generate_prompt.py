@@ -1,11 +1,14 @@
 """What the model is told before each cell, and the tools that it replies with."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from graph.context import Context
 from graph.state import State
+from nodes.functions_prompt import functions_text
 from nodes.network_prompt import network_text
 from nodes.observation import shorten
+from sandboxes.functions import Description
 from sandboxes.local.network.rules import NO_NETWORK, Network
 
 CELL_TOOL: dict[str, Any] = {
@@ -99,7 +102,14 @@ Never both in one reply. If a plan step cannot be done, the answer says so: `Lef
 """
 
 
-def system_prompt(state: State, context: Context, *, tools: bool, network: Network = NO_NETWORK) -> str:
+def system_prompt(
+    state: State,
+    context: Context,
+    functions: Sequence[Description] = (),
+    *,
+    tools: bool,
+    network: Network = NO_NETWORK,
+) -> str:
     """The system message of `generate`: the same within a turn, so that providers can cache it."""
     parts = [
         RULES.format(
@@ -110,6 +120,7 @@ def system_prompt(state: State, context: Context, *, tools: bool, network: Netwo
         BY_TOOL if tools else BY_TEXT,
         environment_text(state),
         network_text(network),
+        functions_text(functions, state),
         inputs_text(state),
     ]
     return "\n".join(part for part in parts if part)

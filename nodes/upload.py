@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs, thread_of
 from graph.events import Notice, Published, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.state import Artifact, Cell, State, Turn
 from nodes.catching_up import caught_up
 from nodes.published_names import OURS, published_names, shown
@@ -55,6 +56,7 @@ async def upload(
     open_sandbox: OpenSandbox,
     artifacts: Artifacts,
     snapshots: Snapshots,
+    functions: HostFunctions = NOTHING,
 ) -> State:
     """Publish outputs and figures, with checksum, type and the cell that wrote each; then the answer and the code.
 
@@ -72,7 +74,7 @@ async def upload(
         publisher = Publisher(artifacts, thread, Path(staging.name), known)
         if state.get("cells"):
             sandbox = await open_sandbox(context.sandbox, thread)
-            await caught_up(sandbox, state, runtime, snapshots)
+            await caught_up(sandbox, state, runtime, snapshots, functions)
             await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"

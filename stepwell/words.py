@@ -42,6 +42,8 @@ def ending(cell: Cell) -> str:
 
 def brought_back(event: Rebuilt) -> str:
     """How a session came back: from a snapshot, by running cells again, or both."""
+    if event.woken:
+        return f"session woken, {duration_text(event.seconds)}"
     again = "1 cell" if event.cells == 1 else f"{event.cells} cells"
     if event.from_cell:
         text = f"session restored from the snapshot after cell {event.from_cell}"
@@ -85,7 +87,8 @@ def next_command(verb: str, thread: str, options: Sequence[str] = (), question: 
 def waiting_text(asked: ApprovalAsked, options: Sequence[str] = (), *, show_code: bool = True) -> str:
     """What somebody who is not at this terminal must know to decide on a cell."""
     code = "".join(f"\n    {line}" for line in reveal(asked.code).split("\n")) + "\n" if show_code else ""
-    return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{code}\n" + how_to_decide(
+    calls = f"\nit calls: {one_line(', '.join(asked.functions))}" if asked.functions else ""
+    return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{code}{calls}\n" + how_to_decide(
         asked.thread, options
     )
 

@@ -48,9 +48,7 @@ class Order:
     """A program of ours; None: the kernel."""
     arguments: tuple[str, ...] = ()
     network: str = "none"
-    """The mode of the network, as the kernel is told it."""
-    proxy: int = 0
-    """The port on the sandbox's 127.0.0.1 that leads to what the network allows; 0: there is none."""
+    """What the kernel is told that it may reach: `none`, `allowlist` or `full`."""
 
 
 class Process(Protocol):
@@ -91,6 +89,8 @@ class Connection:
     control: socket.socket
     stdout: Pipe
     stderr: Pipe
+    door: socket.socket | None = None
+    """Listens in the sandbox's network for what wants to go out; None where there is no way out."""
 
 
 class Start(Protocol):
