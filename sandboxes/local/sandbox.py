@@ -51,6 +51,7 @@ class LocalSandbox:
         id: The name of this one.
         walls: The interpreter, the level of isolation, the limits.
         network: What cells may reach.
+        make_doorway: Makes the way there for each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
         living: Where its session takes a place; default: there is always one.
     """
@@ -62,6 +63,7 @@ class LocalSandbox:
         walls: Walls,
         *,
         network: Network = NO_NETWORK,
+        make_doorway: Callable[[Network, Path], Doorway] = Doorway,
         grace: float = 3.0,
         living: Living | None = None,
     ) -> None:
@@ -70,6 +72,7 @@ class LocalSandbox:
         self._workspace = self._folder / "workspace"
         self._walls = walls
         self._network = network
+        self._make_doorway = make_doorway
         self._start: Start = StartChild(walls) if walls.level in ("process", "seatbelt") else StartWarm(walls)
         self._grace = grace
         self._session: Session | None = None
@@ -202,7 +205,7 @@ class LocalSandbox:
             await self.open()
             walls = self._walls
             order = Order(self._folder, network=self._network.mode)
-            doorway = Doorway(self._network, self._folder) if self._network.mode != "none" else None
+            doorway = self._make_doorway(self._network, self._folder) if self._network.mode != "none" else None
             session = await Session.start(self._start, order, limits=walls.limits, python=walls.python, doorway=doorway)
             try:
                 self._refuse_when_closed()
