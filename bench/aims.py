@@ -1,4 +1,4 @@
-"""What snapshots aim at, and what a run reached."""
+"""What snapshots aim at, and what a run reached; aims of whatever kind as a table."""
 
 import statistics
 from collections.abc import Callable, Mapping
@@ -71,9 +71,9 @@ def judge(results: Results, idle: Idle, large: Large) -> list[Aim]:
     return aims
 
 
-def aims_table(aims: list[Aim]) -> Table:
+def aims_table(aims: list[Aim], title: str = "Snapshots: aims") -> Table:
     """The aims as a table."""
-    table = Table(title="Snapshots: aims")
+    table = Table(title=title)
     for name in ("aim", "reached", "met"):
         table.add_column(name, overflow="fold")
     for aim in aims:

@@ -131,7 +131,7 @@ async def prepare() -> str:
         ["venv", "-q", "--clear", "--python", sys.executable, str(ENVIRONMENT)],
         ["pip", "install", "-q", "--python", str(python), "--require-hashes", "--compile-bytecode", "-r", str(LOCK)],
     ):
-        await _run([uv, *arguments])
+        await output_of([uv, *arguments])
     ready.touch()
     return str(python)
 
@@ -139,13 +139,21 @@ async def prepare() -> str:
 async def versions(python: str, packages: Sequence[str]) -> str:
     """The versions of packages in a Python, in words."""
     code = "import sys, importlib.metadata as m; print(*(f'{n} {m.version(n)}' for n in sys.argv[1:]), sep=', ')"
-    return await _run([python, "-c", code, *packages])
+    return await output_of([python, "-c", code, *packages])
 
 
-async def _run(command: list[str]) -> str:
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, cwd=tempfile.gettempdir()
-    )
+async def output_of(command: list[str]) -> str:
+    """What a program prints.
+
+    Raises:
+        NoRivalsError: it cannot be run, or fails.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, cwd=tempfile.gettempdir()
+        )
+    except OSError as error:
+        raise NoRivalsError(str(error)) from error
     said, errors = await process.communicate()
     if process.returncode:
         lines = errors.decode(errors="replace").strip().splitlines() or [f"exit code {process.returncode}"]

@@ -18,6 +18,7 @@ from nodes.plan import plan
 from nodes.snapshots import Snapshots
 from nodes.upload import upload
 from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from storage.artifacts import Artifacts
 from storage.inputs import InputSource
 
@@ -33,6 +34,7 @@ def build_graph(
     snapshots: Snapshots,
     prices: Prices | None = None,
     functions: HostFunctions = NOTHING,
+    network: Network = NO_NETWORK,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
     builder = StateGraph(State, context_schema=Context, input_schema=StartInput, output_schema=FinalOutput)
@@ -45,10 +47,14 @@ def build_graph(
             inputs=inputs,
             prices=prices,
             functions=functions,
+            network=network,
         ),
         retry_policy=TRY_AGAIN,
     )
-    builder.add_node("generate", partial(generate, choose_model=choose_model, prices=prices, functions=functions))
+    builder.add_node(
+        "generate",
+        partial(generate, choose_model=choose_model, prices=prices, functions=functions, network=network),
+    )
     builder.add_node("approve", partial(approve, functions=functions))
     builder.add_node(
         "execute",

@@ -102,6 +102,12 @@ class Context(BaseModel):
         title="Largest artifact",
         description="Bytes; larger ones are named, not published.",
     )
+    max_upload_bytes: int = Field(
+        default=10_000_000_000,
+        ge=1,
+        title="All artifacts together",
+        description="Bytes; what is beyond that is counted, not published.",
+    )
 
     def approval_after(self, before: Literal["none", "cells"] | None) -> Literal["none", "cells"]:
         """Whether cells wait for approval: a run that says nothing of it leaves its thread's mode as it was before."""

@@ -164,6 +164,8 @@ class Rebuilt(Event):
     """Variables that no snapshot has and that were made again, each with the cells that ran for it."""
     versions: list[str] = field(default_factory=list)
     """Python and packages that differ from those of the snapshot."""
+    woken: bool = False
+    """Whether the session had merely been put to sleep, and all is as it was."""
 
 
 @dataclass(frozen=True, slots=True)

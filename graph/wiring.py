@@ -23,7 +23,14 @@ from storage.inputs import InputSource
 
 def make_sandboxes(settings: Settings) -> Sandboxes:
     """The sandboxes of a data folder: one folder a thread below `threads/`."""
-    return Sandboxes(settings.home / "threads", python=settings.python, cache=settings.home / "cache")
+    return Sandboxes(
+        settings.home / "threads",
+        python=settings.python,
+        cache=settings.home / "cache",
+        sleep_after=settings.sleep_after,
+        max_live=settings.max_sandboxes,
+        network=settings.network_rules,
+    )
 
 
 def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:
@@ -81,4 +88,5 @@ def wire(
         snapshots=Snapshots(blobs),
         prices=settings.price_list,
         functions=functions,
+        network=settings.network_rules,
     )

@@ -9,12 +9,12 @@ each time; where it did not, the receipt says so.
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
-from graph.events import Rebuilt, tell
+from graph.events import Notice, Rebuilt, tell
 from graph.functions import NOTHING, HostFunctions
 from graph.state import Cell, State
 from nodes.calling import RepeatableCalls
@@ -22,6 +22,7 @@ from nodes.rebuilding import rebuild
 from nodes.snapshots import NotRestoredError, Snapshots
 from sandboxes.base import LostVariable, RestoredSession, Sandbox
 from sandboxes.functions import Functions
+from sandboxes.living import on_wait
 
 BEGINNING = "beginning"
 """Names the state of a thread that has run nothing: inputs only."""
@@ -51,6 +52,13 @@ class Receipt:
     rebuilt: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Variables that no snapshot has and that were made again: for each, the cells that ran for it."""
     versions: list[str] = field(default_factory=list)
+    woken: bool = False
+    """Whether the session had merely been put to sleep, and all is as it was."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all came back from a snapshot, as it was."""
+        return not (self.cells or self.problems or self.lost or self.versions or self.rebuilt)
 
     def event(self) -> Rebuilt:
         """The receipt as the user is told of it."""
@@ -63,6 +71,7 @@ class Receipt:
             lost=[_described(one) for one in self.lost],
             rebuilt=[f"{name} ({_from_cells(cells)})" for name, cells in self.rebuilt.items()],
             versions=self.versions,
+            woken=self.woken,
         )
 
 
@@ -87,12 +96,18 @@ async def caught_up(
         return []
     context = knobs(runtime)
     calls = RepeatableCalls(await functions.ready(), timeout=context.call_timeout)
-    receipt = await catch_up(sandbox, state, snapshots, rebuild_seconds=context.max_rebuild_seconds, functions=calls)
+    token = on_wait.set(lambda text: tell(runtime, Notice(text)))
+    try:
+        receipt = await catch_up(
+            sandbox, state, snapshots, rebuild_seconds=context.max_rebuild_seconds, functions=calls
+        )
+    finally:
+        on_wait.reset(token)
     words = in_words(receipt) if receipt is not None else ""
     if receipt is None or not words:
         return []
     tell(runtime, receipt.event())
-    return [words]
+    return [] if receipt.woken else [words]
 
 
 async def catch_up(
@@ -136,7 +151,7 @@ async def catch_up(
     again = await _run_again(sandbox, cells[index + 1 :], wanted, problems, functions)
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
-    return Receipt(
+    receipt = Receipt(
         cells=again,
         seconds=time.monotonic() - started,
         problems=problems,
@@ -146,6 +161,7 @@ async def catch_up(
         rebuilt=dict(rebuilt),
         versions=list(session.versions) if session is not None else [],
     )
+    return replace(receipt, woken=session is not None and session.woken and receipt.whole)
 
 
 async def _restore(
@@ -211,8 +227,7 @@ def in_words(receipt: Receipt) -> str:
     if receipt.from_cell:
         text = f"The session was restored from the snapshot after cell {receipt.from_cell}"
         text += f", and {_cells(receipt.cells)} after it ran again." if receipt.cells else "."
-        whole = not (receipt.cells or receipt.problems or receipt.lost or receipt.versions or receipt.rebuilt)
-        text += " Variables and files are as they were." if whole else ""
+        text += " Variables and files are as they were." if receipt.whole else ""
     elif receipt.cells:
         text = f"The session was rebuilt by running {_cells(receipt.cells)} again."
     elif receipt.problems:

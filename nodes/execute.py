@@ -96,6 +96,7 @@ async def execute(
     if kept:
         # The result is out already: the snapshot costs the user nothing that he is waiting for.
         notices += await _keep(cell, state, runtime, sandbox, snapshots, limit_bytes=context.max_snapshot_bytes)
+    at = cell.get("snapshot") or sandbox.head or after  # it may be asleep by now, and then it has no head
     messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"])]
     if cell["status"] != "ok" and rest:
         messages += [
@@ -110,7 +111,7 @@ async def execute(
         "notices": notices,
         "messages": list(messages),
         "namespace": remember_namespace(result.namespace) if kept else state.get("namespace", []),
-        "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=(sandbox.head or after) if kept else before),
+        "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else before),
         "plan": _tick(state.get("plan") or [], first["step"], done=cell["status"] == "ok"),
     }
     if journal is not None:

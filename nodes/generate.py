@@ -22,6 +22,7 @@ from nodes.conversation import write_conversation
 from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, last_call, system_prompt
 from nodes.observation import shorten
 from nodes.spending import add_usage, budget_reached
+from sandboxes.local.network.rules import NO_NETWORK, Network
 
 MAX_PARALLEL_CELLS = 5
 """Cells taken from one reply; they run one after the other."""
@@ -44,6 +45,7 @@ async def generate(
     choose_model: ChooseModel,
     prices: Prices | None = None,
     functions: HostFunctions = NOTHING,
+    network: Network = NO_NETWORK,
 ) -> State:
     """Ask for the next cell or the answer of this turn.
 
@@ -61,7 +63,8 @@ async def generate(
 
     def write(form: Form) -> Sequence[BaseMessage]:
         limit = int(context.prompt_chars * form.size)
-        system = SystemMessage(system_prompt(state, context, offer.descriptions, tools=form.tools))
+        said = system_prompt(state, context, offer.descriptions, tools=form.tools, network=network)
+        system = SystemMessage(said)
         closing = last_call(context.max_cells, tools=form.tools) if must_answer else ""
         return [system, *write_conversation(state, tools=form.tools, limit=limit, closing=closing)]
 

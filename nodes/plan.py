@@ -25,12 +25,14 @@ from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
 from nodes.functions_prompt import functions_text
 from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text
+from nodes.network_prompt import network_text
 from nodes.observation import shorten
 from nodes.outcome import functions_reached, reached_by
 from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from storage.inputs import InputError, InputSource, unused_name
 
 MAX_STEPS = 12
@@ -56,6 +58,7 @@ async def plan(
     inputs: InputSource,
     prices: Prices | None = None,
     functions: HostFunctions = NOTHING,
+    network: Network = NO_NETWORK,
 ) -> State:
     """Begin a turn.
 
@@ -98,7 +101,7 @@ async def plan(
     tell(runtime, ModelAsked(node="plan"))
     asked = await ask(
         await choose_model(context.model),
-        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions)),
+        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions), network),
         read=_read,
         tools=[PLAN_TOOL],
         tool_calling=context.tool_calling,
@@ -231,12 +234,13 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
     return profiled
 
 
-def _write(state: State, functions: str, form: Form) -> list[BaseMessage]:
+def _write(state: State, functions: str, network: Network, form: Form) -> list[BaseMessage]:
     system = "\n".join(
         [
             RULES,
             BY_TOOL if form.tools else BY_LIST,
             environment_text(state),
+            network_text(network),
             *([functions] if functions else []),
             shorten(inputs_text(state), int(40_000 * form.size)),
         ]

@@ -198,7 +198,7 @@ class Snapshots:
             if id in coming:
                 files[id] = folder / id
             size = await self._blobs.take_in(files, max_bytes=limit + MAX_MANIFEST)
-        await sandbox.drop_blobs(sorted(coming | behind))
+        await sandbox.drop_blobs(sorted({id} | coming | behind))
         known.manifests.add(id)
         known.blobs |= names
         known.there |= names

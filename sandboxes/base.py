@@ -199,6 +199,8 @@ class RestoredSession:
     """Variables that the snapshot does not have and that were made again by running cells."""
     versions: tuple[str, ...] = ()
     """What differs from the Python and the packages that the snapshot was taken with: `pandas 3.1.1 -> 3.2.0`."""
+    woken: bool = False
+    """Whether the session had been put to sleep at this very snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +367,11 @@ class Sandbox(Protocol):
         """
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
-        """Remove blobs from the spool, once the store has them; one that is not there is no error."""
+        """Remove blobs from the spool, once the store has them; one that is not there is no error.
+
+        A manifest's name among them says that the store has the whole snapshot. From then on a session at that snapshot
+        may be put to sleep while it is idle: its process ends, the head is empty, and a restore wakes it.
+        """
 
     async def supply_blobs(self, files: Sequence[Path]) -> None:
         """Give the sandbox blobs for a restore: host files whose names are their hashes. What it has stays."""

@@ -8,8 +8,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
+from sandboxes.living import Living
 from sandboxes.local.isolation import Asked
 from sandboxes.local.limits import Limits
+from sandboxes.local.network.rules import NO_NETWORK, Network
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
@@ -28,6 +30,10 @@ class Sandboxes:
         isolation: The level of local sandboxes; empty: the best that works here.
         require: The weakest level that will do; empty: any but `process`.
         limits: What a local sandbox may use.
+        sleep_after: Seconds without use until a session whose state is stored is put to sleep; 0: only for others that
+            wait.
+        max_live: Local sessions at a time, further ones wait; 0: as many as the memory holds.
+        network: What cells in local sandboxes may reach.
     """
 
     def __init__(
@@ -39,9 +45,15 @@ class Sandboxes:
         isolation: str = "",
         require: str = "",
         limits: Limits = NO_OTHER_LIMITS,
+        network: Network = NO_NETWORK,
+        sleep_after: float = 0.0,
+        max_live: int = 0,
     ) -> None:
         self._root = root
-        self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits)
+        self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits, network)
+        self._sleep_after = sleep_after
+        self._max_live = max_live
+        self._living: Living | None = None
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
         self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {"local": self._local}
@@ -67,6 +79,8 @@ class Sandboxes:
             sandbox = self._open.get((kind, id))
             if sandbox is None:
                 sandbox = self._open[kind, id] = await make(id)
+            elif self._living is not None:
+                self._living.touch(sandbox)
             return sandbox
 
     async def close(self, id: str) -> None:
@@ -93,6 +107,8 @@ class Sandboxes:
     async def close_all(self) -> None:
         """Close all that are open."""
         await self._close(list(self._open))
+        if self._living is not None:
+            await self._living.close()
 
     async def _close(self, keys: list[tuple[str, str]]) -> None:
         sandboxes = [self._open.pop(key) for key in keys if key in self._open]
@@ -114,9 +130,11 @@ class Sandboxes:
             from sandboxes.local import LocalSandbox
             from sandboxes.local.choosing import choose
 
-            return LocalSandbox(self._root, id, choose(self._asked))
+            if self._living is None:
+                self._living = Living(most=self._max_live, sleep_after=self._sleep_after)
+            return LocalSandbox(self._root, id, choose(self._asked), network=self._asked.network, living=self._living)
 
-        # Imports and absolute paths ask the disk, so they are not for the event loop.
+        # Imports, absolute paths and the size of the memory ask the disk, so they are not for the event loop.
         sandbox = await asyncio.to_thread(make)
         await sandbox.open()
         return sandbox

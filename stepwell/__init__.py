@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graph.offered import HostFunction as HostFunction
     from graph.settings import Settings as Settings
     from graph.step_tree import Step as Step
+    from sandboxes.local.network.rules import Network as Network
     from stepwell.cleaning import Swept as Swept
     from stepwell.comparing import Difference as Difference
     from stepwell.replaying import ReplayedCell as ReplayedCell
@@ -43,6 +44,7 @@ _WHERE = {
     "Finished": "graph.events",
     "FunctionError": "graph.offered",
     "HostFunction": "graph.offered",
+    "Network": "sandboxes.local.network.rules",
     "ReplayEnd": "stepwell.replaying",
     "ReplayedCell": "stepwell.replaying",
     "RestoredStep": "stepwell.restored",
@@ -64,6 +66,7 @@ __all__ = [
     "Finished",
     "FunctionError",
     "HostFunction",
+    "Network",
     "ReplayEnd",
     "ReplayedCell",
     "RestoredStep",
@@ -105,6 +108,7 @@ async def run(
     context: "Context | None" = None,
     settings: "Settings | None" = None,
     functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+    network: "Network | None" = None,
 ) -> "Finished":
     """Analyse: ask a question about files and wait for the answer.
 
@@ -116,6 +120,8 @@ async def run(
         settings: Where things are kept and which model is asked; None reads `STEPWELL_…` and `.env`.
         functions: Functions of this program that cells can call, with `HostFunction(f, …)` for those that can be
             repeated or need approval. They are not remembered: offer them again when the thread goes on.
+        network: What cells may reach, such as `stepwell.Network.only("pypi.org", "files.pythonhosted.org")`; None: what
+            the settings say.
 
     Returns:
         The answer, its files, and what it took.
@@ -130,7 +136,15 @@ async def run(
     """
     from stepwell.runs import finish
 
-    asked = stream(question, files=files, thread=thread, context=context, settings=settings, functions=functions)
+    asked = stream(
+        question,
+        files=files,
+        thread=thread,
+        context=context,
+        settings=settings,
+        functions=functions,
+        network=network,
+    )
     return await finish(asked)
 
 
@@ -142,11 +156,20 @@ def stream(
     context: "Context | None" = None,
     settings: "Settings | None" = None,
     functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+    network: "Network | None" = None,
 ) -> "Run":
     """The same as `run`, event by event: `async for event in stepwell.stream(…)`."""
     from stepwell.runs import start
 
-    return start(question, files=files, thread=thread, context=context, settings=settings, functions=functions)
+    return start(
+        question,
+        files=files,
+        thread=thread,
+        context=context,
+        settings=settings,
+        functions=functions,
+        network=network,
+    )
 
 
 async def resume(
@@ -156,6 +179,7 @@ async def resume(
     context: "Context | None" = None,
     settings: "Settings | None" = None,
     functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+    network: "Network | None" = None,
 ) -> "Finished":
     """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
 
@@ -166,7 +190,9 @@ async def resume(
     """
     from stepwell import runs
 
-    rest = runs.resume(thread, decision=decision, context=context, settings=settings, functions=functions)
+    rest = runs.resume(
+        thread, decision=decision, context=context, settings=settings, functions=functions, network=network
+    )
     return await runs.finish(rest)
 
 

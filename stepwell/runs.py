@@ -25,6 +25,7 @@ from models.received import whole_text
 from nodes.plan import NoQuestionError
 from nodes.spending import tokens_spent
 from sandboxes.base import SandboxError
+from sandboxes.local.network.rules import Network
 from sandboxes.opening import ID
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
@@ -82,6 +83,7 @@ class Run:
     context: Context | None = None
     settings: Settings | None = None
     functions: Sequence[Callable[..., Any] | HostFunction] = ()
+    network: Network | None = None
     resumes: bool = False
     follows: bool = False
     """Whether the thread must be there already."""
@@ -94,7 +96,7 @@ class Run:
     async def __aiter__(self) -> AsyncIterator[Event]:
         if not ID.fullmatch(self.thread):
             raise ThreadError(f"{self.thread!r} is no thread's id; `stepwell threads` lists them.")
-        settings = await given_or_read(self.settings)
+        settings = (await given_or_read(self.settings)).with_network(self.network)
         sandboxes = make_sandboxes(settings)
         functions = make_functions(settings, self.functions)
         ending: Event | None = None
@@ -177,6 +179,7 @@ def start(
     context: Context | None = None,
     settings: Settings | None = None,
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
+    network: Network | None = None,
 ) -> Run:
     """A new turn: on a new thread, or a further question on `thread`.
 
@@ -187,6 +190,7 @@ def start(
         context: The knobs of this run.
         settings: What the operator configured; None reads the environment.
         functions: What cells can call of this program.
+        network: What cells may reach, before what the settings say.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
@@ -203,6 +207,7 @@ def start(
         context=context,
         settings=settings,
         functions=tuple(offered(functions).values()),
+        network=network,
         follows=thread is not None,
     )
 
@@ -214,6 +219,7 @@ def resume(
     context: Context | None = None,
     settings: Settings | None = None,
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
+    network: Network | None = None,
 ) -> Run:
     """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
 
@@ -226,6 +232,7 @@ def resume(
         context=context,
         settings=settings,
         functions=tuple(offered(functions).values()),
+        network=network,
         resumes=True,
     )
 

@@ -29,7 +29,7 @@ async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> 
     """A new sandbox of the kind that a state names, with the inputs of its thread; removed after the block.
 
     Args:
-        settings: Which Python it runs.
+        settings: Which Python it runs, and what it may reach.
         sandboxes: Where the thread's own sandbox is.
         state: Names that.
 
@@ -42,7 +42,12 @@ async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> 
         staged = folder / "staged"
         await asyncio.to_thread(staged.mkdir)
         source = await sandboxes.open(kind, state["sandbox"]["id"])
-        async with Sandboxes(folder / "sandbox", python=settings.python, cache=settings.home / "cache") as others:
+        async with Sandboxes(
+            folder / "sandbox",
+            python=settings.python,
+            cache=settings.home / "cache",
+            network=settings.network_rules,
+        ) as others:
             try:
                 sandbox = await others.open(kind, id)
                 await copy_inputs(source, sandbox, staged)

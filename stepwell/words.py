@@ -42,6 +42,8 @@ def ending(cell: Cell) -> str:
 
 def brought_back(event: Rebuilt) -> str:
     """How a session came back: from a snapshot, by running cells again, or both."""
+    if event.woken:
+        return f"session woken, {duration_text(event.seconds)}"
     again = "1 cell" if event.cells == 1 else f"{event.cells} cells"
     if event.from_cell:
         text = f"session restored from the snapshot after cell {event.from_cell}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NoReturn
 
-from . import figures, frames, namespace, workspace
+from . import figures, frames, namespace, packages, workspace
 from .brief import clean, cut
 from .calls import Calls
 from .cells import Cells
@@ -39,6 +39,8 @@ class Session:
         inside: The folder that is the sandbox's own; empty: the workspace.
         sealed: Whether nothing outside can be reached, so that nothing of it needs to be noted.
         notices: A socket to whoever wakes a frozen copy of this process; -1: nobody does.
+        network: What may be reached: `none`, `allowlist` or `full`.
+        proxy: The port on 127.0.0.1 of the proxy that leads there; 0: there is none.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Session:
         inside: str = "",
         sealed: bool = False,
         notices: int = -1,
+        network: str = "none",
+        proxy: int = 0,
     ) -> None:
         os.set_inheritable(control, False)
         self._control = control
@@ -87,6 +91,7 @@ class Session:
         self._reach = Reach(reach, own, sealed=sealed)
         self._standby = Standby(notices)
         self._scan = workspace.Scan(self._root)
+        packages.offer(self._root, network=network, proxy=proxy)
         self._start = Start()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 

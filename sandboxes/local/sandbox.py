@@ -21,9 +21,12 @@ from sandboxes.base import (
     WorkspaceFile,
 )
 from sandboxes.functions import Functions
+from sandboxes.living import Living, Rest, Stay
 from sandboxes.local import blobs, reached, workspace
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS
+from sandboxes.local.network.doorway import Doorway
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from sandboxes.local.processes import Order, Start
 from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
@@ -47,20 +50,38 @@ class LocalSandbox:
         root: The folder that holds all local sandboxes.
         id: The name of this one.
         walls: The interpreter, the level of isolation, the limits.
+        network: What cells may reach.
         grace: Seconds that an interrupted cell has to end before it is killed.
+        living: Where its session takes a place; default: there is always one.
     """
 
-    def __init__(self, root: Path, id: str, walls: Walls, *, grace: float = 3.0) -> None:
+    def __init__(
+        self,
+        root: Path,
+        id: str,
+        walls: Walls,
+        *,
+        network: Network = NO_NETWORK,
+        grace: float = 3.0,
+        living: Living | None = None,
+    ) -> None:
         self._id = id
         self._folder = root.absolute() / id
         self._workspace = self._folder / "workspace"
         self._walls = walls
+        self._network = network
         self._start: Start = StartChild(walls) if walls.level == "process" else StartWarm(walls)
         self._grace = grace
         self._session: Session | None = None
         self._head = ""
+        self._stored = ""
+        """The snapshot that the store has of what is in the session."""
+        self._whole = True
+        """Whether that snapshot has all variables."""
+        self._slept = ""
+        """The head at which it was put to sleep, until it is woken."""
         self._closed = False
-        self._turn = asyncio.Lock()
+        self._turn = Stay(living or Living(most=1), self)
 
     @property
     def kind(self) -> str:
@@ -76,6 +97,22 @@ class LocalSandbox:
     def head(self) -> str:
         """The snapshot that it is at; empty without a living session."""
         return self._head if self._session is not None and self._session.alive else ""
+
+    @property
+    def rest(self) -> Rest:
+        """Whether its session may be put to sleep: when its head is a snapshot that the store has."""
+        if not self.head or self.head != self._stored:
+            return "never"
+        return "well" if self._whole else "in need"
+
+    async def sleep(self) -> None:
+        """End its session unless something would be lost by that; `restore` wakes it."""
+        async with self._turn:
+            if self.rest != "never":
+                slept = self._head
+                await self._drop()
+                self._slept = slept
+                await self._tidy()
 
     @property
     def isolation(self) -> str:
@@ -119,7 +156,7 @@ class LocalSandbox:
         """
         async with self._turn:
             session = await self._ready()
-            before, self._head = self._head, ""
+            (before, self._head), (stored, self._stored) = (self._head, ""), (self._stored, "")
             try:
                 result = await session.run(
                     code,
@@ -137,7 +174,7 @@ class LocalSandbox:
                 self._head = head
                 return result
             if result.recovered == "copy":
-                self._head = before
+                self._head, self._stored = before, stored
             return replace(result, reached=(await self.reached()).what)
 
     async def reached(self) -> Reached:
@@ -157,23 +194,39 @@ class LocalSandbox:
             raise SandboxLostError(
                 f"The Python process of sandbox {self._id} ended between two cells; its variables are lost."
             )
+        if self._slept:
+            self._slept = ""
+            raise SandboxLostError(f"The session of sandbox {self._id} was put to sleep; restore its snapshot.")
         if self._session is None:
+            await self._turn.enter()
             await self.open()
-            session = await Session.start(self._start, Order(self._folder), limits=self._walls.limits)
+            walls = self._walls
+            order = Order(self._folder, network=self._network.mode)
+            doorway = Doorway(self._network, self._folder) if self._network.mode != "none" else None
+            session = await Session.start(self._start, order, limits=walls.limits, python=walls.python, doorway=doorway)
             try:
                 self._refuse_when_closed()
             except SandboxLostError:
                 await session.close()
                 raise
             self._session = session
+            self._turn.began()
+            session.when_gone(self._turn.ended)
         return self._session
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise SandboxLostError(f"The sandbox {self._id} is closed.")
 
+    def _break_off(self) -> None:
+        """End what the session does, or waits for."""
+        self._turn.give_up()
+        if self._session is not None:
+            self._session.discard()
+
     async def _drop(self) -> None:
-        session, self._session, self._head = self._session, None, ""
+        session, self._session = self._session, None
+        self._head = self._stored = self._slept = ""
         if session is not None:
             await session.close()
 
@@ -183,9 +236,10 @@ class LocalSandbox:
         Raises:
             SandboxUnavailableError: it cannot be started.
         """
-        await self.open()
-        order = Order(self._folder, program, tuple(arguments))
-        return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
+        with self._turn.beside():
+            await self.open()
+            order = Order(self._folder, program, tuple(arguments))
+            return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
 
     async def put(self, source: Path, path: str) -> None:
         """Copy a host file into the workspace; see `Sandbox.put`. What lies in `inputs/` is read-only.
@@ -234,7 +288,7 @@ class LocalSandbox:
                     self._session = None
             taken = replies.snapshot(said)
             if taken.id:
-                self._head = taken.id
+                self._head, self._whole = taken.id, not taken.lost
             return taken
 
     async def restore(self, id: str) -> RestoredSession:
@@ -245,9 +299,9 @@ class LocalSandbox:
             SandboxUnavailableError: the interpreter cannot be started, or the workspace cannot be written.
             SnapshotMissingError: a blob is missing or damaged.
         """
-        if self._session is not None:
-            self._session.discard()
+        self._break_off()
         async with self._turn:
+            woken = bool(id) and self._slept == id
             await self._drop()
             session = await self._ready()
             try:
@@ -266,8 +320,9 @@ class LocalSandbox:
                 raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
             if failed:
                 raise SandboxUnavailableError(failed)
-            self._head = id
-            return replies.restored(said)
+            restored = replies.restored(said)
+            self._head, self._stored, self._whole = id, id, not restored.lost
+            return replace(restored, woken=woken)
 
     async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
         """Say which cells have to run for lost variables; see `Sandbox.plan_rebuild`.
@@ -287,8 +342,7 @@ class LocalSandbox:
             SandboxLostError: the new process ended while it worked.
             SandboxUnavailableError: the interpreter cannot be started.
         """
-        if self._session is not None:
-            self._session.discard()
+        self._break_off()
         async with self._turn:
             await self._drop()
             timeout = order.seconds + SNAPSHOT_SECONDS
@@ -296,7 +350,8 @@ class LocalSandbox:
             if broken_off := replies.broken_off(said):
                 await self._drop()
                 return broken_off
-            self._head = order.snapshot
+            # What was made again is in the session only.
+            self._head, self._stored, self._whole = order.snapshot, order.snapshot, False
             return replies.restored(said)
 
     async def _ask(self, session: Session, kind: str, asked: dict[str, Any], timeout: float) -> dict[str, Any]:
@@ -312,11 +367,16 @@ class LocalSandbox:
         Raises:
             SnapshotMissingError: one is not there.
         """
-        await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder)
+        with self._turn.beside():
+            await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder)
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool."""
-        await asyncio.to_thread(blobs.drop, self._folder / "spool", names)
+        with self._turn.beside():
+            await asyncio.to_thread(blobs.drop, self._folder / "spool", names)
+        if self._head in names:
+            self._stored = self._head
+            self._turn.settle()
 
     async def supply_blobs(self, files: Sequence[Path]) -> None:
         """Give the sandbox blobs for a restore.
@@ -324,7 +384,8 @@ class LocalSandbox:
         Raises:
             SandboxUnavailableError: there is no room for them.
         """
-        await asyncio.to_thread(blobs.supply, self._folder / "blobs", files)
+        with self._turn.beside():
+            await asyncio.to_thread(blobs.supply, self._folder / "blobs", files)
 
     async def supplied_blobs(self) -> frozenset[str]:
         """The blobs that it was given and still has."""
@@ -336,8 +397,7 @@ class LocalSandbox:
         Raises:
             SandboxUnavailableError: the workspace cannot be emptied.
         """
-        if self._session is not None:
-            self._session.discard()
+        self._break_off()
         async with self._turn:
             await self._drop()
             await asyncio.to_thread(self._empty)
@@ -350,9 +410,11 @@ class LocalSandbox:
     async def close(self) -> None:
         """End the session, a running cell too. The workspace's files stay where they are."""
         self._closed = True
-        if self._session is not None:
-            self._session.discard()
+        self._break_off()
         async with self._turn:
             await self._drop()
-            for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
-                await asyncio.to_thread(workspace.remove, self._folder / name)
+            await self._tidy()
+
+    async def _tidy(self) -> None:
+        for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
+            await asyncio.to_thread(workspace.remove, self._folder / name)

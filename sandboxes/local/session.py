@@ -15,6 +15,7 @@ from sandboxes.calls import Calls, FloodError
 from sandboxes.functions import Functions
 from sandboxes.kernel import frames
 from sandboxes.local.limits import Limits
+from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.processes import Connection, Order, Process, Start, in_words
 from sandboxes.output import Capture, Live
 
@@ -72,11 +73,17 @@ class _Cell:
 class Session:
     """A living kernel. Made by `start`; of no use any more once `alive` is false."""
 
-    def __init__(self, connection: Connection, limits: Limits) -> None:
+    def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
         self._process: Process = connection.process
         self._control = connection.control
         self._stdout, self._stderr = connection.stdout, connection.stderr
         self._limits = limits
+        self._doorway = doorway
+        if connection.door is not None:
+            if doorway is not None:
+                doorway.open(connection.door)
+            else:
+                connection.door.close()
         self._unpacker = frames.Unpacker()
         self._cell: _Cell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -88,21 +95,40 @@ class Session:
         """Why the connection cannot be used any more."""
 
     @classmethod
-    async def start(cls, start: Start, order: Order, *, limits: Limits) -> "Session":
+    async def start(
+        cls, start: Start, order: Order, *, limits: Limits, python: str, doorway: Doorway | None = None
+    ) -> "Session":
         """Start a kernel and wait for its hello.
+
+        Args:
+            start: Starts its process.
+            order: What to start.
+            limits: What it may use.
+            python: The interpreter, to be named if it does not start.
+            doorway: The way out of it, which ends with it.
 
         Raises:
             SandboxUnavailableError: it does not start.
         """
-        session = cls(await start(order), limits)
+        connection = await start(order)
+        session = cls(connection, limits, doorway)
         try:
-            await session._greet()
+            await session._greet(python)
         except BaseException:
             await session.close()
             raise
+        session._watch()
         return session
 
-    async def _greet(self) -> None:
+    def _watch(self) -> None:
+        self._process.exited.add_done_callback(lambda _: self._died())
+
+    def _died(self) -> None:
+        """Let go of a process that ended by itself between two cells: its frozen copy is of no use to anybody."""
+        if self._cell is None:
+            self.discard()
+
+    async def _greet(self, python: str) -> None:
         said = _Stream("stderr")
         self._stderr.listen(said.capture.add)
         asyncio.get_running_loop().add_reader(self._control, self._read)
@@ -116,7 +142,7 @@ class Session:
             lines = said.capture.text().text.strip().splitlines() or [self._process.why or "it printed nothing"]
             said_why = lines[-1] if lines[0].startswith("Traceback") else lines[0]
             raise SandboxUnavailableError(
-                f"A session cannot be started with this Python interpreter: {how} ({said_why[:300]}). "
+                f"A session cannot be started with the Python interpreter {python}: {how} ({said_why[:300]}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
 
@@ -124,6 +150,10 @@ class Session:
     def alive(self) -> bool:
         """Whether it can run cells."""
         return self._process.alive and not self._broken.done()
+
+    def when_gone(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called once its process is gone, whoever ended it."""
+        self._process.gone.add_done_callback(lambda _: tell())
 
     async def run(
         self,
@@ -155,6 +185,8 @@ class Session:
         began = time.monotonic()
         self._listen(cell)
         self._process.busy(True)
+        if self._doorway is not None:
+            self._doorway.begin(number)
         sending = asyncio.ensure_future(self._send(data))
         try:
             result = await self._follow(cell, timeout=timeout, grace=grace)
@@ -176,6 +208,7 @@ class Session:
             stderr=cell.stderr.capture.text(),
             displays=tuple(cell.displays),
             seconds=time.monotonic() - began,
+            reached=tuple(dict.fromkeys((*result.reached, *(self._doorway.reached() if self._doorway else ())))),
         )
 
     def _offer(self, functions: Functions | None) -> bytes:
@@ -305,6 +338,7 @@ class Session:
         self._process.wake()
         ends = (self._hello, self._broken, self._process.exited)
         await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        self._watch()
         return self._hello.result() if self._hello.done() else None
 
     def _skip(self) -> bool:
@@ -413,4 +447,6 @@ class Session:
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""
         self.discard()
+        if self._doorway is not None:
+            await self._doorway.close()
         await asyncio.wait((self._process.gone,))

@@ -24,7 +24,8 @@ class Walls:
     cache: str
     """Where matplotlib keeps its font list."""
     limits: Limits
-    network: str = "none"
+    network: bool = False
+    """Whether there is a way to the host's proxy."""
     timezone: str = ""
 
     @property
@@ -50,7 +51,6 @@ class Walls:
             "tmp_bytes": self.limits.tmp,
             "shared_memory_bytes": self.limits.shared_memory,
             "limits": {
-                "CORE": 0,
                 "DATA": memory,
                 "NPROC": self.limits.processes if private else 0,
                 "FSIZE": self.limits.file,

@@ -12,10 +12,12 @@ import select
 import signal
 import socket
 import struct
+import sys
 import time
 from typing import Any
 
-from . import measuring, private_root, users
+from . import loopback, measuring, private_root, users
+from .folder_size import FolderSize
 from .runner import CONTROL, run
 from .system import (
     PR_SET_CHILD_SUBREAPER,
@@ -29,6 +31,10 @@ from .system import (
 HOST = 4
 MEMORY_SECONDS, DISK_SECONDS = 0.05, 1.0
 """How often memory and the workspace's size are looked at while a cell runs."""
+BETWEEN_SECONDS = 1.0
+"""How often all of it is looked at between cells, while something that a cell started goes on."""
+LOOK_SECONDS = 0.01
+"""For how long at a time the workspace is looked through."""
 CREDENTIALS = struct.Struct("iII")
 MAX_MESSAGE = 1 << 20
 
@@ -51,7 +57,7 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
     try:
         if config["private_root"]:
             flags = users.NEW_MOUNTS | users.NEW_IPC | users.NEW_UTS | users.NEW_CGROUP
-            users.unshare(flags | (users.NEW_NETWORK if config["network"] != "full" else 0))
+            users.unshare(flags | users.NEW_NETWORK)
             socket.sethostname("sandbox")
             sizes = {name: config[name] for name in ("tmp_bytes", "shared_memory_bytes")}
             owner = (config["user"], config["group"])
@@ -76,8 +82,9 @@ class Init:
             self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         else:
             self._proc = proc
-        self._workspace = ""
-        self._busy = False
+        self._folder = FolderSize("")
+        self._device = 0
+        self._busy = self._left_over = False
         self._standby = 0
         self._limit: dict[str, Any] = {}
         self._peak = 0
@@ -119,7 +126,8 @@ class Init:
         for descriptor in (self._host.fileno(), self._notices.fileno(), self._woken):
             poll.register(descriptor, select.POLLIN)
         while True:
-            ready = poll.poll(MEMORY_SECONDS * 1_000 if self._busy else None)
+            pause = MEMORY_SECONDS if self._busy else BETWEEN_SECONDS if self._left_over else None
+            ready = poll.poll(None if pause is None else pause * 1_000)
             for descriptor, _ in ready:
                 if descriptor == self._host.fileno():
                     self._listen()
@@ -127,8 +135,10 @@ class Init:
                     self._note(poll)
                 else:
                     self._reap()
-            if self._busy:
+            if self._busy or self._left_over:
                 self._measure()
+            if self._left_over and not self._busy and not ready:
+                self._left_over = self._goes_on()
 
     def _listen(self) -> None:
         try:
@@ -146,7 +156,7 @@ class Init:
         if what == "begin":
             self._begin(order, list(given))
         elif what == "cell":
-            self._busy = order["runs"]
+            self._busy, self._left_over = order["runs"], True
         elif what == "interrupt":
             self._signal(signal.SIGINT)
         elif what == "kill":
@@ -164,7 +174,11 @@ class Init:
         try:
             if self._config["private_root"]:
                 private_root.attach_places(dict(zip(order["trees"], trees, strict=True)), hidden=order["hidden"])
-            self._workspace = order["workspace"]
+            self._folder = FolderSize(order["workspace"])
+            self._device = os.stat(order["workspace"]).st_dev
+            if self._config["network"]:
+                with loopback.listen() as door:
+                    socket.send_fds(self._host, [json.dumps({"event": "door"}).encode()], [door.fileno()])
             if self._config["become"]:
                 users.become(self._config["user"], self._config["group"])
             no_new_privileges()
@@ -224,6 +238,12 @@ class Init:
         if self._config["private_root"] and self._config["with_proc"]:
             return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
         return measuring.tree(self._proc, _own_number(self._proc))
+
+    def _goes_on(self) -> bool:
+        """Whether more than a waiting runner and its frozen copy is there."""
+        processes = self._others()
+        expected = 2 if self._standby else 1
+        return len(processes) > expected or any(measuring.threads(self._proc, one) > 1 for one in processes)
 
     def _kill_all(self, spared: int) -> None:
         """End every process of the sandbox but this one and the spared one, and wait until they are gone."""
@@ -288,12 +308,21 @@ class Init:
             self._exceeded("memory", used)
         elif len(processes) > allowed["processes"]:
             self._exceeded("processes", len(processes))
-        elif allowed["workspace"] and time.monotonic() > self._next_disk:
-            began = time.monotonic()
-            size = measuring.folder_bytes(self._workspace)
-            self._next_disk = began + max(DISK_SECONDS, 10 * (time.monotonic() - began))
-            if size > allowed["workspace"]:
-                self._exceeded("workspace", size)
+        elif time.monotonic() > self._next_disk:
+            self._look_closer(processes, used)
+
+    def _look_closer(self, processes: list[int], used: int) -> None:
+        """Measure what takes longer to find out, a little at a time."""
+        memory, workspace = self._config["watched"]["memory"], self._config["watched"]["workspace"] or sys.maxsize
+        size = self._folder.look(LOOK_SECONDS, enough=workspace)
+        if size is None:
+            return
+        self._next_disk = time.monotonic() + DISK_SECONDS
+        sockets, files = measuring.held(self._proc, processes, self._device)
+        if used + sockets > memory:
+            self._exceeded("memory", used + sockets)
+        elif size + files > workspace:
+            self._exceeded("workspace", size + files)
 
     def _exceeded(self, limit: str, value: int) -> None:
         """End the runner because of a limit."""

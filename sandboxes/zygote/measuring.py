@@ -1,12 +1,14 @@
-"""What a sandbox uses: memory and processes of the whole tree below its init, and the size of its workspace."""
+"""What a sandbox uses: memory, processes and open descriptors of the whole tree below its init."""
 
 import os
-import time
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
 MAX_PROCESSES = 4_096
 """Processes that are looked at."""
+SOCKET_BYTES = 212_992
+"""What waits in a socket at most (`net.core.wmem_default`); the filter of system calls keeps code from raising it."""
 
 
 def tree(proc: int, root: int) -> list[int]:
@@ -46,22 +48,48 @@ def proportional(proc: int, processes: list[int]) -> int:
     return sum(_fields(_read(proc, f"{process}/smaps_rollup"), names) for process in processes)
 
 
-def folder_bytes(folder: str, *, seconds: float = 0.5) -> int:
-    """Bytes on disk below a folder, as far as that can be found out in this time."""
-    until = time.monotonic() + seconds
-    return sum(_sizes(folder, until))
+def reserved(proc: int) -> int:
+    """Bytes that this process has asked for as data; allocators of libraries reserve much that they never use."""
+    return _fields(_read(proc, "self/status"), ("VmData:",))
 
 
-def _sizes(folder: str, until: float) -> Iterator[int]:
-    waiting = [folder]
-    while waiting and time.monotonic() < until:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    else:
-                        yield entry.stat(follow_symlinks=False).st_blocks * 512
+def threads(proc: int, process: int) -> int:
+    """How many threads a process has."""
+    found = [line.split()[1] for line in _read(proc, f"{process}/status").splitlines() if line.startswith("Threads:")]
+    return int(found[0]) if found else 0
+
+
+def held(proc: int, processes: list[int], device: int) -> tuple[int, int]:
+    """Bytes that these processes hold by nothing but open descriptors, which neither memory nor folders show.
+
+    Args:
+        proc: As for `tree`.
+        processes: Their numbers in it.
+        device: The file system (`st_dev`) of the files that count.
+
+    Returns:
+        What the buffers of their sockets may hold at most, and the size of their files that have no name any more.
+    """
+    sockets: set[int] = set()
+    files: dict[int, int] = {}
+    for process in processes:
+        with suppress(OSError):
+            folder = os.open(f"{process}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=proc)
+            try:
+                for status in _descriptors(folder):
+                    if stat.S_ISSOCK(status.st_mode):
+                        sockets.add(status.st_ino)
+                    elif stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_dev == device:
+                        files[status.st_ino] = status.st_blocks * 512
+            finally:
+                os.close(folder)
+    return SOCKET_BYTES * len(sockets), sum(files.values())
+
+
+def _descriptors(folder: int) -> Iterator[os.stat_result]:
+    for name in os.listdir(folder):
+        with suppress(OSError):
+            yield os.stat(name, dir_fd=folder)
 
 
 def _fields(text: str, names: tuple[str, ...]) -> int:

@@ -47,7 +47,7 @@ def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
     """Enter the workspace, close the last doors, and become the kernel or a program."""
     os.chdir(order["workspace"])
     _limit(config["limits"])
-    network = config["network"] != "none"
+    network = config["network"]
     if config["landlock"] and landlock.abi():
         landlock.restrict(**_open_to(config, order), network=network)
     if config["seccomp"]:
@@ -81,6 +81,7 @@ def _open_to(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[st
 
 def _limit(limits: dict[str, int]) -> None:
     """Set the limits that the operating system keeps for each process; 0 means that there is none."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what takes in a core may be a program of the host, run as root
     for name, value in limits.items():
         if value:
             which = getattr(resource, f"RLIMIT_{name}")

@@ -78,7 +78,7 @@ LOOKED_AT: dict[str, tuple[int, int]] = {
     "clone": (56, 220), "socket": (41, 198), "socketpair": (53, 199), "ioctl": (16, 29),
     "personality": (135, 92), "prlimit64": (302, 261), "setpriority": (141, 140), "ioprio_set": (251, 30),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
-    "sched_setaffinity": (203, 122),
+    "sched_setaffinity": (203, 122), "setsockopt": (54, 208),
 }  # fmt: skip
 """Calls whose arguments decide."""
 
@@ -90,6 +90,7 @@ CLONE_NEW = 0x7E020000
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPE_MASK = 1, 5, 0xF
 TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541C, 0x5423
+SOL_SOCKET, SO_SNDBUF, SO_RCVBUF = 1, 7, 8
 PERSONALITY_QUERY = 0xFFFFFFFF
 
 LOAD, AND, EQUAL, GREATER, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x45, 0x06
@@ -177,6 +178,11 @@ def _rules(*, network: bool, strict: bool) -> dict[str, list[Instruction]]:
         "socket": _only(0, families if strict else [AF_UNIX, *families], errno.EAFNOSUPPORT),
         "socketpair": socketpair,
         "ioctl": [_argument(1), *_except([TIOCSTI, TIOCLINUX, TIOCSETD])],
+        # Answered as done: the kernel too takes such a wish for a hint. What waits in sockets is nobody's memory.
+        "setsockopt": [
+            *(_argument(1), (EQUAL, 1, 0, SOL_SOCKET), _answer(ALLOW)),
+            *(_argument(2), (EQUAL, 1, 0, SO_SNDBUF), (EQUAL, 0, 1, SO_RCVBUF), _failing(0), _answer(ALLOW)),
+        ],
         "personality": _only(0, [PERSONALITY_QUERY], errno.EPERM),
         # Limits of another process of the same user can be lowered until it dies; not even Landlock is asked.
         "prlimit64": _only(0, [0], errno.EPERM),

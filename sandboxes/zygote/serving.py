@@ -15,7 +15,7 @@ import sysconfig
 from contextlib import suppress
 from typing import Any
 
-from . import init, users
+from . import init, measuring, users
 from .mounts import MS_PRIVATE, MS_REC, close_to_devices, copy_of_tree, mount
 from .preloading import preload, threads
 from .system import die_with_parent
@@ -78,6 +78,8 @@ class Parent:
         self._config = config
         self._host = host
         self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if config["limits"]["DATA"]:
+            config["limits"]["DATA"] += measuring.reserved(self._proc)
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC) if config["private_root"] else -1
 
     def serve(self) -> None:

@@ -42,10 +42,16 @@ LEVELS = ("namespaces", "namespaces-noproc", "landlock", "process")
 
 
 @pytest.fixture(params=LEVELS)
-async def sandbox(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandbox]:
-    """A sandbox in which code runs, of every level that this machine offers."""
+async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
+    """Sandboxes of every level of isolation."""
     async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=request.param) as opened:
-        yield await opened.open("local", "contract")
+        yield opened
+
+
+@pytest.fixture
+async def sandbox(walled: Sandboxes) -> Sandbox:
+    """A sandbox in which code runs."""
+    return await walled.open("local", "contract")
 
 
 @pytest.fixture(params=["local", "fake"])
@@ -80,6 +86,11 @@ def fine(result: CellResult) -> CellResult:
 def printed(result: CellResult) -> str:
     """What a good cell printed."""
     return fine(result).stdout.text
+
+
+def has_shared_memory(sandbox: Sandbox) -> bool:
+    """Landlock cannot give a sandbox shared memory of its own, so there is none, and no locks between processes."""
+    return not sandbox.isolation.startswith("Landlock")
 
 
 class Steps:

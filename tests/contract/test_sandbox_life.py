@@ -31,7 +31,7 @@ def marked(mark: str) -> int:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             name, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
-            there = name == mark or f"600.{mark}" in (folder / "cmdline").read_text()
+            there = name == mark or (folder / "cmdline").read_text().split("\0")[1:2] == [f"600.{mark}"]
             count += there and rest.split()[0] != "Z"
     return count
 
@@ -58,12 +58,12 @@ async def test_it_says_what_it_is(any_sandbox: Sandbox) -> None:
     assert any_sandbox.isolation
 
 
-async def test_the_same_name_is_the_same_sandbox(sandboxes: Sandboxes, sandbox: Sandbox) -> None:
-    first, second = await asyncio.gather(sandboxes.open(sandbox.kind, "one"), sandboxes.open(sandbox.kind, "one"))
+async def test_the_same_name_is_the_same_sandbox(walled: Sandboxes, sandbox: Sandbox) -> None:
+    first, second = await asyncio.gather(walled.open(sandbox.kind, "one"), walled.open(sandbox.kind, "one"))
     assert first is second
     assert first is not sandbox
-    await sandboxes.close("one")
-    assert await sandboxes.open(sandbox.kind, "one") is not first
+    await walled.close("one")
+    assert await walled.open(sandbox.kind, "one") is not first
 
 
 async def test_kinds_and_names_are_checked(sandboxes: Sandboxes) -> None:
@@ -74,11 +74,11 @@ async def test_kinds_and_names_are_checked(sandboxes: Sandboxes) -> None:
             await sandboxes.open("local", name)
 
 
-async def test_files_outlive_the_session_and_variables_do_not(sandboxes: Sandboxes, sandbox: Sandbox, run: Run) -> None:
+async def test_files_outlive_the_session_and_variables_do_not(walled: Sandboxes, sandbox: Sandbox, run: Run) -> None:
     fine(await run("x = 1\nopen('outputs/a.txt', 'w').write('kept')", head="one"))
-    await sandboxes.close(sandbox.id)
+    await walled.close(sandbox.id)
     assert sandbox.head == ""
-    again = await sandboxes.open(sandbox.kind, sandbox.id)
+    again = await walled.open(sandbox.kind, sandbox.id)
     assert again.head == ""
     code = "print(open('outputs/a.txt').read(), 'x' in dir())"
     assert printed(await again.run(code, number=1, timeout=60)) == "kept False\n"
@@ -173,9 +173,11 @@ async def test_nothing_survives_a_killed_host(tmp_path: Path, level: str, mark: 
         root = Path(__file__).resolve().parents[2]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as host:
             assert host.stdout is not None
-            assert host.stdout.readline() == "on\n"
-            assert marked(mark) == 2
-            host.kill()
+            try:
+                assert host.stdout.readline() == "on\n"
+                assert marked(mark) == 2
+            finally:
+                host.kill()
         return gone(mark)
 
     assert await asyncio.to_thread(check)

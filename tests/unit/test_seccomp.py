@@ -164,6 +164,16 @@ def test_limits_can_be_set_for_oneself_alone(machine: str, strict: bool) -> None
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+def test_wishes_for_larger_buffers_of_sockets_are_not_heard(machine: str) -> None:
+    sol_socket, ipproto_tcp, so_reuseaddr, so_sndbuf, so_rcvbuf = 1, 6, 2, 7, 8
+    for high in (0, 1 << 32):
+        for option in (so_sndbuf, so_rcvbuf):
+            assert said(machine, "setsockopt", 0, sol_socket | high, option | high) == FAIL | 0
+            assert said(machine, "setsockopt", 0, ipproto_tcp, option) == ALLOW
+        assert said(machine, "setsockopt", 0, sol_socket, so_reuseaddr | high) == ALLOW
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_without_namespaces_nothing_without_a_path_is_shared(machine: str) -> None:
     for name in seccomp.REFUSED_WITHOUT_NAMESPACES:
         assert said(machine, name, strict=True) == DENIED, name

@@ -1,0 +1,89 @@
+"""How large a folder is, found out a little at a time: whoever asks has other things to do meanwhile.
+
+The folder is one that code writes to which would rather not be measured. Folders that it closed to itself are opened,
+paths may be longer than the system takes, and every name counts, an empty file's too.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+NAME_BYTES = 4_096
+"""What a name counts at least."""
+LONG = 2_000
+"""Characters of a path from which on a folder is opened anew, so that no path becomes longer than the system takes."""
+FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class _Base:
+    """An open folder that paths start from; closed when none does any more."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+class FolderSize:
+    """Measures a folder over and over.
+
+    Args:
+        folder: Its path.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._walk: Iterator[int] | None = None
+        self._bytes = 0
+
+    def look(self, seconds: float, enough: int) -> int | None:
+        """Go on for this long.
+
+        Returns:
+            Bytes on disk, once all of it was seen, or more than `enough` of it; the next call begins anew. None: there
+            is more to see.
+        """
+        until = time.monotonic() + seconds
+        if self._walk is None:
+            self._walk, self._bytes = _sizes(self._folder), 0
+        for size in self._walk:
+            self._bytes += size
+            if self._bytes > enough:
+                break
+            if time.monotonic() > until:
+                return None
+        self._walk = None
+        return self._bytes
+
+
+def _sizes(folder: str) -> Iterator[int]:
+    """The size of everything below a folder, one after the other; what vanishes meanwhile is left out."""
+    try:
+        waiting = [(_Base(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)), ".")]
+    except OSError:
+        return
+    while waiting:
+        base, path = waiting.pop()
+        with suppress(OSError):
+            opened = _Base(_open(base, path))
+            if len(path) > LONG:
+                base, path = opened, "."
+            with os.scandir(opened.descriptor) as entries:
+                for entry in entries:
+                    with suppress(OSError):
+                        status = entry.stat(follow_symlinks=False)
+                        if stat.S_ISDIR(status.st_mode):
+                            waiting.append((base, f"{path}/{entry.name}"))
+                        yield max(status.st_blocks * 512, NAME_BYTES)
+
+
+def _open(base: _Base, path: str) -> int:
+    try:
+        return os.open(path, FLAGS, dir_fd=base.descriptor)
+    except PermissionError:
+        mode = stat.S_IMODE(os.stat(path, dir_fd=base.descriptor, follow_symlinks=False).st_mode)
+        os.chmod(path, mode | stat.S_IRUSR | stat.S_IXUSR, dir_fd=base.descriptor)
+        return os.open(path, FLAGS, dir_fd=base.descriptor)

@@ -1,0 +1,266 @@
+"""Idle sandboxes sleep and are woken with all that they had; a cap on live ones makes the rest wait."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from nodes.snapshots import Snapshots
+from sandboxes.base import RestoredSession, SandboxLostError
+from sandboxes.living import Living
+from sandboxes.local import LocalSandbox
+from sandboxes.local.choosing import choose
+from sandboxes.local.isolation import Asked
+from sandboxes.opening import Sandboxes
+from storage.blobs import Blobs
+from tests.contract.conftest import printed
+
+LIMIT = 1 << 30
+
+
+class House:
+    """Local sandboxes with few places, and a store for their snapshots."""
+
+    def __init__(self, folder: Path, cache: Path, isolation: str) -> None:
+        self.snapshots = Snapshots(Blobs.at(str(folder / "store")))
+        self.folder = folder / "threads"
+        self._asked = Asked("", cache, isolation)
+        self._opened: list[LocalSandbox] = []
+        self.kept: dict[str, str] = {}
+        """By sandbox, its newest snapshot."""
+
+    async def open(self, id: str, living: Living) -> LocalSandbox:
+        walls = await asyncio.to_thread(choose, self._asked)
+        sandbox = await asyncio.to_thread(LocalSandbox, self.folder, id, walls, living=living)
+        self._opened.append(sandbox)
+        await sandbox.open()
+        return sandbox
+
+    async def cell(self, sandbox: LocalSandbox, code: str, *, keep: bool = True) -> str:
+        """Run a good cell, and keep the step unless told otherwise; what it printed."""
+        said = printed(await sandbox.run(code, number=1, timeout=100.0, head="after"))
+        if keep:
+            kept = await self.snapshots.keep(sandbox, [], limit_bytes=LIMIT)
+            assert not kept.why_not, kept.why_not
+            self.kept[sandbox.id] = kept.snapshot
+        return said
+
+    async def wake(self, sandbox: LocalSandbox) -> RestoredSession:
+        """Bring a sandbox to its newest snapshot."""
+        return await self.snapshots.bring_back(sandbox, self.kept[sandbox.id], damaged=set())
+
+    async def close(self) -> None:
+        for sandbox in self._opened:
+            await sandbox.close()
+
+
+@pytest.fixture(params=["", "process"])
+async def house(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[House]:
+    made = House(tmp_path, cache, request.param)
+    yield made
+    await made.close()
+
+
+async def until(what: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not what():
+            await asyncio.sleep(0.005)
+
+
+async def descriptors() -> int:
+    """How many this process has open, once nothing is on its way, such as a sandbox that is made ready for the next."""
+    await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def sleepers(word: str) -> int:
+    """How many programs run on this machine with a word in their arguments."""
+    found = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                found += word in (entry / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+            except OSError:
+                continue
+    return found
+
+
+MAKE = """
+import subprocess
+x = [1]
+y = x
+open('outputs/a.txt', 'w').write('kept')
+subprocess.Popen(['sleep', {!r}], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) and None
+"""
+
+
+async def test_an_idle_session_sleeps_and_is_woken_with_all_it_had(house: House) -> None:
+    living = Living(most=2, sleep_after=0.01)
+    sandbox = await house.open("one", living)
+    await house.cell(sandbox, "1", keep=False)
+    await sandbox.reset()
+    before = await descriptors()
+    child = f"{uuid.uuid4().int % 10**8 + 10**6}.5"
+    await house.cell(sandbox, MAKE.format(child), keep=False)
+    await until(lambda: sleepers(child) == 1)
+    await house.cell(sandbox, "z = 1")
+    await until(lambda: living.count == 0)
+    await living.close()
+    assert sandbox.head == ""
+    await until(lambda: sleepers(child) == 0)
+    assert await descriptors() == before
+    assert sorted(path.name for path in (house.folder / "one").iterdir()) == ["home", "reached", "workspace"]
+    assert [file.path for file in await sandbox.files("outputs")] == ["outputs/a.txt"]
+    back = await house.wake(sandbox)
+    assert back.woken
+    assert set(back.restored) >= {"x", "y"}
+    assert sandbox.head == house.kept["one"]
+    look = "y.append(2)\nprint(x, open('outputs/a.txt').read(), z)"
+    assert await house.cell(sandbox, look, keep=False) == "[1, 2] kept 1\n"
+    await living.close()
+
+
+async def test_waking_at_another_snapshot_is_no_mere_waking(house: House) -> None:
+    sandbox = await house.open("one", Living(most=1))
+    await house.cell(sandbox, "x = 1")
+    first = house.kept["one"]
+    await sandbox.sleep()
+    assert (await house.wake(sandbox)).woken
+    assert not (await house.wake(sandbox)).woken  # it was awake
+    await house.cell(sandbox, "x = 2")
+    await sandbox.sleep()
+    assert sandbox.head == ""
+    assert not (await house.snapshots.bring_back(sandbox, first, damaged=set())).woken
+
+
+async def test_a_session_whose_state_is_not_stored_stays_awake(house: House) -> None:
+    living = Living(most=1, sleep_after=0.01, settle=0)
+    sandbox = await house.open("one", living)
+    await house.cell(sandbox, "x = 1", keep=False)
+    await asyncio.sleep(0.1)
+    assert sandbox.head == "after"
+    taken = await sandbox.snapshot(limit_bytes=LIMIT)
+    await asyncio.sleep(0.1)
+    assert sandbox.head == taken.id  # nobody has taken it out of the spool
+    await house.cell(sandbox, "x += 1\nprint(x)", keep=False)
+    await asyncio.sleep(0.1)
+    assert await house.cell(sandbox, "print(x)") == "2\n"
+    await until(lambda: living.count == 0)
+    await living.close()
+
+
+async def test_running_in_a_sleeping_sandbox_is_refused_and_not_begun_empty(house: House) -> None:
+    living = Living(most=1, sleep_after=0.01)
+    sandbox = await house.open("one", living)
+    await house.cell(sandbox, "x = 1")
+    await until(lambda: living.count == 0)
+    with pytest.raises(SandboxLostError, match="put to sleep"):
+        await sandbox.run("print('x' in dir())", number=2, timeout=60)
+    await living.close()
+
+
+async def test_a_sandbox_that_works_is_never_put_to_sleep(house: House, tmp_path: Path) -> None:
+    living = Living(most=1, settle=0)
+    sandbox, other = await house.open("one", living), await house.open("two", living)
+    await house.cell(sandbox, "x = 1")
+    await house.wake(sandbox)
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "__main__.py").write_text(
+        "import os, time\nwhile not os.path.exists('outputs/go'): time.sleep(0.01)\nprint('done')\n"
+    )
+    beside = asyncio.ensure_future(sandbox.run_program(program, [], timeout=60))
+    await asyncio.sleep(0)
+    waiting = asyncio.ensure_future(house.cell(other, "print('other')"))
+    await asyncio.sleep(0.3)
+    assert sandbox.head == house.kept["one"]
+    assert not waiting.done()
+    (house.folder / "one" / "workspace" / "outputs" / "go").touch()
+    assert (await beside).stdout == "done\n"
+    assert await waiting == "other\n"
+    assert sandbox.head == ""
+    await living.close()
+
+
+async def test_places_are_limited_and_given_in_order(house: House) -> None:
+    living = Living(most=2, settle=0)
+    sandboxes = [await house.open(f"s{number}", living) for number in range(6)]
+    most = 0
+
+    async def work(number: int) -> str:
+        nonlocal most
+        said = await house.cell(sandboxes[number], f"x = {number}\nprint(x)")
+        most = max(most, living.count)
+        return said
+
+    assert await asyncio.gather(*(work(number) for number in range(6))) == [f"{number}\n" for number in range(6)]
+    assert most == 2
+    assert sum(sandbox.head != "" for sandbox in sandboxes) == 2
+    for number in (0, 5, 3):
+        if not sandboxes[number].head:
+            await house.wake(sandboxes[number])
+        assert await house.cell(sandboxes[number], "print(x)") == f"{number}\n"
+        assert living.count == 2
+    await living.close()
+
+
+@pytest.mark.parametrize("end", ["os._exit, [3]", "os.kill, [os.getpid(), 9]"])
+async def test_a_session_that_dies_between_two_cells_gives_its_place_back(house: House, end: str) -> None:
+    living = Living(most=1)
+    one, two = await house.open("one", living), await house.open("two", living)
+    await house.cell(one, f"import os, threading\nthreading.Timer(0.5, {end}).start()", keep=False)
+    assert await house.cell(two, "print(2)", keep=False) == "2\n"
+    assert one.head == ""
+    with pytest.raises(SandboxLostError, match="between two cells"):
+        await house.cell(one, "print(1)")
+
+
+async def test_a_cell_that_waits_can_be_cancelled_or_closed(house: House) -> None:
+    living = Living(most=1)
+    one, two, three = [await house.open(name, living) for name in ("one", "two", "three")]
+    await house.cell(one, "x = 1", keep=False)
+    second = asyncio.ensure_future(house.cell(two, "1"))
+    third = asyncio.ensure_future(house.cell(three, "1"))
+    await asyncio.sleep(0.05)
+    assert living.waiting == 2
+    second.cancel()
+    await asyncio.wait((second,))
+    assert second.cancelled()
+    await three.close()
+    with pytest.raises(SandboxLostError, match="closed or reset while it waited"):
+        await third
+    assert (living.count, living.waiting) == (1, 0)
+    await one.close()
+    assert living.count == 0
+    assert await house.cell(two, "print(2)", keep=False) == "2\n"
+
+
+async def test_what_a_snapshot_lacks_is_not_given_up_for_mere_time(house: House) -> None:
+    living = Living(most=1, sleep_after=0.01, settle=0)
+    one, two = await house.open("one", living), await house.open("two", living)
+    await house.cell(one, "x = (n for n in range(3))\nprint(next(x))")
+    await asyncio.sleep(0.1)
+    assert one.rest == "in need"
+    assert await house.cell(two, "print(2)") == "2\n"
+    assert one.head == ""
+    back = await house.wake(one)
+    assert [lost.name for lost in back.lost] == ["x"]
+    await living.close()
+
+
+async def test_everything_ends_when_all_are_closed(tmp_path: Path, cache: Path) -> None:
+    async with Sandboxes(tmp_path / "before", cache=cache) as opened:  # the parent of sandboxes stays
+        await (await opened.open("local", "first")).run("1", number=1, timeout=60)
+    before = await descriptors()
+    child = f"{uuid.uuid4().int % 10**8 + 10**6}.5"
+    async with Sandboxes(tmp_path / "threads", cache=cache, sleep_after=0.01, max_live=2) as opened:
+        snapshots = Snapshots(Blobs.at(str(tmp_path / "store")))
+        for number in range(4):
+            sandbox = await opened.open("local", f"s{number}")
+            printed(await sandbox.run(MAKE.format(child), number=1, timeout=60))
+            assert (await snapshots.keep(sandbox, [], limit_bytes=LIMIT)).snapshot
+        await until(lambda: sleepers(child) > 0)
+    await until(lambda: sleepers(child) == 0)
+    assert await descriptors() == before

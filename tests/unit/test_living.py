@@ -1,0 +1,333 @@
+"""Who may live, who waits, and who is put to sleep for whom."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from sandboxes.base import SandboxLostError
+from sandboxes.living import FEWEST, Living, Rest, Stay, fitting, on_wait
+
+
+class Guest:
+    """A sandbox without a process: it starts, works and sleeps when told."""
+
+    def __init__(self, living: Living, log: list[str], name: str) -> None:
+        self.stay = Stay(living, self)
+        self.rest: Rest = "never"
+        self.log = log
+        self.name = name
+        self.alive = False
+
+    async def start(self, rest: Rest = "well", *, settled: bool = True) -> None:
+        async with self.stay:
+            await self.stay.enter()
+            if not self.alive:
+                self.stay.began()
+            self.alive = True
+            self.log.append(f"+{self.name}")
+        self.rest = rest
+        if settled:
+            self.stay.settle()
+
+    def die(self) -> None:
+        self.alive = False
+        self.rest = "never"
+        self.stay.ended()
+
+    async def sleep(self) -> None:
+        async with self.stay:
+            if self.rest != "never":
+                await asyncio.sleep(0)
+                self.log.append(f"-{self.name}")
+                self.die()
+
+
+def guests(living: Living, names: str) -> tuple[list[str], list[Guest]]:
+    log: list[str] = []
+    return log, [Guest(living, log, name) for name in names]
+
+
+async def until(what: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not what():
+            await asyncio.sleep(0.001)
+
+
+async def never(what: Callable[[], bool]) -> None:
+    for _ in range(50):
+        await asyncio.sleep(0.001)
+        assert not what()
+
+
+async def test_the_one_that_idles_longest_makes_room() -> None:
+    living = Living(most=2)
+    log, (a, b, c, d) = guests(living, "abcd")
+    await a.start()
+    await b.start()
+    await a.start()
+    await c.start()
+    await d.start()
+    assert log == ["+a", "+b", "+a", "-b", "+c", "-a", "+d"]
+    assert living.count == 2
+    await living.close()
+
+
+async def test_who_comes_first_is_served_first() -> None:
+    living = Living(most=1)
+    log, (a, *others) = guests(living, "abcd")
+    await a.start("never")
+    waiting = []
+    for other in others:
+        waiting.append(asyncio.ensure_future(other.start()))
+        await asyncio.sleep(0)
+    assert living.waiting == 3
+    a.die()
+    await asyncio.gather(*waiting)
+    assert log == ["+a", "+b", "-b", "+c", "-c", "+d"]
+    assert (living.count, living.waiting) == (1, 0)
+    await living.close()
+
+
+async def test_a_free_place_is_not_taken_from_those_who_wait() -> None:
+    living = Living(most=1)
+    log, (a, b, c) = guests(living, "abc")
+    await a.start("never")
+    first = asyncio.ensure_future(b.start("never"))
+    await asyncio.sleep(0)
+    a.die()
+    second = asyncio.ensure_future(c.start())
+    await first
+    await never(second.done)
+    b.die()
+    await second
+    assert log == ["+a", "+b", "+c"]
+    await living.close()
+
+
+async def test_nobody_is_put_to_sleep_who_would_lose_something_or_is_in_use() -> None:
+    living = Living(most=3, sleep_after=0.01, settle=0)
+    log, (a, b, c, d) = guests(living, "abcd")
+    await a.start("never")
+    await b.start()
+    await c.start()
+    async with b.stay:
+        with c.stay.beside():
+            waiting = asyncio.ensure_future(d.start())
+            await never(waiting.done)
+        await waiting
+    assert log == ["+a", "+b", "+c", "-c", "+d"]
+    await living.close()
+
+
+async def test_what_may_be_in_the_middle_of_a_step_is_left_alone_for_a_while() -> None:
+    living = Living(most=1, settle=3600)
+    log, (a, b) = guests(living, "ab")
+    await a.start(settled=False)
+    waiting = asyncio.ensure_future(b.start())
+    await never(waiting.done)
+    a.stay.settle()
+    await waiting
+    assert log == ["+a", "-a", "+b"]
+    await living.close()
+
+
+async def test_who_is_about_to_use_one_keeps_it_awake() -> None:
+    living = Living(most=1, settle=3600)
+    _, (a, b) = guests(living, "ab")
+    await a.start()
+    living.touch(a)
+    waiting = asyncio.ensure_future(b.start())
+    await never(waiting.done)
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+    await living.close()
+
+
+async def test_a_loss_is_taken_only_for_others_and_only_after_its_time() -> None:
+    living = Living(most=2, sleep_after=0.2)
+    log, (a, b, c) = guests(living, "abc")
+    await a.start("in need")
+    began = time.monotonic()
+    await b.start("never")
+    await asyncio.sleep(0.3)
+    assert log == ["+a", "+b"]
+    await c.start()
+    assert log == ["+a", "+b", "-a", "+c"]
+    assert time.monotonic() - began > 0.2
+    await living.close()
+
+
+async def test_idle_ones_sleep_after_their_time_each() -> None:
+    living = Living(most=9, sleep_after=0.05)
+    log, (a, b, c) = guests(living, "abc")
+    await a.start()
+    await b.start()
+    await c.start("never")
+    await until(lambda: living.count == 1)
+    assert log == ["+a", "+b", "+c", "-a", "-b"]
+    await a.start()
+    await until(lambda: living.count == 1)
+    assert log[-1] == "-a"
+    await living.close()
+
+
+async def test_use_puts_sleep_off() -> None:
+    living = Living(most=9, sleep_after=3600)
+    log, (a,) = guests(living, "a")
+    await a.start()
+    a.stay.since -= 4000
+    await a.start()
+    living.look()
+    await never(lambda: living.count == 0)
+    a.stay.since -= 4000
+    living.look()
+    await until(lambda: living.count == 0)
+    assert log == ["+a", "+a", "-a"]
+    await living.close()
+
+
+async def test_one_that_dies_by_itself_gives_its_place_back() -> None:
+    living = Living(most=1)
+    log, (a, b) = guests(living, "ab")
+    await a.start("never")
+    waiting = asyncio.ensure_future(b.start())
+    await asyncio.sleep(0)
+    a.die()
+    await waiting
+    assert log == ["+a", "+b"]
+
+
+async def test_a_place_is_kept_over_a_restart_in_one_turn() -> None:
+    living = Living(most=1)
+    log, (a, b) = guests(living, "ab")
+    await a.start("never")
+    waiting = asyncio.ensure_future(b.start())
+    await asyncio.sleep(0)
+    async with a.stay:
+        a.die()
+        await a.stay.enter()
+        a.stay.began()
+        a.alive = True
+    await never(waiting.done)
+    a.die()
+    await waiting
+    assert log == ["+a", "+b"]
+
+
+async def test_a_start_that_fails_gives_the_place_back() -> None:
+    living = Living(most=1)
+    log, (a, b) = guests(living, "ab")
+
+    async def fail() -> None:
+        async with a.stay:
+            await a.stay.enter()
+            raise OSError("no")
+
+    with pytest.raises(OSError, match="no"):
+        await fail()
+    assert living.count == 0
+    await b.start()
+    assert log == ["+b"]
+    await living.close()
+
+
+async def test_waiting_can_be_cancelled_and_the_next_one_moves_up() -> None:
+    living = Living(most=1)
+    log, (a, b, c) = guests(living, "abc")
+    await a.start("never")
+    first, second = asyncio.ensure_future(b.start()), asyncio.ensure_future(c.start())
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait((first,))
+    assert living.waiting == 1
+    a.die()
+    await second
+    assert log == ["+a", "+c"]
+    await living.close()
+
+
+async def test_a_place_that_comes_at_the_moment_of_cancelling_is_passed_on() -> None:
+    living = Living(most=1)
+    log, (a, b, c) = guests(living, "abc")
+    await a.start("never")
+    first, second = asyncio.ensure_future(b.start()), asyncio.ensure_future(c.start())
+    await asyncio.sleep(0)
+    a.die()
+    first.cancel()
+    await asyncio.wait((first,))
+    assert first.cancelled()
+    await second
+    assert log == ["+a", "+c"]
+    assert living.count == 1
+    await living.close()
+
+
+async def test_what_is_closed_while_it_waits_says_so() -> None:
+    living = Living(most=1)
+    _, (a, b) = guests(living, "ab")
+    await a.start("never")
+    waiting = asyncio.ensure_future(b.start())
+    await asyncio.sleep(0)
+    b.stay.give_up()
+    with pytest.raises(SandboxLostError, match="closed or reset while it waited"):
+        await waiting
+    assert (living.count, living.waiting) == (1, 0)
+
+
+async def test_a_long_wait_is_told_and_a_short_one_is_not() -> None:
+    living = Living(most=1)
+    _, (a, b, c) = guests(living, "abc")
+    told: list[str] = []
+    await a.start("never")
+    on_wait.set(told.append)
+    first = asyncio.ensure_future(b.start("never"))
+    second = asyncio.ensure_future(c.start())
+    await until(lambda: len(told) == 2)
+    assert told == [
+        "Waiting for a place: 1 sandbox is in use, and no more may be at a time (STEPWELL_MAX_SANDBOXES).",
+        "Waiting for a place, after 1 other: 1 sandbox is in use, and no more may be at a time "
+        "(STEPWELL_MAX_SANDBOXES).",
+    ]
+    a.die()
+    await first
+    b.die()
+    await second
+    quick = asyncio.ensure_future(b.start())
+    await quick
+    assert len(told) == 2
+    await living.close()
+
+
+async def test_one_that_cannot_be_put_to_sleep_does_not_stop_the_others() -> None:
+    living = Living(most=2)
+    log, (a, b, c) = guests(living, "abc")
+
+    class Stubborn(Guest):
+        async def sleep(self) -> None:
+            async with self.stay:
+                self.log.append(f"!{self.name}")
+                raise OSError("the folder cannot be removed")
+
+    a = Stubborn(living, log, "a")
+    await a.start()
+    await b.start()
+    await c.start()
+    assert log == ["+a", "+b", "!a", "-b", "+c"]
+    await living.close()
+
+
+async def test_closing_leaves_no_timer_and_no_task() -> None:
+    living = Living(most=9, sleep_after=0.01)
+    log, (a, b) = guests(living, "ab")
+    await a.start()
+    await b.start()
+    await until(lambda: bool(log) and log[-1].startswith("-"))
+    await living.close()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert living._timer is None
+
+
+def test_the_number_follows_the_memory() -> None:
+    assert fitting() >= FEWEST
