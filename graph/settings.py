@@ -11,6 +11,7 @@ from dotenv import dotenv_values, load_dotenv
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.local.network.rules import Mode, Network, parse_domains
 
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
@@ -59,6 +60,24 @@ class Settings(BaseSettings):
     """`input,output`: the price of a million tokens of each; needed for a money budget."""
     python: str = ""
     """The Python that cells run in; empty: the one that runs Stepwell."""
+    isolation: str = ""
+    """The level of local sandboxes; empty: the best that works here. `process` is none, and has to be asked for."""
+    require_isolation: str = ""
+    """The weakest level that will do; empty: any but `process`."""
+    sandbox_memory_mb: int = Field(default=0, ge=0)
+    """Memory of one local sandbox; 0: half of the machine's."""
+    sandbox_processes: int = Field(default=256, ge=8)
+    """Processes and threads of one local sandbox."""
+    sandbox_disk_mb: int = Field(default=50_000, ge=0)
+    """All files of one workspace; 0: no limit."""
+    sandbox_tmp_mb: int = Field(default=2_000, ge=16)
+    """`/tmp` of one local sandbox, and as much for its HOME."""
+    sandbox_file_mb: int = Field(default=10_000, ge=0)
+    """One file; 0: no limit."""
+    sandbox_open_files: int = Field(default=1_024, ge=64)
+    """Files that one process has open."""
+    sandbox_cpu_seconds: int = Field(default=0, ge=0)
+    """Computing of one process in its whole life; 0: no limit."""
     sleep_after: float = Field(default=600.0, ge=0, allow_inf_nan=False)
     """Seconds without use until a sandbox is put to sleep; 0: only when another needs its place."""
     max_sandboxes: int = Field(default=0, ge=0)
@@ -111,6 +130,19 @@ class Settings(BaseSettings):
             if len(parts) != 2 or not all(0 <= part < math.inf for part in parts):
                 raise ValueError("two prices separated by a comma are needed, such as 2.5,10")
         return prices
+
+    @property
+    def limits(self) -> Limits:
+        """What a local sandbox may use."""
+        return Limits(
+            memory=self.sandbox_memory_mb * MEGABYTE,
+            processes=self.sandbox_processes,
+            file=self.sandbox_file_mb * MEGABYTE,
+            workspace=self.sandbox_disk_mb * MEGABYTE,
+            tmp=self.sandbox_tmp_mb * MEGABYTE,
+            open_files=self.sandbox_open_files,
+            cpu=self.sandbox_cpu_seconds,
+        )
 
     @property
     def network_rules(self) -> Network:

@@ -21,12 +21,15 @@ from storage.blobs import Blobs
 from storage.inputs import InputSource
 
 
-def make_sandboxes(settings: Settings) -> Sandboxes:
-    """The sandboxes of a data folder: one folder a thread below `threads/`."""
+def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
+    """The sandboxes of a data folder: one folder a thread below `threads/`, or below `root`."""
     return Sandboxes(
-        settings.home / "threads",
+        root or settings.home / "threads",
         python=settings.python,
         cache=settings.home / "cache",
+        isolation=settings.isolation,
+        require=settings.require_isolation,
+        limits=settings.limits,
         sleep_after=settings.sleep_after,
         max_live=settings.max_sandboxes,
         network=settings.network_rules,

@@ -17,6 +17,7 @@ from nodes.calling import CellCalls
 from nodes.catching_up import TOOK_EFFECT, caught_up, next_snapshot
 from nodes.observation import remember, remember_namespace
 from nodes.outcome import outcome_unknown
+from nodes.recovering import recovered
 from nodes.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox, Streamed
 
@@ -85,6 +86,8 @@ async def execute(
             functions=calls if offer.functions else None,
         )
         result = replace(result, reached=(*result.reached, *calls.reached))
+        result, told = await recovered(result, sandbox, state, runtime, snapshots, functions)
+        notices += told
         for said in calls.notices():
             tell(runtime, Notice(f"Cell {number}: {said}"))
             notices.append(said)

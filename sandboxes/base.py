@@ -120,9 +120,10 @@ class CellResult:
     """False when the Python process is gone; the next cell would start with an empty namespace."""
     reached: tuple[str, ...] = ()
     """What it reached outside of the sandbox, as far as that was seen: `network example.org`, `program git`."""
-    recovered: Literal["", "copy", "files"] = ""
+    recovered: Literal["", "copy", "files", "snapshot"] = ""
     """After `killed`: `copy`: a copy of the process that was frozen before the cell went on, with the variables from
-    before it; `files`: the same, but the cell had changed files, so the sandbox's head is empty."""
+    before it; `files`: the same, but the cell had changed files, so the sandbox's head is empty; `snapshot`: whoever
+    ran the cell has restored the snapshot from before it."""
     recovery_seconds: float = 0.0
     """How long that took."""
 

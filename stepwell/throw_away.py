@@ -11,6 +11,7 @@ from pathlib import Path
 
 from graph.settings import Settings
 from graph.state import State
+from graph.wiring import make_sandboxes
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
 
@@ -42,12 +43,7 @@ async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> 
         staged = folder / "staged"
         await asyncio.to_thread(staged.mkdir)
         source = await sandboxes.open(kind, state["sandbox"]["id"])
-        async with Sandboxes(
-            folder / "sandbox",
-            python=settings.python,
-            cache=settings.home / "cache",
-            network=settings.network_rules,
-        ) as others:
+        async with make_sandboxes(settings, folder / "sandbox") as others:
             try:
                 sandbox = await others.open(kind, id)
                 await copy_inputs(source, sandbox, staged)
