@@ -14,6 +14,8 @@ from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 
 LIMIT = 1 << 30
+A_THREAD = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()"
+"""A process with threads is not forked, so after a kill its session comes from the snapshot."""
 
 
 class StepwellSession(Session):
@@ -68,7 +70,10 @@ class Stepwell(Driver):
     async def start(self) -> Session:
         sandbox = await self._sandboxes.open("local", f"bench-{next(self._number)}")
         self._isolation = sandbox.isolation
-        return StepwellSession(self._sandboxes, sandbox, self._snapshots)
+        session = StepwellSession(self._sandboxes, sandbox, self._snapshots)
+        if self._snapshots is not None:
+            await session.run(A_THREAD)
+        return session
 
     async def versions(self) -> str:
         await (await self.start()).stop()

@@ -55,7 +55,7 @@ def test_the_table_says_what_failed_what_was_late_and_what_was_lost() -> None:
     with console.capture() as printed:
         console.print(table(answers(), "Sandboxes"))
     text = printed.get()
-    assert "2.5 (2)" in text  # the first round warms up
+    assert "2 (1)" in text  # the first round warms up
     assert "0.3" in text
     assert "not in time" in text
     assert "fails" in text
