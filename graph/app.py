@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from graph.settings import read_settings
-from graph.wiring import make_blobs, make_sandboxes, wire
+from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from storage.artifacts import Artifacts
 
 settings = read_settings()
@@ -15,4 +15,5 @@ agent = wire(
     artifacts=Artifacts.at(settings.artifacts or str(settings.home / "artifacts")),
     blobs=make_blobs(settings, served=True),
     input_roots=roots,
+    functions=make_functions(settings),
 ).compile(name="stepwell")

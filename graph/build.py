@@ -6,6 +6,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
 
 from graph.context import Context
+from graph.functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import FinalOutput, StartInput, State
 from models.base import ChooseModel
@@ -17,6 +18,7 @@ from nodes.plan import plan
 from nodes.snapshots import Snapshots
 from nodes.upload import upload
 from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from storage.artifacts import Artifacts
 from storage.inputs import InputSource
 
@@ -31,27 +33,49 @@ def build_graph(
     artifacts: Artifacts,
     snapshots: Snapshots,
     prices: Prices | None = None,
+    functions: HostFunctions = NOTHING,
+    network: Network = NO_NETWORK,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
     builder = StateGraph(State, context_schema=Context, input_schema=StartInput, output_schema=FinalOutput)
     builder.add_node(
         "plan",
-        partial(plan, choose_model=choose_model, open_sandbox=open_sandbox, inputs=inputs, prices=prices),
+        partial(
+            plan,
+            choose_model=choose_model,
+            open_sandbox=open_sandbox,
+            inputs=inputs,
+            prices=prices,
+            functions=functions,
+            network=network,
+        ),
         retry_policy=TRY_AGAIN,
     )
-    builder.add_node("generate", partial(generate, choose_model=choose_model, prices=prices))
-    builder.add_node("approve", approve)
     builder.add_node(
-        "execute", partial(execute, open_sandbox=open_sandbox, snapshots=snapshots), retry_policy=TRY_AGAIN
+        "generate",
+        partial(generate, choose_model=choose_model, prices=prices, functions=functions, network=network),
+    )
+    builder.add_node("approve", partial(approve, functions=functions))
+    builder.add_node(
+        "execute",
+        partial(execute, open_sandbox=open_sandbox, snapshots=snapshots, functions=functions),
+        retry_policy=TRY_AGAIN,
     )
     builder.add_node(
         "check_final",
-        partial(check_final, choose_model=choose_model, open_sandbox=open_sandbox, snapshots=snapshots, prices=prices),
+        partial(
+            check_final,
+            choose_model=choose_model,
+            open_sandbox=open_sandbox,
+            snapshots=snapshots,
+            prices=prices,
+            functions=functions,
+        ),
         retry_policy=TRY_AGAIN,
     )
     builder.add_node(
         "upload",
-        partial(upload, open_sandbox=open_sandbox, artifacts=artifacts, snapshots=snapshots),
+        partial(upload, open_sandbox=open_sandbox, artifacts=artifacts, snapshots=snapshots, functions=functions),
         retry_policy=TRY_AGAIN,
     )
     builder.add_edge(START, "plan")
@@ -69,8 +93,8 @@ def build_graph(
 
 def after_generate(state: State) -> str:
     """A cell is run (once approved, where that is asked for); an answer is checked; a used-up budget ends the turn."""
-    if state.get("pending"):
-        return "approve" if state.get("approval") == "cells" else "execute"
+    if pending := state.get("pending"):
+        return "approve" if state.get("approval") == "cells" or pending[0].get("asks") else "execute"
     return "upload" if state.get("stopped") else "check_final"
 
 

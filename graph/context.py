@@ -43,6 +43,14 @@ class Context(BaseModel):
     cell_timeout: float = Field(
         default=120.0, gt=0, allow_inf_nan=False, title="Cell time limit", description="Seconds one cell may run."
     )
+    call_timeout: float = Field(
+        default=60.0,
+        gt=0,
+        allow_inf_nan=False,
+        title="Call time limit",
+        description="Seconds one call of a host function may take; it counts as time of its cell, too.",
+        json_schema_extra={"langgraph_nodes": ["execute"]},
+    )
     max_reviews: int = Field(
         default=2,
         ge=0,
@@ -93,6 +101,12 @@ class Context(BaseModel):
         ge=1,
         title="Largest artifact",
         description="Bytes; larger ones are named, not published.",
+    )
+    max_upload_bytes: int = Field(
+        default=10_000_000_000,
+        ge=1,
+        title="All artifacts together",
+        description="Bytes; what is beyond that is counted, not published.",
     )
 
     def approval_after(self, before: Literal["none", "cells"] | None) -> Literal["none", "cells"]:

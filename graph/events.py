@@ -94,6 +94,20 @@ class Output(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Called(Event):
+    """The running cell called a host function, and the call has ended."""
+
+    kind: ClassVar[str] = "called"
+    number: int
+    function: str
+    arguments: str
+    """In short, as they would be written."""
+    outcome: str
+    """`returned`, `raised ValueError`, `refused`, `answered from the record`."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Displayed(Event):
     """A rich result or a figure of the running cell."""
 
@@ -187,6 +201,8 @@ class ApprovalAsked(Event):
     number: int
     purpose: str
     code: str
+    functions: list[str] = field(default_factory=list)
+    """Host functions that it names; it can call no other that needs approval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +232,8 @@ class Failed(Event):
 KINDS: dict[str, type[Event]] = {
     event.kind: event
     for event in (
-        Started, Notice, InputTaken, Planned, ModelAsked, ModelAnswered, CellStarted, Output, Displayed, CellFinished,
-        Kept, Rebuilt, Proposed, SentBack, Published, ApprovalAsked, Finished, Failed,
+        Started, Notice, InputTaken, Planned, ModelAsked, ModelAnswered, CellStarted, Output, Called, Displayed,
+        CellFinished, Kept, Rebuilt, Proposed, SentBack, Published, ApprovalAsked, Finished, Failed,
     )
 }  # fmt: skip
 

@@ -26,8 +26,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, PendingWrite
 from langgraph.runtime import Runtime
 
+from sandboxes.functions import Call, Raised, Returned
+
 STARTED = "stepwell:started"
 FINISHED = "stepwell:finished"
+CALLING = "stepwell:calling"
+CALLED = "stepwell:called"
 """Names of channels that no graph has."""
 CHECKPOINT_SECONDS = 60.0
 """How long a cell waits for the checkpoint that it starts from to be stored."""
@@ -41,6 +45,24 @@ class JournalError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class CallEntry:
+    """What the journal says of one call of a host function."""
+
+    index: int
+    """Which of the cell's calls it was, in the order in which they began; goes on when the cell runs again."""
+    name: str
+    digest: str
+    """Of its name and its arguments."""
+    outcome: Returned | Raised | None = None
+    """None when it was begun and nobody wrote down its end."""
+
+
+def digest_of(call: Call) -> str:
+    """What names a call of a function with these arguments."""
+    return hashlib.sha256(b"\0".join((call.name.encode("utf-8", "replace"), call.arguments))).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What the journal says of one cell."""
 
@@ -51,6 +73,8 @@ class Entry:
     purpose: str
     result: Mapping[str, Any] | None = None
     """What `execute` returned; None when it was started and nobody wrote down its end."""
+    calls: tuple[CallEntry, ...] = ()
+    """The calls of host functions that it made, those aside that can be repeated."""
 
 
 class Journal:
@@ -68,6 +92,7 @@ class Journal:
         self._config = config
         self._task = task
         key = f"{task}:{hashlib.sha256(code.encode('utf-8', 'replace')).hexdigest()}"
+        self._key = key
         self._started, self._finished = (str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}:{what}")) for what in (0, 1))
 
     async def look(self) -> Entry | None:
@@ -78,11 +103,11 @@ class Journal:
         Raises:
             JournalError: the checkpoint does not come.
         """
-        found = await self._stored()
-        kept = {task: value for task, channel, value in found.pending_writes or [] if channel in (STARTED, FINISHED)}
+        writes = (await self._stored()).pending_writes or []
+        kept = {task: value for task, channel, value in writes if channel in (STARTED, FINISHED)}
         if self._started not in kept:
             return None
-        return _entry(kept[self._started], kept.get(self._finished))
+        return _entry(kept[self._started], kept.get(self._finished), calls_in(writes, self._started))
 
     async def _stored(self) -> CheckpointTuple:
         try:
@@ -103,9 +128,28 @@ class Journal:
         value = {"task": self._task, "head": entry.head, "sandbox": entry.sandbox, "purpose": entry.purpose}
         await self._saver.aput_writes(self._config, [(STARTED, value)], self._started)
 
+    async def calling(self, call: CallEntry) -> None:
+        """Write down that a call begins."""
+        value = {"cell": self._started, "index": call.index, "name": call.name, "digest": call.digest}
+        await self._saver.aput_writes(self._config, [(CALLING, value)], self._call(call.index, 0))
+
+    async def called(self, call: CallEntry) -> None:
+        """Write down how a call ended, with what it gave."""
+        outcome = call.outcome
+        value: dict[str, Any] = {"cell": self._started, "index": call.index}
+        if isinstance(outcome, Returned):
+            value["value"] = await asyncio.to_thread(zlib.compress, outcome.value, 1)
+        elif isinstance(outcome, Raised):
+            value |= {"message": outcome.message, "kind": outcome.kind}
+        await self._saver.aput_writes(self._config, [(CALLED, value)], self._call(call.index, 1))
+
+    def _call(self, index: int, what: int) -> str:
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self._key}:call {index}:{what}"))
+
     async def finished(self, result: Mapping[str, Any]) -> None:
         """Write down that the cell has finished, and what `execute` returns: JSON shapes, and messages."""
-        await self._saver.aput_writes(self._config, [(FINISHED, _packed(result))], self._finished)
+        value = {**_packed(result), "cell": self._started}
+        await self._saver.aput_writes(self._config, [(FINISHED, value)], self._finished)
 
 
 def journal_of(config: RunnableConfig | None, runtime: Runtime[Any], code: str) -> Journal | None:
@@ -138,10 +182,45 @@ async def left_behind(config: RunnableConfig | None, runtime: Runtime[Any]) -> l
     return []
 
 
+async def recorded_calls(
+    saver: BaseCheckpointSaver[Any], config: RunnableConfig
+) -> dict[tuple[int, str], tuple[CallEntry, ...]]:
+    """The calls of all cells on the way to a checkpoint, by the number and the code of the cell.
+
+    Those aside that can be repeated. A thread that was forked from another does not have the other's.
+    """
+    found: dict[tuple[int, str], tuple[CallEntry, ...]] = {}
+    at: RunnableConfig | None = config
+    while at is not None and (stored := await saver.aget_tuple(at)) is not None:
+        writes = stored.pending_writes or []
+        for _, channel, value in writes:
+            if channel == FINISHED and isinstance(value, dict) and (calls := calls_in(writes, value.get("cell", ""))):
+                cell = (_unpacked(value) or {})["cells"][0]
+                found.setdefault((cell["number"], cell["code"]), calls)
+        at = stored.parent_config
+    return found
+
+
 def _unfinished(writes: list[PendingWrite]) -> list[Entry]:
     ended = {task for task, channel, _ in writes if not channel.startswith("__")}
-    cells = [value for _, channel, value in writes if channel == STARTED and isinstance(value, dict)]
-    return [_entry(value, None) for value in cells if value.get("task") not in ended]
+    cells = [(id, value) for id, channel, value in writes if channel == STARTED and isinstance(value, dict)]
+    return [_entry(value, None, calls_in(writes, id)) for id, value in cells if value.get("task") not in ended]
+
+
+def calls_in(writes: list[PendingWrite], cell: str) -> tuple[CallEntry, ...]:
+    """The calls of a cell that are among the pending writes of its checkpoint, in their order."""
+    ours = [(channel, value) for _, channel, value in writes if isinstance(value, dict) and value.get("cell") == cell]
+    ended = {value["index"]: _outcome(value) for channel, value in ours if channel == CALLED}
+    begun = sorted((value for channel, value in ours if channel == CALLING), key=lambda value: int(value["index"]))
+    return tuple(
+        CallEntry(value["index"], value["name"], value["digest"], ended.get(value["index"])) for value in begun
+    )
+
+
+def _outcome(value: Mapping[str, Any]) -> Returned | Raised:
+    if "value" in value:
+        return Returned(zlib.decompress(value["value"]))
+    return Raised(value["message"], value["kind"])
 
 
 def _checkpoint(
@@ -173,11 +252,12 @@ def _unpacked(kept: Any) -> Mapping[str, Any] | None:
     return {**plain, "messages": messages_from_dict(plain["messages"])}
 
 
-def _entry(started: Any, finished: Any) -> Entry:
+def _entry(started: Any, finished: Any, calls: tuple[CallEntry, ...]) -> Entry:
     said = started if isinstance(started, dict) else {}
     return Entry(
         head=str(said.get("head", "")),
         sandbox=str(said.get("sandbox", "")),
         purpose=str(said.get("purpose", "")),
         result=_unpacked(finished),
+        calls=calls,
     )

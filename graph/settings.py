@@ -8,8 +8,11 @@ from typing import Any
 
 import platformdirs
 from dotenv import dotenv_values, load_dotenv
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sandboxes.local.limits import MEGABYTE, Limits
+from sandboxes.local.network.rules import Mode, Network, parse_domains
 
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
 """Variables of our prefix that the command and the installer read by themselves."""
@@ -57,20 +60,46 @@ class Settings(BaseSettings):
     """`input,output`: the price of a million tokens of each; needed for a money budget."""
     python: str = ""
     """The Python that cells run in; empty: the one that runs Stepwell."""
+    isolation: str = ""
+    """The level of local sandboxes; empty: the best that works here. `process` is none, and has to be asked for."""
+    require_isolation: str = ""
+    """The weakest level that will do; empty: any but `process`."""
+    sandbox_memory_mb: int = Field(default=0, ge=0)
+    """Memory of one local sandbox; 0: half of the machine's."""
+    sandbox_processes: int = Field(default=256, ge=8)
+    """Processes and threads of one local sandbox."""
+    sandbox_disk_mb: int = Field(default=50_000, ge=0)
+    """All files of one workspace; 0: no limit."""
+    sandbox_tmp_mb: int = Field(default=2_000, ge=16)
+    """`/tmp` of one local sandbox, and as much for its HOME."""
+    sandbox_file_mb: int = Field(default=10_000, ge=0)
+    """One file; 0: no limit."""
+    sandbox_open_files: int = Field(default=1_024, ge=64)
+    """Files that one process has open."""
+    sandbox_cpu_seconds: int = Field(default=0, ge=0)
+    """Computing of one process in its whole life; 0: no limit."""
     sleep_after: float = Field(default=600.0, ge=0, allow_inf_nan=False)
     """Seconds without use until a sandbox is put to sleep; 0: only when another needs its place."""
     max_sandboxes: int = Field(default=0, ge=0)
     """Local sandboxes that may live at a time in this process, further ones wait; 0: one for each 256 MB of memory, at
     least 4."""
+    mcp: Path | None = None
+    """A JSON file that names MCP servers, whose tools cells can call."""
+    network: Mode = "none"
+    """What cells may reach: nothing, the domains of `network_allow`, or every public address."""
+    network_allow: str = Field(default="", validate_default=True)
+    """Domains with commas between them (`example.org`, `*.example.org`, `example.org:8443`); used by `allowlist`."""
     max_input_bytes: int = Field(default=20_000_000_000, gt=0)
     """The largest input that is taken in."""
     input_roots: str = ""
     """Folders that a server may take local inputs from, separated by `:`; empty: its working directory. The command
     and the Python API take any path that their user can read."""
 
-    @field_validator("home", mode="after")
+    @field_validator("home", "mcp", mode="after")
     @classmethod
-    def _absolute(cls, home: Path) -> Path:
+    def _absolute(cls, home: Path | None) -> Path | None:
+        if home is None:
+            return None
         try:
             home = home.expanduser()
         except RuntimeError as error:
@@ -81,6 +110,14 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute_unless_url(cls, blobs: str) -> str:
         return blobs if not blobs or "://" in blobs else os.path.abspath(Path(blobs).expanduser())  # noqa: PTH100
+
+    @field_validator("network_allow")
+    @classmethod
+    def _domains(cls, domains: str, info: ValidationInfo) -> str:
+        allowed = parse_domains([domains])
+        if info.data.get("network") == "allowlist":
+            Network("allowlist", allowed)
+        return domains
 
     @field_validator("prices")
     @classmethod
@@ -93,6 +130,31 @@ class Settings(BaseSettings):
             if len(parts) != 2 or not all(0 <= part < math.inf for part in parts):
                 raise ValueError("two prices separated by a comma are needed, such as 2.5,10")
         return prices
+
+    @property
+    def limits(self) -> Limits:
+        """What a local sandbox may use."""
+        return Limits(
+            memory=self.sandbox_memory_mb * MEGABYTE,
+            processes=self.sandbox_processes,
+            file=self.sandbox_file_mb * MEGABYTE,
+            workspace=self.sandbox_disk_mb * MEGABYTE,
+            tmp=self.sandbox_tmp_mb * MEGABYTE,
+            open_files=self.sandbox_open_files,
+            cpu=self.sandbox_cpu_seconds,
+        )
+
+    @property
+    def network_rules(self) -> Network:
+        """What cells may reach."""
+        return Network.only(self.network_allow) if self.network == "allowlist" else Network(self.network)
+
+    def with_network(self, network: Network | None) -> "Settings":
+        """These settings with another network; None: the same."""
+        if network is None:
+            return self
+        domains = ",".join(str(domain) for domain in network.allowed)
+        return self.model_copy(update={"network": network.mode, "network_allow": domains})
 
     @property
     def price_list(self) -> Prices | None:

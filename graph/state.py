@@ -83,6 +83,10 @@ class Pending(TypedDict):
     """What the model said beside the code."""
     call_id: str
     """The tool call that a tool message must answer; empty when the code was read from text."""
+    asks: NotRequired[list[str]]
+    """Host functions that it names and that need approval: it waits for somebody to approve it."""
+    approved: NotRequired[str]
+    """The SHA-256 of the code that somebody has approved."""
 
 
 class Variable(TypedDict):
@@ -138,6 +142,8 @@ class Cell(TypedDict):
     """Variables that exist after the cell and are not in the snapshot."""
     reached: NotRequired[list[str]]
     """What it reached outside of the sandbox, as far as that was seen; missing when that is nothing."""
+    calls: NotRequired[list[str]]
+    """The host functions that it called, a line each; missing when there are none."""
 
 
 class Review(TypedDict):

@@ -1,11 +1,16 @@
 """From settings to a graph: which services its nodes are bound to."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from langgraph.graph import StateGraph
 
 from graph.build import build_graph
 from graph.context import Context
+from graph.functions import NOTHING, HostFunctions
+from graph.mcp_servers import McpServers
+from graph.offered import HostFunction
 from graph.settings import Settings
 from graph.state import FinalOutput, StartInput, State
 from models.choosing import make_chooser
@@ -16,14 +21,18 @@ from storage.blobs import Blobs
 from storage.inputs import InputSource
 
 
-def make_sandboxes(settings: Settings) -> Sandboxes:
-    """The sandboxes of a data folder: one folder a thread below `threads/`."""
+def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
+    """The sandboxes of a data folder: one folder a thread below `threads/`, or below `root`."""
     return Sandboxes(
-        settings.home / "threads",
+        root or settings.home / "threads",
         python=settings.python,
         cache=settings.home / "cache",
+        isolation=settings.isolation,
+        require=settings.require_isolation,
+        limits=settings.limits,
         sleep_after=settings.sleep_after,
         max_live=settings.max_sandboxes,
+        network=settings.network_rules,
     )
 
 
@@ -39,6 +48,15 @@ def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:
     return Blobs.at(settings.blobs or str(default), owner=settings.home / f"blob-owner-{name}")
 
 
+def make_functions(settings: Settings, functions: Iterable[Callable[..., Any] | HostFunction] = ()) -> HostFunctions:
+    """What cells can call: functions of the caller's, and those of the MCP servers of these settings.
+
+    Raises:
+        FunctionError: one of the functions cannot be offered.
+    """
+    return HostFunctions(functions, source=McpServers(settings.mcp) if settings.mcp is not None else None)
+
+
 def wire(
     settings: Settings,
     sandboxes: Sandboxes,
@@ -46,6 +64,7 @@ def wire(
     artifacts: Artifacts,
     blobs: Blobs,
     input_roots: tuple[Path, ...] | None,
+    functions: HostFunctions = NOTHING,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """The graph, bound to the model endpoint, the sandboxes and the storage of these settings.
 
@@ -55,6 +74,7 @@ def wire(
         artifacts: Where finished files go.
         blobs: Where snapshots are kept.
         input_roots: Local inputs must lie below one of these; None when the caller's user may read what he can.
+        functions: What cells can call of this program; closed by the caller.
     """
     return build_graph(
         choose_model=make_chooser(
@@ -70,4 +90,6 @@ def wire(
         artifacts=artifacts,
         snapshots=Snapshots(blobs),
         prices=settings.price_list,
+        functions=functions,
+        network=settings.network_rules,
     )

@@ -1,6 +1,6 @@
 """Wait for somebody to approve, edit or reject the pending cell. Nothing has run when this node waits."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
@@ -9,8 +9,10 @@ from pydantic import BaseModel, Field
 
 from graph.context import Context
 from graph.events import CellFinished, tell
-from graph.state import Cell, State
+from graph.functions import NOTHING, HostFunctions
+from graph.state import Cell, Pending, State
 from models.received import whole_text
+from nodes.calling import approval_mark
 from nodes.observation import shorten
 
 
@@ -22,19 +24,26 @@ class Decision(BaseModel):
     remark: str = Field(default="", title="Remark", description="With `reject`: what the model should do instead.")
 
 
-async def approve(state: State, runtime: Runtime[Context]) -> State:
-    """Ask about the first pending cell and do as decided; a rejected cell is recorded and never runs."""
+async def approve(state: State, runtime: Runtime[Context], *, functions: HostFunctions = NOTHING) -> State:
+    """Ask about the first pending cell and do as decided; a rejected cell is recorded and never runs.
+
+    The request names the host functions that the code names. Approving the cell is approving of these calls.
+
+    Raises:
+        SettingsError: a server that offers functions cannot be reached.
+    """
     first, *rest = state["pending"]
     number = len(state.get("cells") or []) + 1
-    decision = interrupt(
-        {"ask": "Run this cell?", "number": number, "purpose": first["purpose"], "code": first["code"]},
-        response_schema=Decision,
-    )
+    offer = await functions.ready()
+    asked: dict[str, Any] = {"number": number, "purpose": first["purpose"], "code": first["code"]}
+    if named := offer.named_in(first["code"]):
+        asked["functions"] = named
+    decision = interrupt({"ask": "Run this cell?", **asked}, response_schema=Decision)
     if decision.verdict == "approve":
-        return {}
+        return {"pending": [_approved(first), *rest]} if offer.to_approve(first["code"]) else {}
     if decision.verdict == "edit" and decision.code.strip():
         return {
-            "pending": [{**first, "code": whole_text(decision.code)}, *rest],
+            "pending": [_approved({**first, "code": whole_text(decision.code)}), *rest],
             "notices": [*state.get("notices", []), f"The user edited the code of cell {number} before it ran."],
         }
     removed = "its code was removed" if decision.verdict == "edit" else "no reason was given"
@@ -57,3 +66,7 @@ async def approve(state: State, runtime: Runtime[Context]) -> State:
     messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"])]
     messages += [ToolMessage("Not run: an earlier cell was rejected.", tool_call_id=other["call_id"]) for other in rest]
     return {"cells": [cell], "pending": [], "messages": list(messages)}
+
+
+def _approved(pending: Pending) -> Pending:
+    return {**pending, "approved": approval_mark(pending["code"])}

@@ -15,10 +15,13 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
 from graph.events import Notice, Rebuilt, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.state import Cell, State
+from nodes.calling import RepeatableCalls
 from nodes.rebuilding import rebuild
 from nodes.snapshots import NotRestoredError, Snapshots
 from sandboxes.base import LostVariable, RestoredSession, Sandbox
+from sandboxes.functions import Functions
 from sandboxes.living import on_wait
 
 BEGINNING = "beginning"
@@ -77,7 +80,9 @@ def next_snapshot(snapshot: str, number: int, code: str) -> str:
     return hashlib.sha256(f"{snapshot}\n{number}\n{code}".encode()).hexdigest()[:32]
 
 
-async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots) -> list[str]:
+async def caught_up(
+    sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots, functions: HostFunctions = NOTHING
+) -> list[str]:
     """Bring the sandbox to the state that State names, and tell whoever streams this run what that took.
 
     Returns:
@@ -85,10 +90,17 @@ async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], s
 
     Raises:
         SandboxError: as the sandbox's own methods do.
+        SettingsError: a server that offers functions cannot be reached.
     """
+    if sandbox.head == state["sandbox"]["snapshot"]:
+        return []
+    context = knobs(runtime)
+    calls = RepeatableCalls(await functions.ready(), timeout=context.call_timeout)
     token = on_wait.set(lambda text: tell(runtime, Notice(text)))
     try:
-        receipt = await catch_up(sandbox, state, snapshots, rebuild_seconds=knobs(runtime).max_rebuild_seconds)
+        receipt = await catch_up(
+            sandbox, state, snapshots, rebuild_seconds=context.max_rebuild_seconds, functions=calls
+        )
     finally:
         on_wait.reset(token)
     words = in_words(receipt) if receipt is not None else ""
@@ -99,7 +111,12 @@ async def caught_up(sandbox: Sandbox, state: State, runtime: Runtime[Context], s
 
 
 async def catch_up(
-    sandbox: Sandbox, state: State, snapshots: Snapshots, *, rebuild_seconds: float = 0.0
+    sandbox: Sandbox,
+    state: State,
+    snapshots: Snapshots,
+    *,
+    rebuild_seconds: float = 0.0,
+    functions: Functions | None = None,
 ) -> Receipt | None:
     """Make the sandbox's head equal to the one that State names.
 
@@ -108,6 +125,7 @@ async def catch_up(
         state: Where it is to be.
         snapshots: Where snapshots are.
         rebuild_seconds: How long the cells may have taken that are run again for what no snapshot has.
+        functions: What cells that run again can call.
 
     Returns:
         What was done, or None when it was there already.
@@ -130,7 +148,7 @@ async def catch_up(
         except NotRestoredError:  # it was there a moment ago
             index, session = await _restore(sandbox, cells, snapshots, problems)
     problems += await _missing_inputs(sandbox, state)
-    again = await _run_again(sandbox, cells[index + 1 :], wanted, problems)
+    again = await _run_again(sandbox, cells[index + 1 :], wanted, problems, functions)
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
     receipt = Receipt(
@@ -167,7 +185,9 @@ async def _restore(
     return -1, None
 
 
-async def _run_again(sandbox: Sandbox, cells: list[Cell], wanted: str, problems: list[str]) -> int:
+async def _run_again(
+    sandbox: Sandbox, cells: list[Cell], wanted: str, problems: list[str], functions: Functions | None
+) -> int:
     """Run cells again; the sandbox is at the wanted state once the last one has ended, and at none until then."""
     again = 0
     for cell in cells:
@@ -183,6 +203,7 @@ async def _run_again(sandbox: Sandbox, cells: list[Cell], wanted: str, problems:
             number=cell["number"],
             timeout=max(60.0, 5 * cell["seconds"]),
             head=wanted if cell is cells[-1] else "",
+            functions=functions,
         )
         again += 1
         if result.status != cell["status"]:

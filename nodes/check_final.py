@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs, thread_of
 from graph.events import ModelAnswered, ModelAsked, SentBack, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import Review, State
 from models.asking import ask
@@ -35,6 +36,7 @@ async def check_final(
     open_sandbox: OpenSandbox,
     snapshots: Snapshots,
     prices: Prices | None = None,
+    functions: HostFunctions = NOTHING,
 ) -> State:
     """Accept the proposed answer, or send it back with what it lacks.
 
@@ -53,7 +55,7 @@ async def check_final(
     notices = list(state.get("notices") or [])
     if files_made(state):
         sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-        notices += await caught_up(sandbox, state, runtime, snapshots)
+        notices += await caught_up(sandbox, state, runtime, snapshots, functions)
         lacks += await files_open(state, sandbox)
     usage = state.get("usage") or {}
     if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:

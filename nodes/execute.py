@@ -1,5 +1,6 @@
 """Run the pending cell, record what it did, and keep the step."""
 
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -8,12 +9,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs, thread_of
-from graph.events import CellFinished, CellStarted, Displayed, Kept, Notice, Output, tell
+from graph.events import Called, CellFinished, CellStarted, Displayed, Kept, Notice, Output, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.journal import Entry, journal_of
 from graph.state import Cell, PlanStep, SandboxRef, State
+from nodes.calling import CellCalls
 from nodes.catching_up import TOOK_EFFECT, caught_up, next_snapshot
 from nodes.observation import remember, remember_namespace
 from nodes.outcome import outcome_unknown
+from nodes.recovering import recovered
 from nodes.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox, Streamed
 
@@ -25,6 +29,7 @@ async def execute(
     *,
     open_sandbox: OpenSandbox,
     snapshots: Snapshots,
+    functions: HostFunctions = NOTHING,
 ) -> State:
     """Run the first pending cell in the thread's sandbox, brought to State's snapshot first; then keep the step.
 
@@ -36,8 +41,10 @@ async def execute(
         JournalError: the checkpoint that the cell starts from cannot be stored; the cell was not started.
         SandboxUnavailableError: it cannot be reached; retried, then the thread can be resumed.
         SandboxLostError: it is gone; the next try opens another one and rebuilds.
+        SettingsError: a server that offers functions cannot be reached.
     """
     context = knobs(runtime)
+    offer = await functions.ready()
     first, *rest = state["pending"]
     number = len(state.get("cells") or []) + 1
     before = state["sandbox"]["snapshot"]
@@ -51,21 +58,42 @@ async def execute(
         tell(runtime, CellFinished(known.result["cells"][0]))
         tell(runtime, Notice(f"Cell {number} had finished before the interruption; it was not run again."))
         return cast("State", known.result)
+    calls = CellCalls(
+        offer,
+        first,
+        timeout=context.call_timeout,
+        journal=journal,
+        known=known.calls if known is not None else (),
+        tell=lambda *said: tell(runtime, Called(number, *said)),
+    )
     notices = list(state.get("notices") or [])
     result = await outcome_unknown(sandbox, known) if known is not None else None
     if result is not None:
         tell(runtime, started)
         tell(runtime, Notice(f"Cell {number}: {result.note}", level="warning"))
     else:
-        notices += await caught_up(sandbox, state, runtime, snapshots)
+        notices += await caught_up(sandbox, state, runtime, snapshots, functions)
         if journal is not None:
             await journal.started(Entry(after, (await sandbox.reached()).sandbox, first["purpose"]))
         tell(runtime, started)
         show = partial(_show, runtime, number)
         result = await sandbox.run(
-            first["code"], number=number, timeout=context.cell_timeout, head=after, on_output=show
+            first["code"],
+            number=number,
+            timeout=context.cell_timeout,
+            head=after,
+            on_output=show,
+            functions=calls if offer.functions else None,
         )
+        result = replace(result, reached=(*result.reached, *calls.reached))
+        result, told = await recovered(result, sandbox, state, runtime, snapshots, functions)
+        notices += told
+        for said in calls.notices():
+            tell(runtime, Notice(f"Cell {number}: {said}"))
+            notices.append(said)
     cell = remember(first, result, number=number, turn=state["turn"], limit=context.observation_chars)
+    if calls.lines:
+        cell["calls"] = calls.lines
     tell(runtime, CellFinished(cell))
     kept = result.variables_kept
     if kept:

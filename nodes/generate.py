@@ -11,15 +11,18 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
 from graph.events import ModelAnswered, ModelAsked, Proposed, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import Pending, State
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.replies import answer_in, code_in, prose_around
+from nodes.calling import to_be_approved
 from nodes.conversation import write_conversation
 from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, last_call, system_prompt
 from nodes.observation import shorten
 from nodes.spending import add_usage, budget_reached
+from sandboxes.local.network.rules import NO_NETWORK, Network
 
 MAX_PARALLEL_CELLS = 5
 """Cells taken from one reply; they run one after the other."""
@@ -36,14 +39,22 @@ class Next:
 
 
 async def generate(
-    state: State, runtime: Runtime[Context], *, choose_model: ChooseModel, prices: Prices | None = None
+    state: State,
+    runtime: Runtime[Context],
+    *,
+    choose_model: ChooseModel,
+    prices: Prices | None = None,
+    functions: HostFunctions = NOTHING,
+    network: Network = NO_NETWORK,
 ) -> State:
     """Ask for the next cell or the answer of this turn.
 
     Raises:
         ModelError: no usable reply could be had; the thread can be resumed.
+        SettingsError: a server that offers functions cannot be reached.
     """
     context = knobs(runtime)
+    offer = await functions.ready()
     if reason := budget_reached(state, context, prices):
         return _stopped(state, reason)
     used = sum(cell["turn"] == state["turn"] for cell in state.get("cells") or [])
@@ -52,7 +63,8 @@ async def generate(
 
     def write(form: Form) -> Sequence[BaseMessage]:
         limit = int(context.prompt_chars * form.size)
-        system = SystemMessage(system_prompt(state, context, tools=form.tools))
+        said = system_prompt(state, context, offer.descriptions, tools=form.tools, network=network)
+        system = SystemMessage(said)
         closing = last_call(context.max_cells, tools=form.tools) if must_answer else ""
         return [system, *write_conversation(state, tools=form.tools, limit=limit, closing=closing)]
 
@@ -76,7 +88,7 @@ async def generate(
     if asked.value.cells:
         return {
             "messages": [_as_message(asked.value.cells)],
-            "pending": list(asked.value.cells),
+            "pending": [to_be_approved(cell, offer) for cell in asked.value.cells],
             "approval": context.approval_after(state.get("approval")),
             "notices": [],
             "usage": usage,

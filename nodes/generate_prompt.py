@@ -1,10 +1,15 @@
 """What the model is told before each cell, and the tools that it replies with."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from graph.context import Context
 from graph.state import State
+from nodes.functions_prompt import functions_text
+from nodes.network_prompt import network_text
 from nodes.observation import shorten
+from sandboxes.functions import Description
+from sandboxes.local.network.rules import NO_NETWORK, Network
 
 CELL_TOOL: dict[str, Any] = {
     "type": "function",
@@ -62,7 +67,7 @@ outputs/; nothing else reaches the user but the figures.
 that was asked for.
 - The value of the last expression is shown. You see only what a cell prints or shows, cut at {observation_chars:,} \
 characters: print the numbers that you need, not whole tables.
-- A cell may run {cell_timeout:g} seconds. Nobody can answer input(). Do not use the network.
+- A cell may run {cell_timeout:g} seconds. Nobody can answer input().
 
 How to work
 - Look at the data before you compute with it: types, missing values, units, duplicates, odd categories. pandas takes \
@@ -97,7 +102,14 @@ Never both in one reply. If a plan step cannot be done, the answer says so: `Lef
 """
 
 
-def system_prompt(state: State, context: Context, *, tools: bool) -> str:
+def system_prompt(
+    state: State,
+    context: Context,
+    functions: Sequence[Description] = (),
+    *,
+    tools: bool,
+    network: Network = NO_NETWORK,
+) -> str:
     """The system message of `generate`: the same within a turn, so that providers can cache it."""
     parts = [
         RULES.format(
@@ -107,6 +119,8 @@ def system_prompt(state: State, context: Context, *, tools: bool) -> str:
         ),
         BY_TOOL if tools else BY_TEXT,
         environment_text(state),
+        network_text(network),
+        functions_text(functions, state),
         inputs_text(state),
     ]
     return "\n".join(part for part in parts if part)

@@ -1,8 +1,12 @@
 """A cell that was started and that nobody saw end: whether it can be run again, or its outcome is unknown.
 
 Its variables and files are rolled back in any case. What it did outside of the sandbox is not: a message that was sent,
-a row that was written. So it runs again only if the sandbox's note says that it reached nothing there.
+a row that was written. So it runs again only if the sandbox's note says that it reached nothing there. Calls of host
+functions that had ended are known with their results, and are answered from the journal; one that had not is an effect
+that nobody knows.
 """
+
+from collections.abc import Iterable
 
 from graph.journal import Entry
 from sandboxes.base import CellResult, Sandbox
@@ -16,7 +20,8 @@ async def outcome_unknown(sandbox: Sandbox, entry: Entry) -> CellResult | None:
     Raises:
         SandboxUnavailableError: the sandbox's note cannot be read.
     """
-    why = await reached_by(sandbox, entry)
+    broken_off = [call.name for call in entry.calls if call.outcome is None]
+    why = (*await reached_by(sandbox, entry), *functions_reached(broken_off))
     if not why:
         return None
     return CellResult(
@@ -27,8 +32,13 @@ async def outcome_unknown(sandbox: Sandbox, entry: Entry) -> CellResult | None:
             "and files are as they were before it."
         ),
         variables_kept=False,
-        reached=why,
+        reached=tuple(dict.fromkeys((*why, *functions_reached(call.name for call in entry.calls)))),
     )
+
+
+def functions_reached(names: Iterable[str]) -> tuple[str, ...]:
+    """How it is remembered of a cell that it called functions of the host, which may have effects outside."""
+    return tuple(f"function {name}" for name in dict.fromkeys(names))
 
 
 async def reached_by(sandbox: Sandbox, entry: Entry) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 import sandboxes
 from graph.context import Context, knobs, thread_of
 from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.journal import left_behind
 from graph.settings import Prices
 from graph.state import Environment, Input, PlanStep, SandboxRef, State, Turn
@@ -22,13 +23,16 @@ from models.received import whole_text
 from models.replies import steps_in
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
+from nodes.functions_prompt import functions_text
 from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text
+from nodes.network_prompt import network_text
 from nodes.observation import shorten
-from nodes.outcome import reached_by
+from nodes.outcome import functions_reached, reached_by
 from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from storage.inputs import InputError, InputSource, unused_name
 
 MAX_STEPS = 12
@@ -53,6 +57,8 @@ async def plan(
     open_sandbox: OpenSandbox,
     inputs: InputSource,
     prices: Prices | None = None,
+    functions: HostFunctions = NOTHING,
+    network: Network = NO_NETWORK,
 ) -> State:
     """Begin a turn.
 
@@ -61,8 +67,10 @@ async def plan(
         InputError: files were named and none of them can be had.
         ModelError: no usable plan could be had; the thread can be resumed.
         SandboxError: the sandbox cannot be reached.
+        SettingsError: a server that offers functions cannot be reached.
     """
     context = knobs(runtime)
+    offer = await functions.ready()
     question = _question(state)
     thread = thread_of(runtime)
     sandbox = await open_sandbox(context.sandbox, thread)
@@ -93,7 +101,7 @@ async def plan(
     tell(runtime, ModelAsked(node="plan"))
     asked = await ask(
         await choose_model(context.model),
-        partial(_write, State(**{**state, **turn})),
+        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions), network),
         read=_read,
         tools=[PLAN_TOOL],
         tool_calling=context.tool_calling,
@@ -109,7 +117,8 @@ async def _broken_off(sandbox: Sandbox, config: RunnableConfig | None, runtime: 
     """What the model must be told of a cell that was running when the turn before this one broke off."""
     told = []
     for entry in await left_behind(config, runtime):
-        if reached := await reached_by(sandbox, entry):
+        called = functions_reached(call.name for call in entry.calls)
+        if reached := (*await reached_by(sandbox, entry), *called):
             told.append(
                 f"The cell '{shorten(entry.purpose, 200)}' was started before this question and broken off. Its "
                 f"variables and files are rolled back, but it may have had effects outside of the sandbox "
@@ -225,12 +234,14 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
     return profiled
 
 
-def _write(state: State, form: Form) -> list[BaseMessage]:
+def _write(state: State, functions: str, network: Network, form: Form) -> list[BaseMessage]:
     system = "\n".join(
         [
             RULES,
             BY_TOOL if form.tools else BY_LIST,
             environment_text(state),
+            network_text(network),
+            *([functions] if functions else []),
             shorten(inputs_text(state), int(40_000 * form.size)),
         ]
     )

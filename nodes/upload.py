@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +11,16 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs, thread_of
 from graph.events import Notice, Published, tell
+from graph.functions import NOTHING, HostFunctions
 from graph.state import Artifact, Cell, State, Turn
 from nodes.catching_up import caught_up
+from nodes.published_names import OURS, published_names, shown
 from nodes.snapshots import Snapshots
-from sandboxes.base import OpenSandbox, Sandbox, workspace_path
+from sandboxes.base import OpenSandbox, Sandbox
 from storage.artifacts import Artifacts, mime_of
 
 FOLDERS = ("outputs", "figures")
 MAX_FILES = 500
-OURS = re.compile(r"answer(-\d+)?\.md|analysis\.py", re.IGNORECASE)
-"""Names of artifacts that Stepwell writes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,7 @@ async def upload(
     open_sandbox: OpenSandbox,
     artifacts: Artifacts,
     snapshots: Snapshots,
+    functions: HostFunctions = NOTHING,
 ) -> State:
     """Publish outputs and figures, with checksum, type and the cell that wrote each; then the answer and the code.
 
@@ -72,10 +72,10 @@ async def upload(
     staging = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-upload-")
     try:
         publisher = Publisher(artifacts, thread, Path(staging.name), known)
-        if any(cell["files"] or cell["figures"] for cell in state.get("cells") or []):
+        if state.get("cells"):
             sandbox = await open_sandbox(context.sandbox, thread)
-            await caught_up(sandbox, state, runtime, snapshots)
-            await _publish_files(state, runtime, sandbox, publisher, current, context.max_artifact_bytes)
+            await caught_up(sandbox, state, runtime, snapshots, functions)
+            await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"
         texts = {answer_name: f"# {_title(state['question'])}\n\n{answer}\n"}
@@ -111,7 +111,7 @@ async def _publish_files(
     sandbox: Sandbox,
     publisher: Publisher,
     current: dict[str, Artifact],
-    max_bytes: int,
+    context: Context,
 ) -> None:
     made_by = makers(state.get("cells") or [])
     files = [file for folder in FOLDERS for file in await sandbox.files(folder)]
@@ -122,26 +122,35 @@ async def _publish_files(
                 f"Only {MAX_FILES} of {len(files):,} files were published; the others stay in the workspace.", "warning"
             ),
         )
+    names = published_names(file.path for file in files)
+    room, too_much = context.max_upload_bytes, 0
     for file in files[:MAX_FILES]:
-        name = published_name(file.path)
+        name, seen_as = names[file.path], shown(file.path)
         staged = publisher.folder / "file"
-        try:
-            if workspace_path(file.path) != file.path:
-                raise ValueError("its name holds a character that other systems do not take in names")
-            fetched = await sandbox.fetch(file.path, staged, max_bytes=max_bytes)
-        except (FileNotFoundError, ValueError) as error:
-            tell(runtime, Notice(f"{file.path} was not published: {error}", "warning"))
+        if file.size > room:  # by its length, whatever it takes on disk: a hole in a file is as long once it is copied
+            too_much += 1
             continue
+        try:
+            fetched = await sandbox.fetch(file.path, staged, max_bytes=min(context.max_artifact_bytes, room))
+        except (FileNotFoundError, ValueError) as error:
+            tell(runtime, Notice(f"{seen_as} was not published: {error}", "warning"))
+            continue
+        room -= fetched.size
         cell = made_by.get(file.path, 0)
         current[name], new = await publisher.publish(name, staged, size=fetched.size, sha256=fetched.sha256, cell=cell)
         if new:
             tell(runtime, Published(current[name]))
-
-
-def published_name(path: str) -> str:
-    """The name of a workspace file among the artifacts: its own, unless that could be another's."""
-    name = path.removeprefix("outputs/")
-    return path if OURS.fullmatch(name) or (name != path and name.startswith(("figures/", "outputs/"))) else name
+            if name not in (file.path, file.path.removeprefix("outputs/")) and not OURS.fullmatch(name):
+                tell(runtime, Notice(f"{seen_as} is published as {name}, a name that every system takes."))
+    if too_much:
+        tell(
+            runtime,
+            Notice(
+                f"{too_much:,} files were not published: together the files of an analysis may have "
+                f"{context.max_upload_bytes:,} bytes (max_upload_bytes); they stay in the workspace.",
+                "warning",
+            ),
+        )
 
 
 def makers(cells: list[Cell]) -> dict[str, int]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from sandboxes.functions import Functions
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 
 Status = Literal["ok", "error", "timeout", "killed", "unknown"]
@@ -119,9 +120,10 @@ class CellResult:
     """False when the Python process is gone; the next cell would start with an empty namespace."""
     reached: tuple[str, ...] = ()
     """What it reached outside of the sandbox, as far as that was seen: `network example.org`, `program git`."""
-    recovered: Literal["", "copy", "files"] = ""
+    recovered: Literal["", "copy", "files", "snapshot"] = ""
     """After `killed`: `copy`: a copy of the process that was frozen before the cell went on, with the variables from
-    before it; `files`: the same, but the cell had changed files, so the sandbox's head is empty."""
+    before it; `files`: the same, but the cell had changed files, so the sandbox's head is empty; `snapshot`: whoever
+    ran the cell has restored the snapshot from before it."""
     recovery_seconds: float = 0.0
     """How long that took."""
 
@@ -245,6 +247,7 @@ class Sandbox(Protocol):
         timeout: float,
         head: str = "",
         on_output: Callable[[Streamed], None] | None = None,
+        functions: Functions | None = None,
     ) -> CellResult:
         """Run one cell.
 
@@ -255,6 +258,8 @@ class Sandbox(Protocol):
             head: The snapshot that the sandbox is at once the cell has ended with its variables kept. After
                 `killed`, and when the task was cancelled, the head is empty.
             on_output: Called in the event loop with what the cell prints and shows, while it runs; must not block.
+            functions: What the cell can call of the host, each under its name. No call of it goes on when the cell has
+                ended.
 
         Errors and limits of the code are data in the result. Cancelling the task interrupts the cell.
 

@@ -20,6 +20,8 @@ from sandboxes.base import (
     workspace_path,
 )
 from sandboxes.fake_snapshots import FakeSnapshots
+from sandboxes.functions import Call, Functions, Raised, Returned
+from sandboxes.kernel import values
 from sandboxes.local import workspace
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 
@@ -36,6 +38,8 @@ class ScriptedCell:
     """What the cell writes into the workspace, by path."""
     reached: tuple[str, ...] = ()
     """What it reaches outside, also when its sandbox fails."""
+    calls: Sequence[tuple[str, Sequence[object]]] = ()
+    """What it calls of the host, with positional arguments, one after the other."""
 
 
 class FakeSandbox:
@@ -66,6 +70,8 @@ class FakeSandbox:
         self._reached = Reached(sandbox=id)
         self.codes: list[str] = []
         """The cells that were run."""
+        self.answers: list[object] = []
+        """What their calls gave: values, or `Raised`."""
 
     @property
     def kind(self) -> str:
@@ -95,6 +101,7 @@ class FakeSandbox:
         timeout: float,
         head: str = "",
         on_output: Callable[[Streamed], None] | None = None,
+        functions: Functions | None = None,
     ) -> CellResult:
         """Replay the next scripted result.
 
@@ -113,6 +120,8 @@ class FakeSandbox:
         self._head = ""
         what = scripted.reached or getattr(scripted.result, "reached", ())
         self._reached = Reached(sandbox=self._id, head=head, what=what)
+        for name, arguments in scripted.calls:
+            self.answers.append(await _called(functions, name, arguments))
         if isinstance(scripted.result, SandboxError):
             raise scripted.result
         await asyncio.to_thread(self._write, scripted.files)
@@ -224,6 +233,13 @@ class FakeSandbox:
         """
         if self._left:
             raise AssertionError(f"{len(self._left)} scripted cells were never run; the next: {self._left[0]}")
+
+
+async def _called(functions: Functions | None, name: str, arguments: Sequence[object]) -> object:
+    if functions is None or name not in {one.name for one in functions.descriptions}:
+        return Raised(f"{name!r} is not offered")
+    outcome = await functions.call(Call(name, values.pack({"args": list(arguments), "kwargs": {}})))
+    return values.unpack(outcome.value)["value"] if isinstance(outcome, Returned) else outcome
 
 
 def _stream(result: CellResult, on_output: Callable[[Streamed], None]) -> None:

@@ -11,6 +11,7 @@ from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
 from sandboxes.living import Living
 from sandboxes.local.isolation import Asked
 from sandboxes.local.limits import Limits
+from sandboxes.local.network.rules import NO_NETWORK, Network
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
@@ -32,6 +33,7 @@ class Sandboxes:
         sleep_after: Seconds without use until a session whose state is stored is put to sleep; 0: only for others that
             wait.
         max_live: Local sessions at a time, further ones wait; 0: as many as the memory holds.
+        network: What cells in local sandboxes may reach.
     """
 
     def __init__(
@@ -43,11 +45,12 @@ class Sandboxes:
         isolation: str = "",
         require: str = "",
         limits: Limits = NO_OTHER_LIMITS,
+        network: Network = NO_NETWORK,
         sleep_after: float = 0.0,
         max_live: int = 0,
     ) -> None:
         self._root = root
-        self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits)
+        self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits, network)
         self._sleep_after = sleep_after
         self._max_live = max_live
         self._living: Living | None = None
@@ -129,7 +132,7 @@ class Sandboxes:
 
             if self._living is None:
                 self._living = Living(most=self._max_live, sleep_after=self._sleep_after)
-            return LocalSandbox(self._root, id, choose(self._asked), living=self._living)
+            return LocalSandbox(self._root, id, choose(self._asked), network=self._asked.network, living=self._living)
 
         # Imports, absolute paths and the size of the memory ask the disk, so they are not for the event loop.
         sandbox = await asyncio.to_thread(make)

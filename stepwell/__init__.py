@@ -11,15 +11,18 @@ print(finished.answer, finished.artifacts)
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from contextlib import AbstractAsyncContextManager
     from os import PathLike
 
     from graph.context import Context as Context
     from graph.events import Event as Event
     from graph.events import Finished as Finished
+    from graph.offered import FunctionError as FunctionError
+    from graph.offered import HostFunction as HostFunction
     from graph.settings import Settings as Settings
     from graph.step_tree import Step as Step
+    from sandboxes.local.network.rules import Network as Network
     from stepwell.cleaning import Swept as Swept
     from stepwell.comparing import Difference as Difference
     from stepwell.replaying import ReplayedCell as ReplayedCell
@@ -39,6 +42,9 @@ _WHERE = {
     "Difference": "stepwell.comparing",
     "Event": "graph.events",
     "Finished": "graph.events",
+    "FunctionError": "graph.offered",
+    "HostFunction": "graph.offered",
+    "Network": "sandboxes.local.network.rules",
     "ReplayEnd": "stepwell.replaying",
     "ReplayedCell": "stepwell.replaying",
     "RestoredStep": "stepwell.restored",
@@ -58,6 +64,9 @@ __all__ = [
     "Difference",
     "Event",
     "Finished",
+    "FunctionError",
+    "HostFunction",
+    "Network",
     "ReplayEnd",
     "ReplayedCell",
     "RestoredStep",
@@ -98,6 +107,8 @@ async def run(
     thread: str | None = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+    network: "Network | None" = None,
 ) -> "Finished":
     """Analyse: ask a question about files and wait for the answer.
 
@@ -107,19 +118,34 @@ async def run(
         thread: An earlier answer's thread, to ask on with its variables and files.
         context: The knobs of this run.
         settings: Where things are kept and which model is asked; None reads `STEPWELL_…` and `.env`.
+        functions: Functions of this program that cells can call, with `HostFunction(f, …)` for those that can be
+            repeated or need approval. They are not remembered: offer them again when the thread goes on.
+        network: What cells may reach, such as `stepwell.Network.only("pypi.org", "files.pythonhosted.org")`; None: what
+            the settings say.
 
     Returns:
         The answer, its files, and what it took.
 
     Raises:
+        FunctionError: one of the functions cannot be offered.
         RunFailedError: it stopped on an error; `resume` goes on once the cause is mended.
-        ApprovalNeededError: a cell waits for a decision (only with `approval="cells"`).
+        ApprovalNeededError: a cell waits for a decision (with `approval="cells"`, or when it calls a function that
+            needs approval).
         ThreadError: the thread cannot take a question.
         SettingsError: a setting cannot be used.
     """
     from stepwell.runs import finish
 
-    return await finish(stream(question, files=files, thread=thread, context=context, settings=settings))
+    asked = stream(
+        question,
+        files=files,
+        thread=thread,
+        context=context,
+        settings=settings,
+        functions=functions,
+        network=network,
+    )
+    return await finish(asked)
 
 
 def stream(
@@ -129,11 +155,21 @@ def stream(
     thread: str | None = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+    network: "Network | None" = None,
 ) -> "Run":
     """The same as `run`, event by event: `async for event in stepwell.stream(…)`."""
     from stepwell.runs import start
 
-    return start(question, files=files, thread=thread, context=context, settings=settings)
+    return start(
+        question,
+        files=files,
+        thread=thread,
+        context=context,
+        settings=settings,
+        functions=functions,
+        network=network,
+    )
 
 
 async def resume(
@@ -142,6 +178,8 @@ async def resume(
     decision: "Decision | None" = None,
     context: "Context | None" = None,
     settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+    network: "Network | None" = None,
 ) -> "Finished":
     """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
 
@@ -152,7 +190,10 @@ async def resume(
     """
     from stepwell import runs
 
-    return await runs.finish(runs.resume(thread, decision=decision, context=context, settings=settings))
+    rest = runs.resume(
+        thread, decision=decision, context=context, settings=settings, functions=functions, network=network
+    )
+    return await runs.finish(rest)
 
 
 async def log(thread: str, *, settings: "Settings | None" = None) -> "list[Step]":
@@ -209,7 +250,12 @@ async def fork(step: str, *, here: bool = False, new_turn: bool = False, setting
     return await begin(await find_thread(prefix, settings), step=number, new_turn=new_turn, settings=settings)
 
 
-def at(step: str, *, settings: "Settings | None" = None) -> "AbstractAsyncContextManager[RestoredStep]":
+def at(
+    step: str,
+    *,
+    settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+) -> "AbstractAsyncContextManager[RestoredStep]":
     """A live Python session at a step, thrown away after the block; nothing of the thread changes.
 
     `async with stepwell.at("last@3") as session: result = await session.run("df.shape")`
@@ -217,14 +263,16 @@ def at(step: str, *, settings: "Settings | None" = None) -> "AbstractAsyncContex
     Args:
         step: `THREAD@STEP`; without `@STEP`: where the thread is now.
         settings: Where threads are kept; None reads the environment.
+        functions: Functions that code in it can call, if they can be repeated.
 
     Raises:
+        FunctionError: one of the functions cannot be offered.
         ThreadError: there is no such thread or step.
         SandboxError: the sandbox cannot be had.
     """
     from stepwell import restored
 
-    return restored.at(step, settings=settings)
+    return restored.at(step, settings=settings, functions=functions)
 
 
 async def diff(a: str, b: str, *, settings: "Settings | None" = None) -> "Difference":
@@ -243,7 +291,11 @@ async def diff(a: str, b: str, *, settings: "Settings | None" = None) -> "Differ
 
 
 async def replay(
-    thread: str, *, verify: bool = False, settings: "Settings | None" = None
+    thread: str,
+    *,
+    verify: bool = False,
+    settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
 ) -> "AsyncIterator[ReplayedCell | ReplayEnd]":
     """Run a thread's recorded cells again in a fresh sandbox, without a model, and compare: cell by cell, then the end.
 
@@ -251,6 +303,7 @@ async def replay(
         thread: A thread, or `THREAD@STEP` for the cells up to there.
         verify: Whether the variables are compared, too.
         settings: Where threads are kept; None reads the environment.
+        functions: Functions that can be repeated are called; calls of others are answered from the record.
 
     Raises:
         ThreadError: there is no such thread or step, or it has no cells.
@@ -263,7 +316,9 @@ async def replay(
     from stepwell.threads import find_thread
 
     prefix, step = step_named(thread)
-    found = replaying.replay(await find_thread(prefix, settings), settings, step=step, variables=verify)
+    found = replaying.replay(
+        await find_thread(prefix, settings), settings, step=step, variables=verify, functions=functions
+    )
     async with aclosing(found):  # type: ignore[type-var]  # an async generator
         async for one in found:
             yield one

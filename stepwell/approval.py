@@ -31,6 +31,8 @@ def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
     console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
     for line in highlighted(asked.code):
         console.print(Text.assemble("  ", line))
+    if asked.functions:
+        console.print(Text(f"It calls: {one_line(', '.join(asked.functions))}", "yellow"))
     console.print()
     _forget_typed()
     try:

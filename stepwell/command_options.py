@@ -42,6 +42,22 @@ Language = Annotated[str | None, typer.Option(metavar="NAME", help="Language of 
 ArtifactsTo = Annotated[
     str, typer.Option("--artifacts", metavar="DEST", help="Folder or URL for finished files, one folder a thread.")
 ]
+NetworkMode = Annotated[
+    str,
+    typer.Option(
+        "--network",
+        metavar="MODE",
+        help="What cells may reach: `none`, `allowlist` or `full` (STEPWELL_NETWORK, none).",
+    ),
+]
+AllowDomains = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-domain",
+        metavar="DOMAIN",
+        help="A domain that cells may reach: example.org, *.example.org, example.org:8443. May be repeated.",
+    ),
+]
 AsEvents = Annotated[bool, typer.Option("--json", help="Each event as a line of JSON on stdout, and nothing else.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, one object a line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer and its files.")]
@@ -72,14 +88,26 @@ def given(
     return {name: value for name, value in knobs.items() if value is not None}
 
 
-def choices(given: dict[str, Any], artifacts: str, as_json: bool, quiet: bool, no_live: bool) -> Any:
+def choices(
+    given: dict[str, Any],
+    artifacts: str,
+    as_json: bool,
+    quiet: bool,
+    no_live: bool,
+    network: str = "",
+    domains: list[str] | None = None,
+) -> Any:
     """What the options of a command that runs something say."""
     from stepwell.named_files import UsageError
+    from stepwell.network_choice import NetworkChoice
     from stepwell.running import Choices
 
     if as_json and quiet:
         raise UsageError("Give only one of --json and --quiet.")
-    return Choices(given, artifacts, "json" if as_json else "quiet" if quiet else "full", live=not no_live)
+    chosen = NetworkChoice(network, tuple(domains or ()))
+    return Choices(
+        given, artifacts, "json" if as_json else "quiet" if quiet else "full", live=not no_live, network=chosen
+    )
 
 
 def end(work: Callable[[], int]) -> NoReturn:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from stepwell.command_options import (
+    AllowDomains,
     Approve,
     ArtifactsTo,
     AsEvents,
@@ -16,6 +17,7 @@ from stepwell.command_options import (
     MaxCost,
     MaxTokens,
     Model,
+    NetworkMode,
     NoLive,
     Question,
     Quiet,
@@ -38,6 +40,8 @@ def run(
     max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
     language: Language = None,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
     artifacts: ArtifactsTo = "",
     as_json: AsEvents = False,
     quiet: Quiet = False,
@@ -54,7 +58,7 @@ def run(
     def work() -> int:
         from stepwell.running import run_new
 
-        return run_new(question, files or [], choices(named, artifacts, as_json, quiet, no_live))
+        return run_new(question, files or [], choices(named, artifacts, as_json, quiet, no_live, network, allow_domain))
 
     end(work)
 
@@ -71,6 +75,8 @@ def ask(
     max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
     language: Language = None,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
     artifacts: ArtifactsTo = "",
     as_json: AsEvents = False,
     quiet: Quiet = False,
@@ -80,14 +86,17 @@ def ask(
 
     Its variables and files are still there.
 
-    Options that are not given stay as they were in the thread's last run (but --artifacts).
+    Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
+    --allow-domain).
     """
     named = given(model, sandbox, approve, max_cells, cell_timeout, max_tokens, max_cost, language)
 
     def work() -> int:
         from stepwell.running import ask_on
 
-        return ask_on(thread, question, files or [], choices(named, artifacts, as_json, quiet, no_live))
+        return ask_on(
+            thread, question, files or [], choices(named, artifacts, as_json, quiet, no_live, network, allow_domain)
+        )
 
     end(work)
 
@@ -109,6 +118,8 @@ def resume(
     max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
     language: Language = None,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
     artifacts: ArtifactsTo = "",
     as_json: AsEvents = False,
     quiet: Quiet = False,
@@ -119,7 +130,8 @@ def resume(
     A thread whose process was killed goes on as well. A cell that waits for approval is shown, and you are asked;
     --approve-cell, --edit and --reject decide without asking.
 
-    Options that are not given stay as they were in the thread's last run (but --artifacts).
+    Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
+    --allow-domain).
     """
     named = given(model, sandbox, approve, max_cells, cell_timeout, max_tokens, max_cost, language)
 
@@ -127,6 +139,6 @@ def resume(
         from stepwell.running import decided, go_on
 
         decision = decided(approve=approve_cell, edit=edit, reject=reject)
-        return go_on(thread, decision, choices(named, artifacts, as_json, quiet, no_live))
+        return go_on(thread, decision, choices(named, artifacts, as_json, quiet, no_live, network, allow_domain))
 
     end(work)

@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from stepwell.command_options import (
+    AllowDomains,
     Approve,
     ArtifactsTo,
     AsEvents,
     AsJson,
     Model,
+    NetworkMode,
     NoLive,
     Quiet,
     ThreadOrStep,
@@ -28,6 +30,8 @@ def fork(
     here: Annotated[bool, typer.Option("--here", help="A new branch in the same thread, not a new thread.")] = False,
     model: Model = None,
     approve: Approve = None,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
     artifacts: ArtifactsTo = "",
     as_json: AsEvents = False,
     quiet: Quiet = False,
@@ -45,7 +49,9 @@ def fork(
     def work() -> int:
         from stepwell.running import fork_at
 
-        return fork_at(step, instruction, here, choices(named, artifacts, as_json, quiet, no_live))
+        return fork_at(
+            step, instruction, here, choices(named, artifacts, as_json, quiet, no_live, network, allow_domain)
+        )
 
     end(work)
 
@@ -55,6 +61,8 @@ def shell(
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Copy the files and figures that you make into this folder.")
     ] = None,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
 ) -> None:
     """Open a Python prompt at a step; nothing of the thread changes.
 
@@ -65,9 +73,10 @@ def shell(
     """
 
     def work() -> int:
+        from stepwell.network_choice import NetworkChoice
         from stepwell.shell import open_shell
 
-        return open_shell(step, keep)
+        return open_shell(step, keep, NetworkChoice(network, tuple(allow_domain or ())))
 
     end(work)
 
@@ -97,6 +106,8 @@ def replay(
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare the variables, too; the exit code is 1 when anything differs.")
     ] = False,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a thread's recorded cells again, without a model, and compare.
@@ -106,8 +117,10 @@ def replay(
     """
 
     def work() -> int:
+        from stepwell.network_choice import NetworkChoice
         from stepwell.replay_lines import replay_one
 
-        return replay_one(thread, verify=verify, as_json=as_json)
+        chosen = NetworkChoice(network, tuple(allow_domain or ()))
+        return replay_one(thread, verify=verify, as_json=as_json, network=chosen)
 
     end(work)

@@ -8,6 +8,8 @@ from typing import Any
 from nodes.snapshots import MAX_MANIFEST, NotRestoredError, blobs_of
 from storage.blobs import BlobError, Blobs
 
+INSTALLED = ".packages/"
+"""Where packages lie that cells installed; they are no files of the user's."""
 MAX_PACK = 512 << 20
 """Bytes of a pack of streams that is read to compare them."""
 
@@ -61,11 +63,12 @@ async def kept_step(blobs: Blobs, snapshot: str) -> KeptStep:
             for path, entry in said["files"].items()
             if "chunks" in entry
         }
+        in_files = sum(file.size for file in files.values())
         size = sum(int(unit["stream"]["size"]) + sum(int(one["size"]) for one in unit["buffers"]) for unit in units)
         return KeptStep(
             names=tuple(name for name in map(str, variables["order"]) if name != "_" and not name.startswith("__")),
-            files=files,
-            bytes=size + sum(file.size for file in files.values()),
+            files={path: file for path, file in files.items() if not path.startswith(INSTALLED)},
+            bytes=size + in_files,
             python=str(said["python"]),
             packages={str(name): str(version) for name, version in said["packages"].items()},
             missing=len(named - there),

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graph.events import (
+    Called,
     CellFinished,
     CellStarted,
     Displayed,
@@ -275,6 +276,8 @@ def scrollback(event: Event) -> Iterator[Text]:
                 yield Text(f"! {one_line(taken['path'])}: {one_line(taken['problem'])}", "yellow")
             else:
                 yield Text(f"+ {one_line(taken['path'])} ({size_text(taken['size'])})", "dim")
+        case Called(function=function, arguments=arguments, outcome=outcome):
+            yield Text(f"  called {one_line(f'{function}({arguments})', 200)}: {one_line(outcome)}", "dim")
         case CellFinished(cell=cell):
             yield cell_line(cell)
         case Rebuilt():

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from graph.events import (
+    Called,
     CellFinished,
     CellStarted,
     Event,
@@ -112,6 +113,8 @@ def progress_lines(event: Event) -> Sequence[str]:
             return [f"plan {number}: {one_line(step['text'])}" for number, step in enumerate(steps, 1)]
         case CellStarted(number=number, purpose=purpose):
             return [f"cell {number}: {one_line(purpose)}"]
+        case Called(function=function, arguments=arguments, outcome=outcome):
+            return [f"  called {one_line(f'{function}({arguments})', 200)}: {one_line(outcome)}"]
         case CellFinished(cell=cell):
             files = f", made {made(cell)}" if made(cell) else ""
             gone = f", removed {removed(cell)}" if removed(cell) else ""

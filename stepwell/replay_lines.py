@@ -4,8 +4,9 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import asdict
 
-from graph.settings import read_settings
+from graph.settings import Settings, read_settings
 from stepwell.exits import FAILED, FINISHED
+from stepwell.network_choice import NetworkChoice
 from stepwell.rendering import json_out, line_out
 from stepwell.replaying import ReplayedCell, ReplayEnd, replay
 from stepwell.steps import step_named
@@ -13,13 +14,12 @@ from stepwell.terminal_text import one_line
 from stepwell.threads import find_thread
 
 
-def replay_one(name: str, *, verify: bool, as_json: bool) -> int:
+def replay_one(name: str, *, verify: bool, as_json: bool, network: NetworkChoice) -> int:
     """Replay a thread and say what differs; with `verify` the exit code is 1 when something does."""
-    return asyncio.run(_replay(name, verify=verify, as_json=as_json))
+    return asyncio.run(_replay(name, read_settings(**network.settings()), verify=verify, as_json=as_json))
 
 
-async def _replay(name: str, *, verify: bool, as_json: bool) -> int:
-    settings = read_settings()
+async def _replay(name: str, settings: Settings, *, verify: bool, as_json: bool) -> int:
     prefix, step = step_named(name)
     thread = await find_thread(prefix, settings)
     same = False

@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 from graph.state import Cell, State
+from nodes.published_names import published_names
 from nodes.snapshots import NotRestoredError
 from sandboxes.base import Sandbox
 from stepwell.kept_step import KeptFile, KeptStep, kept_step
@@ -71,16 +72,17 @@ async def published(sandbox: Sandbox, state: State, folder: Path) -> tuple[int, 
     Returns:
         How many files are the same, and the names of the others.
     """
-    there = {file.path: file.size for name in ("outputs", "figures") for file in await sandbox.files(name)}
+    files = [file for name in ("outputs", "figures") for file in await sandbox.files(name)]
+    sizes = {file.path: file.size for file in files}
+    paths = {name: path for path, name in published_names(sizes).items()}
     same, differ = 0, []
     now = folder / "now"
     for artifact in state.get("artifacts") or []:
         if artifact["cell"] == 0:
             continue
         name = artifact["name"]
-        path = name if name in there else f"outputs/{name}"
-        if path in there:
-            fetched = await sandbox.fetch(path, now, max_bytes=there[path])
+        if path := paths.get(name):
+            fetched = await sandbox.fetch(path, now, max_bytes=sizes[path])
             if fetched.sha256 == artifact["sha256"] or await asyncio.to_thread(same_parts, artifact["url"], now):
                 same += 1
                 continue

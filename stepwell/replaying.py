@@ -1,28 +1,31 @@
 """Replays: the recorded cells run again in a fresh sandbox, with no language model, and are compared."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from graph.checkpoints import newest_metadata
 from graph.context import Context, remembered
+from graph.offered import HostFunction
 from graph.settings import Settings, given_or_read
 from graph.state import Cell, State
-from graph.wiring import make_blobs
+from graph.wiring import make_blobs, make_functions
 from nodes.catching_up import catch_up
 from nodes.observation import observe
 from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.environment import describe_environment
 from sandboxes.opening import Sandboxes
+from stepwell.replayed_calls import Record, ReplayedCalls
 from stepwell.replayed_files import differing, published
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import at_step
 from stepwell.thread_error import ThreadError
 from stepwell.threads import reading
-from stepwell.throw_away import throw_away
+from stepwell.throw_away import ThrowAway, throw_away
 from stepwell.variables import changed, look_at
 from storage.blobs import Blobs
 
@@ -75,7 +78,12 @@ class ReplayEnd:
 
 
 async def replay(
-    thread: str, settings: Settings | None = None, *, step: str | int | None = None, variables: bool = False
+    thread: str,
+    settings: Settings | None = None,
+    *,
+    step: str | int | None = None,
+    variables: bool = False,
+    functions: Sequence[Callable[..., Any] | HostFunction] = (),
 ) -> AsyncIterator[ReplayedCell | ReplayEnd]:
     """Run a thread's cells again and compare, cell by cell; the thread itself is left as it is.
 
@@ -84,6 +92,7 @@ async def replay(
         settings: Where threads are kept; None reads the environment.
         step: The last cell; None: where the thread is now.
         variables: Whether the variables after the last cell are compared, too: the recorded ones are restored for it.
+        functions: What cells can call that can be repeated; other calls are answered from the record.
 
     Yields:
         A `ReplayedCell` for each recorded cell, then one `ReplayEnd`.
@@ -95,16 +104,21 @@ async def replay(
     settings = await given_or_read(settings)
     blobs = make_blobs(settings)
     async with reading(settings) as (graph, sandboxes):
-        state = (await at_step(graph, thread, step)).state
+        place = await at_step(graph, thread, step)
+        state = place.state
         cells: list[Cell] = state.get("cells") or []
         if not cells:
             raise ThreadError(f"There is nothing to replay: thread {thread} has no cells.")
         context = remembered(await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY))  # type: ignore[arg-type]  # ours
-        async with throw_away(settings, sandboxes, state) as fresh:
+        async with (
+            throw_away(settings, sandboxes, state) as fresh,
+            make_functions(settings, functions) as offered,
+        ):
+            record = await Record.read(graph.checkpointer, thread, place, offered, context.call_timeout)
             versions = await _versions(fresh.sandbox, state)
             same = True
             for cell in cells:
-                replayed = await _again(fresh.sandbox, cell, context, blobs, fresh.folder, bool(versions))
+                replayed = await _again(fresh, cell, context, blobs, record.of(cell), bool(versions))
                 same = same and replayed.same
                 yield replayed
             files_same, differ = await published(fresh.sandbox, state, fresh.folder) if step is None else (0, ())
@@ -115,12 +129,15 @@ async def replay(
 
 
 async def _again(
-    sandbox: Sandbox, cell: Cell, context: Context, blobs: Blobs, folder: Path, other_versions: bool
+    fresh: ThrowAway, cell: Cell, context: Context, blobs: Blobs, calls: ReplayedCalls | None, other_versions: bool
 ) -> ReplayedCell:
     if cell["status"] in NOT_REPEATED:
         return ReplayedCell(cell["number"], cell["purpose"], same=True, passed_over=True)
-    result = await sandbox.run(
-        cell["code"], number=cell["number"], timeout=max(context.cell_timeout, 5 * cell["seconds"])
+    result = await fresh.sandbox.run(
+        cell["code"],
+        number=cell["number"],
+        timeout=max(context.cell_timeout, 5 * cell["seconds"]),
+        functions=calls,
     )
     differences = []
     if result.status != cell["status"]:
@@ -129,8 +146,10 @@ async def _again(
     after = _said(observe(result, number=cell["number"], limit=context.observation_chars))
     if before != after:
         differences.append(_first_difference(before, after))
-    differences += await differing(sandbox, cell, blobs, folder)
+    differences += await differing(fresh.sandbox, cell, blobs, fresh.folder)
     reasons = [reason for pattern, reason in MAY_DIFFER if differences and pattern.search(cell["code"])]
+    if differences and calls is not None and calls.refused:
+        reasons.append(f"the record does not have what it calls ({', '.join(calls.refused)})")
     if differences and other_versions:
         reasons.append("versions differ")
     return ReplayedCell(

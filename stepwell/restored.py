@@ -1,17 +1,22 @@
 """A Python session at a step: restored into a sandbox of its own, so that nothing of the thread changes."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from graph.checkpoints import newest_metadata
 from graph.context import remembered
+from graph.functions import Offer
+from graph.offered import HostFunction, offered
 from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
+from nodes.calling import RepeatableCalls
 from nodes.catching_up import Receipt, catch_up
 from nodes.snapshots import Snapshots
 from sandboxes.base import CellResult, Sandbox, Streamed, WorkspaceFile
+from sandboxes.functions import Functions
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import at_step, step_named
 from stepwell.thread_error import ThreadError
@@ -33,6 +38,7 @@ class RestoredStep:
         snapshots: Where its snapshots are.
         folder: For what is taken out of it.
         timeout: Seconds that a cell may take.
+        functions: What code in it can call.
     """
 
     def __init__(
@@ -44,6 +50,7 @@ class RestoredStep:
         snapshots: Snapshots,
         folder: Path,
         timeout: float,
+        functions: Functions | None = None,
     ) -> None:
         self.thread = thread
         self.step = step
@@ -54,6 +61,7 @@ class RestoredStep:
         self._sandbox = sandbox
         self._snapshots = snapshots
         self._timeout = timeout
+        self._functions = functions
         self._filled = False
         self._number = len(state.get("cells") or [])
 
@@ -64,7 +72,8 @@ class RestoredStep:
             SandboxError: the sandbox cannot be had.
         """
         await self._sandbox.reset()
-        self.receipt = await catch_up(self._sandbox, self.state, self._snapshots) or Receipt(cells=0, seconds=0.0)
+        receipt = await catch_up(self._sandbox, self.state, self._snapshots, functions=self._functions)
+        self.receipt = receipt or Receipt(cells=0, seconds=0.0)
         self._number = len(self.state.get("cells") or [])
         self._filled = bool(self.receipt.restored or self.receipt.cells)
         return self.receipt
@@ -88,7 +97,11 @@ class RestoredStep:
         """
         self._number += 1
         result = await self._sandbox.run(
-            code, number=self._number, timeout=self._timeout if timeout is None else timeout, on_output=on_output
+            code,
+            number=self._number,
+            timeout=self._timeout if timeout is None else timeout,
+            on_output=on_output,
+            functions=self._functions,
         )
         self._filled = bool(result.namespace)
         return result
@@ -113,17 +126,25 @@ class RestoredStep:
 
 
 @asynccontextmanager
-async def at(name: str, *, settings: Settings | None = None) -> AsyncIterator[RestoredStep]:
+async def at(
+    name: str,
+    *,
+    settings: Settings | None = None,
+    functions: Sequence[Callable[..., Any] | HostFunction] = (),
+) -> AsyncIterator[RestoredStep]:
     """A session at a step, for the time of the block.
 
     Args:
         name: `THREAD@STEP`, or a thread for where it is now.
         settings: Where threads are kept; None reads the environment.
+        functions: What code in it can call, if it can be repeated.
 
     Raises:
+        FunctionError: one of the functions cannot be offered.
         ThreadError: there is no such thread or step.
         SandboxError: the sandbox cannot be had.
     """
+    offer = Offer(offered(functions))
     settings = await given_or_read(settings)
     prefix, step = step_named(name)
     thread = await find_thread(prefix, settings)
@@ -144,6 +165,7 @@ async def at(name: str, *, settings: Settings | None = None) -> AsyncIterator[Re
                 Snapshots(make_blobs(settings)),
                 there.folder,
                 context.cell_timeout,
+                RepeatableCalls(offer, timeout=context.call_timeout),
             )
             await session.restore()
             yield session

@@ -16,6 +16,7 @@ from stepwell.foreground import Begin, Foreground, View
 from stepwell.forking import fork_here, fork_thread
 from stepwell.live_view import LiveView
 from stepwell.named_files import UsageError, named_files
+from stepwell.network_choice import NetworkChoice
 from stepwell.plain_view import JsonView, PlainView
 from stepwell.remembered import changed, with_changes
 from stepwell.runs import Decision, Run
@@ -33,10 +34,12 @@ class Choices:
     artifacts: str = ""
     output: Literal["full", "quiet", "json"] = "full"
     live: bool = True
+    network: NetworkChoice = field(default_factory=NetworkChoice)
 
     def settings(self) -> Settings:
         """The operator's settings with what the command line puts over them."""
-        return read_settings(artifacts=self.artifacts) if self.artifacts else read_settings()
+        artifacts = {"artifacts": self.artifacts} if self.artifacts else {}
+        return read_settings(**artifacts, **self.network.settings())
 
 
 def run_new(question: str, files: Sequence[str], choices: Choices) -> int:
@@ -141,7 +144,7 @@ def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:
 
     console = Terminal()
     talks = is_conversation() and choices.output != "json"
-    options = ("--artifacts", choices.artifacts) if choices.artifacts else ()
+    options = (*(("--artifacts", choices.artifacts) if choices.artifacts else ()), *choices.network.options())
     foreground = Foreground(ask=partial(approval.ask, console) if talks else None, options=options)
     return foreground.conduct(begin, further, _view(choices, console, foreground))
 

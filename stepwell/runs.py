@@ -4,7 +4,7 @@ import asyncio
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -17,13 +17,15 @@ from graph.checkpoints import newest_metadata, open_checkpoints
 from graph.context import Context, remembered
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
 from graph.journal import JournalError
+from graph.offered import HostFunction, offered
 from graph.settings import Settings, SettingsError, given_or_read
-from graph.wiring import make_blobs, make_sandboxes, wire
+from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError
 from models.received import whole_text
 from nodes.plan import NoQuestionError
 from nodes.spending import tokens_spent
 from sandboxes.base import SandboxError
+from sandboxes.local.network.rules import Network
 from sandboxes.opening import ID
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
@@ -80,6 +82,8 @@ class Run:
     decision: Decision | None = None
     context: Context | None = None
     settings: Settings | None = None
+    functions: Sequence[Callable[..., Any] | HostFunction] = ()
+    network: Network | None = None
     resumes: bool = False
     follows: bool = False
     """Whether the thread must be there already."""
@@ -92,14 +96,27 @@ class Run:
     async def __aiter__(self) -> AsyncIterator[Event]:
         if not ID.fullmatch(self.thread):
             raise ThreadError(f"{self.thread!r} is no thread's id; `stepwell threads` lists them.")
-        settings = await given_or_read(self.settings)
+        settings = (await given_or_read(self.settings)).with_network(self.network)
         sandboxes = make_sandboxes(settings)
+        functions = make_functions(settings, self.functions)
         ending: Event | None = None
         begun = False
         try:
-            async with alone_on(self.thread, settings.home), open_checkpoints(settings.home) as saver, sandboxes:
+            async with (
+                alone_on(self.thread, settings.home),
+                open_checkpoints(settings.home) as saver,
+                sandboxes,
+                functions,
+            ):
                 artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-                builder = wire(settings, sandboxes, artifacts=artifacts, blobs=make_blobs(settings), input_roots=None)
+                builder = wire(
+                    settings,
+                    sandboxes,
+                    artifacts=artifacts,
+                    blobs=make_blobs(settings),
+                    input_roots=None,
+                    functions=functions,
+                )
                 graph = builder.compile(checkpointer=saver, name="stepwell")
                 before = await graph.aget_state(self.config)
                 given = await self._given(before)
@@ -161,6 +178,8 @@ def start(
     thread: str | None = None,
     context: Context | None = None,
     settings: Settings | None = None,
+    functions: Sequence[Callable[..., Any] | HostFunction] = (),
+    network: Network | None = None,
 ) -> Run:
     """A new turn: on a new thread, or a further question on `thread`.
 
@@ -170,8 +189,11 @@ def start(
         thread: An existing thread's id; its variables and files are there.
         context: The knobs of this run.
         settings: What the operator configured; None reads the environment.
+        functions: What cells can call of this program.
+        network: What cells may reach, before what the settings say.
 
     Raises:
+        FunctionError: one of the functions cannot be offered.
         ThreadError: the question is empty.
     """
     question = whole_text(question)
@@ -184,6 +206,8 @@ def start(
         tuple(os.fspath(file) for file in given),
         context=context,
         settings=settings,
+        functions=tuple(offered(functions).values()),
+        network=network,
         follows=thread is not None,
     )
 
@@ -194,9 +218,23 @@ def resume(
     decision: Decision | None = None,
     context: Context | None = None,
     settings: Settings | None = None,
+    functions: Sequence[Callable[..., Any] | HostFunction] = (),
+    network: Network | None = None,
 ) -> Run:
-    """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision."""
-    return Run(thread, decision=decision, context=context, settings=settings, resumes=True)
+    """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
+
+    Raises:
+        FunctionError: one of the functions cannot be offered.
+    """
+    return Run(
+        thread,
+        decision=decision,
+        context=context,
+        settings=settings,
+        functions=tuple(offered(functions).values()),
+        network=network,
+        resumes=True,
+    )
 
 
 async def finish(run: Run) -> Finished:
@@ -232,7 +270,13 @@ def _absolute(file: str) -> str:
 def _ending(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:
     if snapshot.interrupts:
         asked = snapshot.interrupts[0].value
-        return ApprovalAsked(thread, number=asked["number"], purpose=asked["purpose"], code=asked["code"])
+        return ApprovalAsked(
+            thread,
+            number=asked["number"],
+            purpose=asked["purpose"],
+            code=asked["code"],
+            functions=list(asked.get("functions") or []),
+        )
     state: Any = snapshot.values
     spent_in, spent_out = tokens_spent(state)
     return Finished(

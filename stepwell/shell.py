@@ -14,6 +14,7 @@ from sandboxes.base import CellResult, Streamed
 from stepwell.exits import FAILED, FINISHED, complain
 from stepwell.leaving import Leaving, LeftError
 from stepwell.named_files import UsageError
+from stepwell.network_choice import NetworkChoice
 from stepwell.restored import RestoredStep, at
 from stepwell.terminal_text import clean, one_line
 from stepwell.words import brought_back, not_brought_back
@@ -25,15 +26,20 @@ HISTORY_LINES = 5_000
 INTERRUPTED = 130
 
 
-def open_shell(name: str, keep: Path | None) -> int:
+def open_shell(name: str, keep: Path | None, network: NetworkChoice) -> int:
     """Run what is typed, or what comes from a pipe.
+
+    Args:
+        name: The step.
+        keep: The folder for files that cells make, if any.
+        network: What the session may reach.
 
     Returns:
         The exit code: 1 when a cell from a pipe failed.
     """
     if keep is not None and keep.exists() and not keep.is_dir():
         raise UsageError(f"{keep} is not a folder; give --keep a folder for the files that cells make.")
-    settings = read_settings()
+    settings = read_settings(**network.settings())
     talks = sys.stdin.isatty()
     code = "" if talks else sys.stdin.read()
     with asyncio.Runner() as runner, (leaving := Leaving(runner)).on_signals():

@@ -136,6 +136,8 @@ def detail_parts(detail: StepDetail) -> Iterator[tuple[str, str]]:
         yield "cell", f"{one_line(cell['purpose'], 500)}\n{one_line(ending(cell))}, {duration_text(cell['seconds'])}"
         yield "code", "\n".join(f"    {line}" for line in reveal(cell["code"]).split("\n"))
         yield "output", "\n".join(f"  | {line}" for line in clean(cell["observation"]).rstrip().split("\n"))
+        if calls := cell.get("calls"):
+            yield "calls", "Called:\n" + _bounded([f"- {one_line(line, 300)}" for line in calls])
     rows = [
         f"- {one_line(row['name'])}: {one_line(row['kind'] + ' ' + row['summary'], 300)}" for row in detail.namespace
     ]

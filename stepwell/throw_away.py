@@ -11,6 +11,7 @@ from pathlib import Path
 
 from graph.settings import Settings
 from graph.state import State
+from graph.wiring import make_sandboxes
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
 
@@ -29,7 +30,7 @@ async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> 
     """A new sandbox of the kind that a state names, with the inputs of its thread; removed after the block.
 
     Args:
-        settings: Which Python it runs.
+        settings: Which Python it runs, and what it may reach.
         sandboxes: Where the thread's own sandbox is.
         state: Names that.
 
@@ -42,7 +43,7 @@ async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> 
         staged = folder / "staged"
         await asyncio.to_thread(staged.mkdir)
         source = await sandboxes.open(kind, state["sandbox"]["id"])
-        async with Sandboxes(folder / "sandbox", python=settings.python, cache=settings.home / "cache") as others:
+        async with make_sandboxes(settings, folder / "sandbox") as others:
             try:
                 sandbox = await others.open(kind, id)
                 await copy_inputs(source, sandbox, staged)

@@ -87,7 +87,8 @@ def next_command(verb: str, thread: str, options: Sequence[str] = (), question: 
 def waiting_text(asked: ApprovalAsked, options: Sequence[str] = (), *, show_code: bool = True) -> str:
     """What somebody who is not at this terminal must know to decide on a cell."""
     code = "".join(f"\n    {line}" for line in reveal(asked.code).split("\n")) + "\n" if show_code else ""
-    return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{code}\n" + how_to_decide(
+    calls = f"\nit calls: {one_line(', '.join(asked.functions))}" if asked.functions else ""
+    return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{code}{calls}\n" + how_to_decide(
         asked.thread, options
     )
 

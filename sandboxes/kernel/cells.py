@@ -15,7 +15,9 @@ for _name in __future__.all_feature_names:
 
 MAGIC = (
     "\nThis is plain Python, not IPython: lines that begin with % or ! do not work here. "
-    "Use subprocess for commands; figures are shown without any magic."
+    "Use subprocess for commands (to install a package: "
+    'subprocess.run([sys.executable, "-m", "pip", "install", "NAME"], check=True)); '
+    "figures are shown without any magic."
 )
 
 

@@ -28,6 +28,11 @@ class Interrupts:
             raise KeyboardInterrupt
         self._waiting = True
 
+    @property
+    def waiting(self) -> bool:
+        """Whether one has come that is kept waiting."""
+        return self._waiting
+
     def forget(self) -> None:
         """Drop an interrupt that came between cells."""
         self._waiting = False

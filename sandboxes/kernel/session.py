@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NoReturn
 
-from . import figures, frames, namespace, workspace
+from . import figures, frames, namespace, packages, workspace
 from .brief import clean, cut
+from .calls import Calls
 from .cells import Cells
 from .displays import Displays
 from .interrupts import Interrupts
@@ -38,6 +39,8 @@ class Session:
         inside: The folder that is the sandbox's own; empty: the workspace.
         sealed: Whether nothing outside can be reached, so that nothing of it needs to be noted.
         notices: A socket to whoever wakes a frozen copy of this process; -1: nobody does.
+        network: What may be reached: `none`, `allowlist` or `full`.
+        proxy: The port on 127.0.0.1 of the proxy that leads there; 0: there is none.
     """
 
     def __init__(
@@ -51,6 +54,8 @@ class Session:
         inside: str = "",
         sealed: bool = False,
         notices: int = -1,
+        network: str = "none",
+        proxy: int = 0,
     ) -> None:
         os.set_inheritable(control, False)
         self._control = control
@@ -75,6 +80,9 @@ class Session:
         self._cells = Cells(self._main)
         self._own = {"display": self._displays.display}
         self._main.__dict__.update(self._own)
+        self._calls = Calls(
+            self._main, self._own, self._interrupts, lambda: self._control, self._send_frame, self._is_here
+        )
         builtins.input = _no_input
         for name in ("exit", "quit"):
             setattr(builtins, name, _exit)
@@ -83,6 +91,7 @@ class Session:
         self._reach = Reach(reach, own, sealed=sealed)
         self._standby = Standby(notices)
         self._scan = workspace.Scan(self._root)
+        packages.offer(self._root, network=network, proxy=proxy)
         self._start = Start()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
@@ -94,12 +103,14 @@ class Session:
             if self._standby.wanted and not select.select([self._control], [], [], IDLE_SECONDS)[0]:
                 self._freeze()
             try:
-                header, body = frames.receive(self._control)
+                header, body = self._calls.receive()
             except (EOFError, OSError, frames.ProtocolError):
                 os._exit(0)
             kind = header.get("type")
             if kind == "run":
                 self._run(header, body.decode("utf-8", "replace"))
+            elif kind == "functions":
+                self._calls.offer(body)
             elif kind == "head":
                 self._head = str(header.get("head", ""))
             elif kind == "hello":
@@ -118,6 +129,7 @@ class Session:
         if not self._standby.freeze():
             return
         self._pid = os.getpid()
+        self._calls.forget()
         changed = workspace.changes(self._scan, workspace.Scan(self._root))
         self._send("hello", {}, {"head": self._head, "files_changed": bool(changed) or not self._scan.complete})
 
@@ -127,6 +139,7 @@ class Session:
         self._prepare(number)
         self._reach.begin(str(header.get("head", "")), code)
         before = self._scan = workspace.Scan(self._root)
+        self._calls.begin()
         error = self._interrupts.guard(lambda: self._run_code(code, number))
         if os.getpid() != self._pid:  # the cell forked and this is the child, which has nothing to say here
             self._streams.flush()
@@ -137,6 +150,7 @@ class Session:
             described = self._describe(error)
         error = None  # its frames would keep the cell's variables alive
         self._interrupts.guard(self._streams.flush)
+        self._calls.end()
         rows: list[namespace.Row] = []
         self._interrupts.guard(lambda: rows.extend(namespace.rows(self._main.__dict__, self._own)))
         self._head = str(header.get("head", ""))
@@ -270,14 +284,18 @@ class Session:
     def _hello(self) -> None:
         self._send("hello", {"python": platform.python_version(), "pid": self._pid, "head": self._head})
 
+    def _is_here(self) -> bool:
+        return os.getpid() == self._pid
+
     def _send(self, kind: str, content: Mapping[str, Any], header: Mapping[str, Any] | None = None) -> None:
-        if os.getpid() != self._pid:
+        self._send_frame(kind, header or {}, json.dumps(content).encode())
+
+    def _send_frame(self, kind: str, more: Mapping[str, Any], body: bytes) -> None:
+        if not self._is_here():
             return
         with self._interrupts.held(), self._lock:
             try:
-                frames.send(
-                    self._control, {**(header or {}), "type": kind, "id": self._run_id}, json.dumps(content).encode()
-                )
+                frames.send(self._control, {**more, "type": kind, "id": self._run_id}, body)
             except OSError:
                 os._exit(1)  # without a host there is nothing left to do
 

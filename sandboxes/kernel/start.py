@@ -44,6 +44,8 @@ def main() -> None:
     parser.add_argument("--lifeline", type=int)
     for name in ("--spool", "--blobs", "--cloudpickle", "--reach", "--inside"):
         parser.add_argument(name, default="")
+    parser.add_argument("--network", default="none")
+    parser.add_argument("--proxy", type=int, default=0)
     options = parser.parse_args(ours)
     load_package(os.path.dirname(os.path.abspath(__file__)), "stepwell_kernel")
     if options.lifeline is not None:
@@ -58,6 +60,8 @@ def main() -> None:
         cloudpickle=options.cloudpickle,
         reach=options.reach,
         inside=options.inside,
+        network=options.network,
+        proxy=options.proxy,
     ).serve()
 
 

@@ -7,6 +7,8 @@ MAX_FILES = 10_000
 MAX_PATH = 1_000
 """Characters."""
 LEFT_OUT = frozenset({"__pycache__", ".ipynb_checkpoints"})
+NOT_THE_USERS = frozenset({"inputs", ".packages"})
+"""Folders of the workspace in which a cell makes no files of its own."""
 
 Mark = tuple[int, int, int]
 """Size, time of change and inode of a file."""
@@ -36,7 +38,7 @@ class Scan:
             return
         path = prefix + name
         if entry.is_dir(follow_symlinks=False):
-            if path != "inputs":
+            if path not in NOT_THE_USERS:
                 self._walk(entry.path, path + "/")
             return
         if not entry.is_file(follow_symlinks=False) or len(path) > MAX_PATH or not _is_text(path):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.local import reached
+from sandboxes.local.network.doorway import listen_on_loopback
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import Connection, Ending, Order
 from sandboxes.local.walls import Walls
@@ -89,8 +90,9 @@ class StartChild:
         control, theirs = socket.socketpair()
         control.setblocking(False)
         stdout, stderr = Pipe(), Pipe()
+        door = listen_on_loopback() if order.network != "none" and order.program is None else None
         try:
-            command = await asyncio.to_thread(self._command, order)
+            command = await asyncio.to_thread(self._command, order, door.getsockname()[1] if door else 0)
             process = await _start(
                 command,
                 folder=order.folder / "workspace",
@@ -102,20 +104,23 @@ class StartChild:
             control.close()
             stdout.close()
             stderr.close()
+            if door is not None:
+                door.close()
             raise
         finally:
             theirs.close()
         stdout.close_theirs()
         stderr.close_theirs()
-        return Connection(process, control, stdout, stderr)
+        return Connection(process, control, stdout, stderr, door)
 
-    def _command(self, order: Order) -> list[str]:
+    def _command(self, order: Order, proxy: int) -> list[str]:
         start = [self._python, "-P", "-s", str(KERNEL / "start.py")]
         if order.program is not None:
             return [*start, "--program", str(order.program.absolute()), *order.arguments]
         folders = ["--spool", str(order.folder / "spool"), "--blobs", str(order.folder / "blobs")]
         own = ["--reach", str(order.folder / reached.NOTE), "--inside", str(order.folder)]
-        return [*start, *folders, *own, "--cloudpickle", cloudpickle_path()]
+        way = ["--network", order.network, "--proxy", str(proxy)]
+        return [*start, *folders, *own, *way, "--cloudpickle", cloudpickle_path()]
 
     def _environment(self, folder: Path) -> dict[str, str]:
         """All that code in the sandbox sees of the environment."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from sandboxes.base import NoSuchSandboxError, SandboxUnavailableError
-from sandboxes.local.isolation import LEVELS, Asked, Level
+from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, Asked, Level
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm import PARENTS, CannotWallInError
 
@@ -47,14 +47,18 @@ def _allowed(asked: Asked) -> list[Level]:
     for name in (asked.isolation, asked.require):
         if name and name not in get_args(Level):
             raise NoSuchSandboxError(f"There is no isolation level {name!r}. Levels: {', '.join(LEVELS)}.")
+    closed = asked.network.mode == "none"
     floor = LEVELS.index(asked.require) if asked.require else len(LEVELS) - 1
     good = [level for level in LEVELS[: floor + 1] if level != "process" or asked.isolation == "process"]
+    # Where the network is the machine's own, it can be closed to a sandbox or left open, but not narrowed.
+    good = [level for level in good if closed or level in (*PRIVATE_ROOT, "process")]
     if not asked.isolation:
         return good
     if asked.isolation not in good:
-        raise SandboxUnavailableError(
-            f"STEPWELL_ISOLATION={asked.isolation} is weaker than STEPWELL_REQUIRE_ISOLATION={asked.require}."
-        )
+        why = f"is weaker than STEPWELL_REQUIRE_ISOLATION={asked.require}"
+        if not asked.require or LEVELS.index(asked.isolation) <= floor:
+            why = "cannot open the network in part; use --network none, or another level"
+        raise SandboxUnavailableError(f"STEPWELL_ISOLATION={asked.isolation} {why}.")
     return [level for level in good if level == asked.isolation]
 
 
@@ -65,6 +69,6 @@ def _walls(asked: Asked, level: Level) -> Walls:
         python=python,
         cache=str(asked.cache.absolute() / "matplotlib"),
         limits=asked.limits,
-        network=asked.network,
+        network=asked.network.mode != "none",
         timezone=os.environ.get("TZ", ""),
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from sandboxes.local.limits import Limits
+from sandboxes.local.network.rules import NO_NETWORK, Network
 
 Level = Literal["namespaces", "namespaces-noproc", "bwrap", "landlock", "seatbelt", "process"]
 LEVELS: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "seatbelt", "process")
@@ -38,4 +39,5 @@ class Asked:
     require: str = ""
     """The weakest level that will do; empty: any but `process`."""
     limits: Limits = field(default_factory=Limits)
-    network: str = "none"
+    network: Network = NO_NETWORK
+    """What cells may reach."""

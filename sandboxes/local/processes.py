@@ -47,6 +47,8 @@ class Order:
     program: Path | None = None
     """A program of ours; None: the kernel."""
     arguments: tuple[str, ...] = ()
+    network: str = "none"
+    """What the kernel is told that it may reach: `none`, `allowlist` or `full`."""
 
 
 class Process(Protocol):
@@ -87,6 +89,8 @@ class Connection:
     control: socket.socket
     stdout: Pipe
     stderr: Pipe
+    door: socket.socket | None = None
+    """Listens in the sandbox's network for what wants to go out; None where there is no way out."""
 
 
 class Start(Protocol):

@@ -20,10 +20,13 @@ from sandboxes.base import (
     Streamed,
     WorkspaceFile,
 )
+from sandboxes.functions import Functions
 from sandboxes.living import Living, Rest, Stay
 from sandboxes.local import blobs, reached, workspace
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS
+from sandboxes.local.network.doorway import Doorway
+from sandboxes.local.network.rules import NO_NETWORK, Network
 from sandboxes.local.processes import Order, Start
 from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
@@ -47,15 +50,26 @@ class LocalSandbox:
         root: The folder that holds all local sandboxes.
         id: The name of this one.
         walls: The interpreter, the level of isolation, the limits.
+        network: What cells may reach.
         grace: Seconds that an interrupted cell has to end before it is killed.
         living: Where its session takes a place; default: there is always one.
     """
 
-    def __init__(self, root: Path, id: str, walls: Walls, *, grace: float = 3.0, living: Living | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        id: str,
+        walls: Walls,
+        *,
+        network: Network = NO_NETWORK,
+        grace: float = 3.0,
+        living: Living | None = None,
+    ) -> None:
         self._id = id
         self._folder = root.absolute() / id
         self._workspace = self._folder / "workspace"
         self._walls = walls
+        self._network = network
         self._start: Start = StartChild(walls) if walls.level == "process" else StartWarm(walls)
         self._grace = grace
         self._session: Session | None = None
@@ -132,6 +146,7 @@ class LocalSandbox:
         timeout: float,
         head: str = "",
         on_output: Callable[[Streamed], None] | None = None,
+        functions: Functions | None = None,
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`.
 
@@ -144,7 +159,13 @@ class LocalSandbox:
             (before, self._head), (stored, self._stored) = (self._head, ""), (self._stored, "")
             try:
                 result = await session.run(
-                    code, number=number, timeout=timeout, grace=self._grace, head=head, on_output=on_output
+                    code,
+                    number=number,
+                    timeout=timeout,
+                    grace=self._grace,
+                    head=head,
+                    on_output=on_output,
+                    functions=functions,
                 )
             finally:
                 if not session.alive:
@@ -179,7 +200,10 @@ class LocalSandbox:
         if self._session is None:
             await self._turn.enter()
             await self.open()
-            session = await Session.start(self._start, Order(self._folder), limits=self._walls.limits)
+            walls = self._walls
+            order = Order(self._folder, network=self._network.mode)
+            doorway = Doorway(self._network, self._folder) if self._network.mode != "none" else None
+            session = await Session.start(self._start, order, limits=walls.limits, python=walls.python, doorway=doorway)
             try:
                 self._refuse_when_closed()
             except SandboxLostError:

@@ -11,8 +11,11 @@ from typing import Any, Literal
 
 from sandboxes import replies
 from sandboxes.base import CellError, CellResult, Display, SandboxLostError, SandboxUnavailableError, Streamed
+from sandboxes.calls import Calls, FloodError
+from sandboxes.functions import Functions
 from sandboxes.kernel import frames
 from sandboxes.local.limits import Limits
+from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.processes import Connection, Order, Process, Start, in_words
 from sandboxes.output import Capture, Live
 
@@ -43,6 +46,7 @@ class _Cell:
         self.displays: list[Display] = []
         self.ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         """What the kernel said in the end."""
+        self.calls: Calls | None = None
         self._on_output = on_output
         self._context = contextvars.copy_context()
 
@@ -69,28 +73,47 @@ class _Cell:
 class Session:
     """A living kernel. Made by `start`; of no use any more once `alive` is false."""
 
-    def __init__(self, connection: Connection, limits: Limits) -> None:
+    def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
         self._process: Process = connection.process
         self._control = connection.control
         self._stdout, self._stderr = connection.stdout, connection.stderr
         self._limits = limits
+        self._doorway = doorway
+        if connection.door is not None:
+            if doorway is not None:
+                doorway.open(connection.door)
+            else:
+                connection.door.close()
         self._unpacker = frames.Unpacker()
         self._cell: _Cell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
+        self._offered = b"[]"
+        """The functions that the kernel was told of last."""
+        self._sending = asyncio.Lock()
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why the connection cannot be used any more."""
 
     @classmethod
-    async def start(cls, start: Start, order: Order, *, limits: Limits) -> "Session":
+    async def start(
+        cls, start: Start, order: Order, *, limits: Limits, python: str, doorway: Doorway | None = None
+    ) -> "Session":
         """Start a kernel and wait for its hello.
+
+        Args:
+            start: Starts its process.
+            order: What to start.
+            limits: What it may use.
+            python: The interpreter, to be named if it does not start.
+            doorway: The way out of it, which ends with it.
 
         Raises:
             SandboxUnavailableError: it does not start.
         """
-        session = cls(await start(order), limits)
+        connection = await start(order)
+        session = cls(connection, limits, doorway)
         try:
-            await session._greet()
+            await session._greet(python)
         except BaseException:
             await session.close()
             raise
@@ -105,7 +128,7 @@ class Session:
         if self._cell is None:
             self.discard()
 
-    async def _greet(self) -> None:
+    async def _greet(self, python: str) -> None:
         said = _Stream("stderr")
         self._stderr.listen(said.capture.add)
         asyncio.get_running_loop().add_reader(self._control, self._read)
@@ -119,7 +142,7 @@ class Session:
             lines = said.capture.text().text.strip().splitlines() or [self._process.why or "it printed nothing"]
             said_why = lines[-1] if lines[0].startswith("Traceback") else lines[0]
             raise SandboxUnavailableError(
-                f"A session cannot be started with this Python interpreter: {how} ({said_why[:300]}). "
+                f"A session cannot be started with the Python interpreter {python}: {how} ({said_why[:300]}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
 
@@ -133,7 +156,15 @@ class Session:
         self._process.gone.add_done_callback(lambda _: tell())
 
     async def run(
-        self, code: str, *, number: int, timeout: float, grace: float, head: str, on_output: OnOutput | None
+        self,
+        code: str,
+        *,
+        number: int,
+        timeout: float,
+        grace: float,
+        head: str,
+        on_output: OnOutput | None,
+        functions: Functions | None = None,
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
 
@@ -148,10 +179,14 @@ class Session:
         except frames.ProtocolError:
             limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
             return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
+        data = self._offer(functions) + data
+        cell.calls = Calls(functions, lambda header, body: self._send(frames.pack({**header, "id": cell.id}, body)))
         self._cell = cell
         began = time.monotonic()
         self._listen(cell)
         self._process.busy(True)
+        if self._doorway is not None:
+            self._doorway.begin(number)
         sending = asyncio.ensure_future(self._send(data))
         try:
             result = await self._follow(cell, timeout=timeout, grace=grace)
@@ -159,6 +194,8 @@ class Session:
             await self._stop(cell, grace)
             raise
         finally:
+            if not await cell.calls.close():
+                self._break("it does not take the answers to its calls")
             self._process.busy(False)
             self._stop_listening()
             self._cell = None
@@ -171,7 +208,18 @@ class Session:
             stderr=cell.stderr.capture.text(),
             displays=tuple(cell.displays),
             seconds=time.monotonic() - began,
+            reached=tuple(dict.fromkeys((*result.reached, *(self._doorway.reached() if self._doorway else ())))),
         )
+
+    def _offer(self, functions: Functions | None) -> bytes:
+        """The frame that tells the kernel which functions there are; empty when it knows."""
+        offered = json.dumps(
+            [one.as_json() for one in functions.descriptions] if functions is not None else []
+        ).encode()
+        if offered == self._offered:
+            return b""
+        self._offered = offered
+        return frames.pack({"type": "functions"}, offered)
 
     async def ask(
         self,
@@ -237,7 +285,7 @@ class Session:
             )
         began = time.monotonic()
         note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
-        if (hello := await self._revived()) is None:
+        if (hello := await self._revived(cell)) is None:
             await self.close()
             return CellResult(status="killed", note=f"{note}; variables are lost", variables_kept=False)
         seconds = time.monotonic() - began
@@ -271,7 +319,7 @@ class Session:
             return in_words(self._process.exited.result(), self._limits)
         return f"the session was ended because {self._broken.result()}"
 
-    async def _revived(self) -> dict[str, Any] | None:
+    async def _revived(self, cell: _Cell) -> dict[str, Any] | None:
         """Have a frozen copy go on in the place of a process that ended.
 
         Returns:
@@ -280,6 +328,9 @@ class Session:
         ended = self._process.exited
         if self._discarded or self._broken.done() or not ended.done() or not ended.result().copy:
             return None
+        if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._sending.locked():
+            return None  # half a frame is on its way, and nobody would know where the next one begins
+        self._offered = b""
         while self._skip():
             continue  # everybody who could have written it is dead: half a frame may be the last of it
         self._unpacker = frames.Unpacker()
@@ -321,10 +372,11 @@ class Session:
         return cell.ended.done() or self._broken.done() or self._process.exited.done()
 
     async def _send(self, data: bytes) -> None:
-        try:
-            await asyncio.get_running_loop().sock_sendall(self._control, data)
-        except OSError:
-            self._break("it closed its connection to Stepwell")
+        async with self._sending:
+            try:
+                await asyncio.get_running_loop().sock_sendall(self._control, data)
+            except OSError:
+                self._break("it closed its connection to Stepwell")
 
     def _listen(self, cell: _Cell) -> None:
         self._stdout.listen(lambda data: cell.take(cell.stdout, data))
@@ -357,6 +409,8 @@ class Session:
                 self._take(header, body)
         except frames.ProtocolError as error:
             self._break(f"something other than the session wrote to its connection ({error})")
+        except FloodError as error:
+            self._break(str(error))
         return True
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
@@ -367,6 +421,10 @@ class Session:
             return  # late words of an earlier cell
         if kind == "display":
             cell.show(replies.content(body))
+        elif kind == "call" and cell.calls is not None:
+            cell.calls.take(header, body)
+        elif kind == "uncall" and cell.calls is not None:
+            cell.calls.drop(header.get("call"))
         elif kind == cell.answer and not cell.ended.done():
             cell.ended.set_result(replies.content(body))
 
@@ -389,4 +447,6 @@ class Session:
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""
         self.discard()
+        if self._doorway is not None:
+            await self._doorway.close()
         await asyncio.wait((self._process.gone,))

@@ -24,7 +24,8 @@ class Walls:
     cache: str
     """Where matplotlib keeps its font list."""
     limits: Limits
-    network: str = "none"
+    network: bool = False
+    """Whether there is a way to the host's proxy."""
     timezone: str = ""
 
     @property

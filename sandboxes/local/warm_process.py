@@ -14,6 +14,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.local import reached, workspace
 from sandboxes.local.child_process import cloudpickle_path
 from sandboxes.local.isolation import PRIVATE_ROOT
+from sandboxes.local.network.doorway import PORT
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import Connection, Ending, Order
 from sandboxes.local.walls import UNPRIVILEGED, Walls, clean_environment
@@ -37,6 +38,8 @@ class WarmProcess:
         """Why it could not begin."""
         self.exited: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
+        """The listening socket in the sandbox's network, where there is to be one."""
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
     @property
@@ -75,8 +78,9 @@ class WarmProcess:
             self._init.send(json.dumps(said).encode())
 
     def _hear(self) -> None:
+        given: list[int] = []
         try:
-            message = self._init.recv(MAX_EVENT)
+            message, given, _, _ = socket.recv_fds(self._init, MAX_EVENT, 1)
         except BlockingIOError:
             return
         except OSError:
@@ -87,6 +91,8 @@ class WarmProcess:
         said = json.loads(message)
         if said["event"] == "failed":
             self.why = str(said["why"])
+        elif said["event"] == "door" and given:
+            self.door.set_result(socket.socket(fileno=given[0]))
         elif not self.exited.done():
             limit = said.get("limit", "")
             ending = Ending(
@@ -133,7 +139,19 @@ class StartWarm:
         ready.control.setblocking(False)
         process = WarmProcess(ready)
         _later(asyncio.to_thread(PARENTS.refill, self._walls))
-        return Connection(process, ready.control, Pipe.at(ready.stdout), Pipe.at(ready.stderr))
+        stdout, stderr = Pipe.at(ready.stdout), Pipe.at(ready.stderr)
+        if not self._walls.network:
+            return Connection(process, ready.control, stdout, stderr)
+        try:
+            await asyncio.wait((process.door, process.gone), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            process.kill()
+            stdout.close()
+            stderr.close()
+            ready.control.close()
+            raise
+        door = process.door.result() if process.door.done() else None
+        return Connection(process, ready.control, stdout, stderr, door)
 
     def _begin(self, order: Order) -> Ready:
         return PARENTS.begin(self._walls, self._order(order))
@@ -158,7 +176,9 @@ class StartWarm:
                 "cloudpickle": cloudpickle_path(),
                 "reach": str(note),
                 "inside": "/" if private else str(order.folder),
-                "sealed": self._walls.network == "none",
+                "sealed": not self._walls.network,
+                "network": order.network,
+                "proxy": PORT if self._walls.network else 0,
                 "notices": NOTICES,
             }
         else:

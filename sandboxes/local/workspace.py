@@ -6,6 +6,7 @@ what a cell does to the folder meanwhile cannot lead out of it. All functions bl
 
 import errno
 import hashlib
+import itertools
 import os
 import secrets
 import shutil
@@ -18,9 +19,13 @@ from sandboxes.base import FetchedFile, SandboxUnavailableError, WorkspaceFile, 
 
 FOLDERS = ("inputs", "outputs", "figures")
 LEFT_OUT = frozenset({"__pycache__", ".ipynb_checkpoints"})
+PACKAGES = ".packages"
+"""The folder for what cells install (`kernel/packages.py`); none of it is a file of the user's."""
 PARTIAL = ".stepwell-"
 """How the names of files begin that are still being copied."""
 MAX_FILES = 10_000
+MAX_WALKED = 200_000
+"""Entries of the workspace that are looked at for a list of its files."""
 MAX_DEPTH = 64
 BLOCK = 1 << 20
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -82,13 +87,17 @@ def put(root: Path, source: Path, path: str) -> None:
 def files(root: Path, folder: str) -> list[WorkspaceFile]:
     """The regular files below a folder (`.`: all), sorted by path; links, special files and hard links left out.
 
+    A name may be anything that the file system takes: not printable, or bytes that are no text (as `os.fsdecode` has
+    them). What lies on another file system, which somebody mounted there, is left out.
+
     Raises:
         ValueError: the folder leaves the workspace.
     """
     parts = [] if folder in ("", ".") else workspace_path(folder).split("/")
     try:
         with _folder(root, parts, make=False) as start:
-            found = list(_walk(start, "/".join(parts), MAX_DEPTH))
+            entries = itertools.islice(_walk(start, "/".join(parts), MAX_DEPTH, _device(root)), MAX_WALKED)
+            found = [file for file in entries if file is not None]
     except (OSError, ValueError):
         return []
     return sorted(found, key=lambda file: file.path)[:MAX_FILES]
@@ -101,8 +110,7 @@ def fetch(root: Path, path: str, target: Path, *, max_bytes: int) -> FetchedFile
         FileNotFoundError: there is no regular file at that path.
         ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
     """
-    parts = workspace_path(path).split("/")
-    with closing(_Reading(root, parts)) as reading:
+    with closing(_reading(root, path)) as reading:
         if reading.size > max_bytes:
             raise ValueError(f"{path!r} has {reading.size:,} bytes, more than the {max_bytes:,} that are allowed")
         digest, size = hashlib.sha256(), 0
@@ -119,7 +127,7 @@ def fetch(root: Path, path: str, target: Path, *, max_bytes: int) -> FetchedFile
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-    return FetchedFile(path="/".join(parts), size=size, sha256=digest.hexdigest())
+    return FetchedFile(path=reading.path, size=size, sha256=digest.hexdigest())
 
 
 def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:
@@ -155,11 +163,20 @@ def _open_up(folder: Path) -> None:
             _open_up(Path(entry.path))
 
 
+def _reading(root: Path, path: str) -> "_Reading":
+    """The file of exactly that name, or of the name that somebody who writes paths in another way means."""
+    parts = path.split("/")
+    if not any(part in ("", ".", "..") or "\0" in part for part in parts):
+        with suppress(FileNotFoundError):
+            return _Reading(root, parts)
+    return _Reading(root, workspace_path(path).split("/"))
+
+
 class _Reading:
     """A regular file in the workspace, opened for reading."""
 
     def __init__(self, root: Path, parts: list[str]) -> None:
-        path = "/".join(parts)
+        path = self.path = "/".join(parts)
         missing = FileNotFoundError(errno.ENOENT, "there is no regular file of that name in the workspace", path)
         try:
             with _folder(root, parts[:-1], make=False) as folder:
@@ -171,13 +188,18 @@ class _Reading:
         except (OSError, ValueError) as error:
             raise missing from error
         status = os.fstat(self.fd)
-        if not _regular(status):
+        if not _regular(status) or status.st_dev != _device(root):
             self.close()
             raise missing
         self.size = status.st_size
 
     def close(self) -> None:
         os.close(self.fd)
+
+
+def _device(root: Path) -> int:
+    """The file system of the workspace."""
+    return root.stat().st_dev
 
 
 def _regular(status: os.stat_result) -> bool:
@@ -216,22 +238,27 @@ def _folders_in(folder: int) -> set[str]:
         return {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)}
 
 
-def _walk(folder: int, path: str, depth: int) -> Iterator[WorkspaceFile]:
+def _walk(folder: int, path: str, depth: int, device: int) -> Iterator[WorkspaceFile | None]:
+    """All entries below a folder: files, and None for everything else."""
     with os.scandir(folder) as entries:
-        listed = sorted(entries, key=lambda entry: entry.name)
-    for entry in listed:
-        name = entry.name
-        if name in LEFT_OUT or name.startswith(PARTIAL) or not name.isprintable():
+        listed = sorted(entry.name for entry in itertools.islice(entries, MAX_WALKED))
+    for name in listed:
+        yield None
+        if name in LEFT_OUT or name.startswith(PARTIAL):
             continue
         below = f"{path}/{name}" if path else name
+        if below == PACKAGES:
+            continue
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if status.st_dev != device:
+                continue
             if _regular(status):
                 yield WorkspaceFile(path=below, size=status.st_size)
             elif stat.S_ISDIR(status.st_mode) and depth:
                 inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
                 try:
-                    yield from _walk(inner, below, depth - 1)
+                    yield from _walk(inner, below, depth - 1, device)
                 finally:
                     os.close(inner)
         except OSError:

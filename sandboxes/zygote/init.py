@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-from . import measuring, private_root, users
+from . import loopback, measuring, private_root, users
 from .folder_size import FolderSize
 from .runner import CONTROL, run
 from .system import (
@@ -57,7 +57,7 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
     try:
         if config["private_root"]:
             flags = users.NEW_MOUNTS | users.NEW_IPC | users.NEW_UTS | users.NEW_CGROUP
-            users.unshare(flags | (users.NEW_NETWORK if config["network"] != "full" else 0))
+            users.unshare(flags | users.NEW_NETWORK)
             socket.sethostname("sandbox")
             sizes = {name: config[name] for name in ("tmp_bytes", "shared_memory_bytes")}
             owner = (config["user"], config["group"])
@@ -176,6 +176,9 @@ class Init:
                 private_root.attach_places(dict(zip(order["trees"], trees, strict=True)), hidden=order["hidden"])
             self._folder = FolderSize(order["workspace"])
             self._device = os.stat(order["workspace"]).st_dev
+            if self._config["network"]:
+                with loopback.listen() as door:
+                    socket.send_fds(self._host, [json.dumps({"event": "door"}).encode()], [door.fileno()])
             if self._config["become"]:
                 users.become(self._config["user"], self._config["group"])
             no_new_privileges()

@@ -47,7 +47,7 @@ def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
     """Enter the workspace, close the last doors, and become the kernel or a program."""
     os.chdir(order["workspace"])
     _limit(config["limits"])
-    network = config["network"] != "none"
+    network = config["network"]
     if config["landlock"] and landlock.abi():
         landlock.restrict(**_open_to(config, order), network=network)
     if config["seccomp"]:

@@ -88,6 +88,11 @@ def printed(result: CellResult) -> str:
     return fine(result).stdout.text
 
 
+def has_shared_memory(sandbox: Sandbox) -> bool:
+    """Landlock cannot give a sandbox shared memory of its own, so there is none, and no locks between processes."""
+    return not sandbox.isolation.startswith("Landlock")
+
+
 class Steps:
     """A session that is put down and taken up again in another process."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.base import Sandbox
-from tests.contract.conftest import Run, fine, printed
+from tests.contract.conftest import Run, fine, has_shared_memory, printed
 
 
 async def test_variables_persist_between_cells(run: Run) -> None:
@@ -102,9 +102,14 @@ async def test_a_class_of_a_cell_can_be_pickled(run: Run) -> None:
     )
 
 
-async def test_multiprocessing_uses_functions_of_cells(run: Run) -> None:
+async def test_multiprocessing_uses_functions_of_cells(sandbox: Sandbox, run: Run) -> None:
     fine(await run("def square(x): return x * x"))
     code = "import multiprocessing\nwith multiprocessing.Pool(2) as pool: print(pool.map(square, [1, 2, 3]))"
+    if not has_shared_memory(sandbox):
+        error = (await run(code)).error
+        assert error is not None
+        assert error.name == "PermissionError"
+        return
     assert printed(await run(code)) == "[1, 4, 9]\n"
 
 
@@ -140,8 +145,9 @@ async def test_the_environment_holds_no_keys(run: Run, monkeypatch: pytest.Monke
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("STEPWELL_MODEL", "secret")
     names = set(printed(await run("import os\nprint(*os.environ)")).split())
-    own = {"PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "PYTHONUTF8", "MPLBACKEND", "MPLCONFIGDIR", "TZ"}
-    assert names <= own | {"OPENBLAS_NUM_THREADS", "JE_ARROW_MALLOC_CONF"}
+    ours = {f"SANDBOX_{name}" for name in ("PACKAGES", "PACKAGES_PATH", "LOADED", "NETWORK", "PYTHON")} | {"PYTHONPATH"}
+    usual = {"PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "PYTHONUTF8", "MPLBACKEND", "MPLCONFIGDIR", "TZ"}
+    assert names <= usual | ours | {"OPENBLAS_NUM_THREADS", "JE_ARROW_MALLOC_CONF"}
     home = printed(await run("import pathlib, tempfile\nprint(pathlib.Path.home(), tempfile.gettempdir())")).split()
     assert str(Path.home()) not in home
 

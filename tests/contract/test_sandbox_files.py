@@ -105,7 +105,9 @@ async def test_traps_are_not_followed(sandbox: Sandbox, run: Run, tmp_path: Path
     with contextlib.suppress(FileExistsError):  # a sandbox that sees no such file cannot link to it
         (tmp_path / "sandboxes/contract/workspace/outputs/hard.txt").hardlink_to(secret)
     assert await sandbox.files("outputs") == [
+        WorkspaceFile("outputs/bad-\udcff.txt", 0),
         WorkspaceFile("outputs/good.txt", 4),
+        WorkspaceFile("outputs/line\nend.txt", 0),
         WorkspaceFile("outputs/sparse.bin", 900 << 20),
         WorkspaceFile("outputs/sub/x", 0),
     ]

@@ -31,7 +31,7 @@ def marked(mark: str) -> int:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             name, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
-            there = name == mark or f"600.{mark}" in (folder / "cmdline").read_text()
+            there = name == mark or (folder / "cmdline").read_text().split("\0")[1:2] == [f"600.{mark}"]
             count += there and rest.split()[0] != "Z"
     return count
 
@@ -173,9 +173,11 @@ async def test_nothing_survives_a_killed_host(tmp_path: Path, level: str, mark: 
         root = Path(__file__).resolve().parents[2]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as host:
             assert host.stdout is not None
-            assert host.stdout.readline() == "on\n"
-            assert marked(mark) == 2
-            host.kill()
+            try:
+                assert host.stdout.readline() == "on\n"
+                assert marked(mark) == 2
+            finally:
+                host.kill()
         return gone(mark)
 
     assert await asyncio.to_thread(check)

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from graph.events import Finished
+from graph.offered import HostFunction
 from graph.settings import Settings
+from stepwell.forking import fork_thread
 from stepwell.replaying import ReplayedCell, ReplayEnd, replay, replay_to_end
 from stepwell.runs import start
 from tests.analyses import follow, last, with_model, write_sales
@@ -56,3 +58,47 @@ async def test_the_playbook_gives_the_same_files_again(settings: Settings) -> No
     end = await replay_to_end(finished.thread, settings)
     assert {Path(one["name"]).suffix for one in finished.artifacts} >= {".xlsx", ".png"}
     assert end.files_same == len([one for one in finished.artifacts if one["cell"]])
+
+
+async def test_calls_of_host_functions_are_answered_from_the_record(settings: Settings) -> None:
+    sent: list[str] = []
+    looked: list[str] = []
+
+    def send(text: str) -> int:
+        if text == "no":
+            raise ValueError(text)
+        sent.append(text)
+        return len(sent)
+
+    def look(what: str) -> str:
+        looked.append(what)
+        return what.upper()
+
+    functions = [HostFunction(send), HostFunction(look, repeatable=True)]
+    failing = "try:\n    send('no')\nexcept HostFunctionError as error:\n    print(error)"
+    script: list[Scripted] = [
+        Call("submit_plan", steps=["Do it"]),
+        Call("run_python", purpose="send", step=1, code="print(send('a'), send('a'), send(text='b'))\n" + failing),
+        Call("run_python", purpose="look", step=1, code="print(look('c'))"),
+        Call("submit_answer", answer="Done.", skipped=[]),
+        Call("submit_review", good_enough=True, missing=[]),
+    ]
+    async with ScriptedServer(script) as server:
+        run = start("Do it", settings=with_model(settings, server.base_url), functions=functions)
+        finished = last(await follow(run), Finished)
+    found = [one async for one in replay(finished.thread, settings, functions=functions)]
+    assert [one.same for one in found] == [True, True, True]
+    assert (sent, looked) == (["a", "a", "b"], ["c", "c"])
+
+    sending, looking, _ = [one async for one in replay(finished.thread, settings)]
+    assert isinstance(sending, ReplayedCell)
+    assert isinstance(looking, ReplayedCell)
+    assert (sending.same, looking.same) == (True, False)
+    assert looking.reasons == ("the record does not have what it calls (look)",)
+    assert (sent, looked) == (["a", "a", "b"], ["c", "c"])
+
+    fork = await fork_thread(finished.thread, settings=settings)
+    sending, *_ = [one async for one in replay(fork, settings, functions=functions)]
+    assert isinstance(sending, ReplayedCell)
+    assert sending.reasons == ("the record does not have what it calls (send)",)
+    assert sent == ["a", "a", "b"]

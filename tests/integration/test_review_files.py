@@ -3,12 +3,13 @@
 import os
 from pathlib import Path
 
-from graph.events import Failed, Finished
+from graph.context import Context
+from graph.events import Failed, Finished, Notice
 from graph.settings import Settings
 from graph.state import Input
 from stepwell.runs import start
 from stepwell.threads import read_thread
-from tests.analyses import follow, last, with_model
+from tests.analyses import follow, last, only, with_model
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
 PLAN = Call("submit_plan", steps=["Do it"])
@@ -92,6 +93,62 @@ async def test_files_of_the_same_names_as_ours_are_published_beside_them(setting
         "answers.csv",
         "n" * 250,
         "outputs/figures/cell-001-1.png",
+        "a%5Cb.txt",
     }
     assert texts["answer.md"] == b"# Count\n\nDone.\n"
     assert texts["figures/cell-001-1.png"].startswith(b"\x89PNG")
+
+
+async def test_a_file_with_an_unsafe_name_is_published_under_a_safe_one_and_its_own_is_told(settings: Settings) -> None:
+    code = (
+        "for name in (b'con.csv', b'bad-\\xff.csv', 'invoice\u202egpj.csv'.encode(), b'a.csv', b'A.csv'):\n"
+        "    open(b'outputs/' + name, 'wb').write(name)\n"
+    )
+    async with ScriptedServer([PLAN, cell(code), *ENDING]) as server:
+        run = start("Count", settings=with_model(settings, server.base_url))
+        events = await follow(run)
+    files = {one["name"]: one["url"] for one in last(events, Finished).artifacts if one["name"].endswith(".csv")}
+    told = [event.text for event in only(events, Notice) if "every system" in event.text]
+    assert {name for name in files if "~" not in name} == {
+        "_con.csv",
+        "bad-%FF.csv",
+        "invoice%E2%80%AEgpj.csv",
+        "A.csv",
+    }
+    assert len(files) == 5
+    assert Path(files["bad-%FF.csv"]).read_bytes() == b"bad-\xff.csv"
+    assert "outputs/bad-\\udcff.csv is published as bad-%FF.csv, a name that every system takes." in told
+    assert (
+        "outputs/invoice\\u202egpj.csv is published as invoice%E2%80%AEgpj.csv, a name that every system takes." in told
+    )
+    assert len(told) == 4
+
+
+async def test_a_file_that_no_cell_is_known_for_is_published(settings: Settings) -> None:
+    async with ScriptedServer([PLAN, cell("open('outputs/a\\u202eb.csv', 'w').close()"), *ENDING]) as server:
+        finished = last(await follow(start("Count", settings=with_model(settings, server.base_url))), Finished)
+    assert "a%E2%80%AEb.csv" in [one["name"] for one in finished.artifacts]
+
+
+async def test_what_is_more_than_all_files_together_may_have_is_counted_and_holes_count(settings: Settings) -> None:
+    code = (
+        "for name, size in (('a.bin', 600), ('b.bin', 600), ('c.bin', 100)):\n"
+        "    open('outputs/' + name, 'wb').write(b'x' * size)\n"
+        "with open('outputs/sparse.bin', 'wb') as file: file.truncate(20 << 30)\n"
+    )
+    async with ScriptedServer([PLAN, cell(code), *ENDING]) as server:
+        run = start(
+            "Count",
+            settings=with_model(settings, server.base_url),
+            context=Context(max_upload_bytes=1_000, max_artifact_bytes=1 << 40, max_snapshot_bytes=1 << 20),
+        )
+        events = await follow(run)
+    names = [one["name"] for one in last(events, Finished).artifacts]
+    assert [name for name in names if name.endswith(".bin")] == ["a.bin", "c.bin"]
+    [told] = [event.text for event in only(events, Notice) if "max_upload_bytes" in event.text]
+    assert told == (
+        "2 files were not published: together the files of an analysis may have 1,000 bytes (max_upload_bytes); "
+        "they stay in the workspace."
+    )
+    [snapshot] = [event.text for event in only(events, Notice) if "has no snapshot" in event.text]
+    assert "outputs/sparse.bin" in snapshot

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from graph.settings import SettingsError, read_settings
+from sandboxes.local.network.rules import Network
 
 
 def test_settings_come_from_the_environment_and_the_env_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,6 +33,8 @@ def test_settings_come_from_the_environment_and_the_env_file(monkeypatch: pytest
         ("STEPWELL_MODEL_TIMEOUT", "-1"),
         ("STEPWELL_MODEL_RETRIES", "many"),
         ("STEPWELL_MODLE", "gpt"),
+        ("STEPWELL_NETWORK", "some"),
+        ("STEPWELL_NETWORK_ALLOW", "https://example.org/"),
     ],
 )
 def test_a_mistake_is_one_sentence(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
@@ -65,3 +68,25 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("STEPWELL_TEMPERATURE", "")
     assert read_settings().temperature is None
     assert read_settings().home == default
+
+
+def test_an_allow_list_without_domains_is_a_mistake_that_names_the_variable_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STEPWELL_NETWORK", "allowlist")
+    with pytest.raises(SettingsError, match="STEPWELL_NETWORK_ALLOW cannot be used: an allow list needs"):
+        read_settings()
+    monkeypatch.setenv("STEPWELL_NETWORK_ALLOW", "pypi.org, *.Example.org")
+    network = read_settings().network_rules
+    assert network == Network.only("pypi.org", "*.example.org")
+    monkeypatch.setenv("STEPWELL_NETWORK", "none")
+    assert read_settings().network_rules == Network()
+
+
+def test_a_network_that_is_given_goes_before_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEPWELL_NETWORK", "full")
+    settings = read_settings()
+    assert settings.with_network(None).network_rules == Network("full")
+    assert settings.with_network(Network()).network_rules == Network()
+    only = Network.only("a.example.org:81", "*.example.org")
+    assert settings.with_network(only).network_rules == only

@@ -45,6 +45,7 @@ class Spool:
         """Bytes of the new blobs."""
         self._new: dict[str, str] = {}
         self._limit = 0
+        self._holes = 0
         self._begun = False
 
     def begin(self, limit: int) -> None:
@@ -56,6 +57,17 @@ class Spool:
             self.abort()
             self._begun = True
         self._limit = limit
+        self._holes = 0
+
+    def count(self, holes: int) -> None:
+        """Count what has to be read and takes no room, as the holes of a sparse file, like new blobs.
+
+        Raises:
+            TooLargeError: it passes the limit.
+        """
+        self._holes += holes
+        if self.size + self._holes > self._limit:
+            raise TooLargeError
 
     def put(self, data: bytes | bytearray | memoryview, name: str = "") -> str:
         """Write a blob if it is new.
@@ -70,7 +82,7 @@ class Spool:
         name = name or hash_of(data)
         if name in self.known or name in self._new:
             return name
-        if self.size + len(data) > self._limit:
+        if self.size + self._holes + len(data) > self._limit:
             raise TooLargeError
         path = os.path.join(self.folder, PARTIAL + secrets.token_hex(8))
         self._new[name] = path

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from .blobs import CHUNK, Blobs, Spool
+from .trees import UNIT, Trees
 
 LEFT_OUT = frozenset({"__pycache__"})
 PARTIAL = ".stepwell-"
 """How the names of files begin that the host is still copying."""
+SPARSE = 16 << 20
+"""Bytes from which on a file may count as one with holes."""
 RACY_NS = 20_000_000
 """A file changed that shortly before it was read may change again within the same tick of its clock."""
 
@@ -30,6 +33,7 @@ class Files:
         self._root = root
         self._seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes: dict[str, int] = {}
+        self._trees = Trees()
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the files that the last snapshot came to."""
@@ -43,7 +47,8 @@ class Files:
             lost: Filled with what cannot be kept: sockets, links that lead out, files that cannot be read.
 
         Returns:
-            path → `{"mode", "size", "mtime", "chunks"}` for a file, `{"mode", "folder": true}`, or `{"link"}`.
+            path → `{"mode", "size", "mtime", "chunks"}` for a file, `{"mode", "folder": true}`, `{"link"}`, or
+            `{"tree": true, "size", "chunks"}` for a folder of an installed package with all that is in it.
         """
         found: dict[str, Entry] = {}
         seen: dict[str, tuple[Key, int, list[str]]] = {}
@@ -53,6 +58,9 @@ class Files:
             try:
                 if stat.S_ISLNK(status.st_mode):
                     found[path] = self._link(full)
+                elif stat.S_ISDIR(status.st_mode) and UNIT.fullmatch(path):
+                    found[path] = self._trees.take(path, full, spool)
+                    self._sizes[path] = found[path]["size"]
                 elif stat.S_ISDIR(status.st_mode):
                     found[path] = {"folder": True, "mode": stat.S_IMODE(status.st_mode)}
                 elif stat.S_ISREG(status.st_mode):
@@ -80,7 +88,7 @@ class Files:
             except FileNotFoundError:
                 continue
             yield path, status
-            if stat.S_ISDIR(status.st_mode):
+            if stat.S_ISDIR(status.st_mode) and not UNIT.fullmatch(path):
                 yield from self._walk(path)
 
     def _link(self, full: str) -> Entry:
@@ -106,6 +114,7 @@ class Files:
             chunks = before[2]
         else:
             now = time.time_ns()
+            spool.count(_holes(status))
             chunks, status = _read(full, spool)
             seen[path] = (_key(status), now, chunks)
         return {
@@ -133,7 +142,10 @@ class Files:
                 os.chmod(full, 0o700)
         for path, entry in wanted.items():
             full = os.path.join(self._root, path)
-            if "link" in entry:
+            if entry.get("tree"):
+                if not os.path.isdir(full):
+                    self._trees.restore(path, full, entry, blobs)
+            elif "link" in entry:
                 os.symlink(entry["link"], full)
             elif "chunks" in entry:
                 os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -157,11 +169,12 @@ class Files:
                 entry = wanted.get(path, {})
                 status = os.lstat(full)
                 if stat.S_ISDIR(status.st_mode):
-                    if not entry.get("folder") and name in folders:
+                    kept = entry.get("folder") or (entry.get("tree") and self._trees.is_so(path, full, entry))
+                    if not kept and name in folders:
                         _remove_tree(full)
                 elif not (stat.S_ISREG(status.st_mode) and "chunks" in entry):
                     os.unlink(full)
-            folders[:] = [name for name in folders if prefix + name != "inputs" and wanted.get(prefix + name)]
+            folders[:] = [name for name in folders if wanted.get(prefix + name, {}).get("folder")]
 
     def _write(self, full: str, entry: Entry, blobs: Blobs) -> None:
         if not _holds(full, entry):
@@ -176,6 +189,12 @@ class Files:
 
 def _key(status: os.stat_result) -> Key:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _holes(status: os.stat_result) -> int:
+    """Bytes of a file that is mostly holes which take no room; a small one, or one a disk has packed, has none."""
+    holes = status.st_size - 512 * status.st_blocks
+    return holes if status.st_size >= SPARSE and 2 * holes > status.st_size else 0
 
 
 def _read(full: str, spool: Spool) -> tuple[list[str], os.stat_result]:

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from ..packages import FOLDER
 from .units import why
 
 
@@ -68,13 +69,18 @@ def bring_back(names: list[str]) -> dict[str, str]:
 
 
 def of_workspace(root: str, names: list[str]) -> dict[str, ModuleType]:
-    """The modules among them that were imported from files of the workspace."""
-    inside = os.path.join(root, "")
+    """The modules among them that were imported from files of the workspace; what was installed is not the user's."""
+    inside, installed = os.path.join(root, ""), os.path.join(root, FOLDER, "")
     found: dict[str, ModuleType] = {}
     for name in names:
         module = sys.modules.get(name)
         path = getattr(module, "__file__", None)
-        if isinstance(module, ModuleType) and isinstance(path, str) and _below(inside, path):
+        if (
+            isinstance(module, ModuleType)
+            and isinstance(path, str)
+            and _below(inside, path)
+            and not _below(installed, path)
+        ):
             found[name] = module
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from ..calls import reduce_stub
 from . import specials
 from .borrowed import cloudpickle
 from .functions import home_of, reduce_function
@@ -80,7 +81,7 @@ def _pickler_class() -> Any:
             if reduce is not None:
                 return reduce(self, value)
             if kind is FunctionType:
-                return self._reduce_function(value)
+                return reduce_stub(value) or self._reduce_function(value)
             reduced = super().reducer_override(value)
             if reduced is not NotImplemented:
                 if not (isinstance(value, type) and value.__module__ == "builtins"):

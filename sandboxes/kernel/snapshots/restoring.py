@@ -126,6 +126,7 @@ class Restoring:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ambient.set_early(early)
+            self._taking.give_functions(early.get("functions", []))
             failed = modules.bring_back(json.loads(self._extra["imported"]))
             kept: dict[str, Any] = {}
             foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]

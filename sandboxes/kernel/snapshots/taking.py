@@ -12,6 +12,7 @@ from pickle import PickleBuffer
 from types import ModuleType
 from typing import Any
 
+from ..calls import bring_back, names_in
 from . import ambient, manifest, modules
 from .blobs import CHUNK, Spool, TooLargeError
 from .digests import what_was_there
@@ -137,6 +138,10 @@ class Taking:
         self.before.settle()
         return id, new, lost
 
+    def give_functions(self, names: list[str]) -> None:
+        """Put the functions of the host where a snapshot had them."""
+        bring_back(names, self._main.__dict__, self._own)
+
     def _variables(self) -> dict[str, Any]:
         return {
             name: value
@@ -174,8 +179,10 @@ class Taking:
 
     def _extra(self, imported: list[str], futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
+        functions = names_in(self._main.__dict__)
+        early = {**ambient.early(self.start), "futures": futures, **({"functions": functions} if functions else {})}
         extra = {
-            "early": json.dumps({**ambient.early(self.start), "futures": futures}).encode(),
+            "early": json.dumps(early).encode(),
             "imported": json.dumps(imported).encode(),
         }
         for name, entry in list(linecache.cache.items()):

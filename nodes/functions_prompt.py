@@ -1,0 +1,42 @@
+"""What the model is told of the functions that the user's program offers to cells."""
+
+from collections.abc import Sequence
+
+from graph.state import State
+from nodes.observation import shorten
+from sandboxes.functions import Description
+
+ALL_CHARS = 12_000
+"""Characters for all functions together."""
+DOC_CHARS = 400
+"""Characters of one docstring's first paragraph."""
+LEAST_CHARS = 60
+
+RULES = """\
+Functions of the user's program, defined in the session; ordinary calls, no import. They run outside of the session, \
+so a call may change something there that nothing undoes: call them for what was asked, never to try them out. \
+Arguments and results: None, booleans, numbers, texts, lists, dictionaries with texts as keys, and whole tables \
+(pandas, polars, pyarrow). A failing one raises HostFunctionError.
+"""
+
+
+def functions_text(functions: Sequence[Description], state: State | None = None) -> str:
+    """Their signatures and what their docstrings begin with; empty when there are none.
+
+    Args:
+        functions: What is offered.
+        state: Knows the variables that hide a function of their name.
+    """
+    if not functions:
+        return ""
+    hidden = {variable["name"] for variable in (state or {}).get("namespace") or []}
+    room = max(min(DOC_CHARS, ALL_CHARS // len(functions) - 100), LEAST_CHARS)
+    return RULES + "".join(f"- {_line(one, room, hidden)}\n" for one in functions)
+
+
+def _line(function: Description, room: int, hidden: set[str]) -> str:
+    paragraph = " ".join(function.doc.strip().partition("\n\n")[0].split())
+    line = f"{function.name}{shorten(str(function.signature()), 500)}"
+    if function.name in hidden:
+        line += f" (hidden by your variable of that name; after `del {function.name}` it is back in the next cell)"
+    return f"{line}: {shorten(paragraph, room)}" if paragraph else line

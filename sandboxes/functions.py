@@ -1,0 +1,89 @@
+"""Functions that the host offers to the code of a cell: what a sandbox is told of them, and how it has one called.
+
+A sandbox passes on names and bytes. What is in the bytes (`sandboxes.kernel.values`) is not read on the way.
+"""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
+
+from sandboxes.kernel import signatures
+
+Kind = Literal["POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function, as `inspect` has it."""
+
+    name: str
+    kind: Kind = "POSITIONAL_OR_KEYWORD"
+    annotation: str = ""
+    optional: bool = False
+    default: Any = ...
+    """A JSON value; `...` when it is none, or when there is no default."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As a sandbox is told of it."""
+        said = asdict(self)
+        if self.default is ...:
+            del said["default"]
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A function as the code of a cell sees it."""
+
+    name: str
+    doc: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    returns: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """As a sandbox is told of it."""
+        parameters = [parameter.as_json() for parameter in self.parameters]
+        return {"name": self.name, "doc": self.doc, "parameters": parameters, "returns": self.returns}
+
+    def signature(self) -> inspect.Signature:
+        """Its signature; annotations are texts."""
+        return signatures.signature(self.as_json())
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that came out of a sandbox. Nothing of it is trusted."""
+
+    name: str
+    arguments: bytes
+    """Packed: `args` and `kwargs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a function gave."""
+
+    value: bytes
+    """Packed: `value`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """Why there is no value: it failed, or was not called."""
+
+    message: str
+    """For the code of the cell, in a sentence."""
+    kind: str = ""
+    """The type of the exception, by name; empty when it was not called."""
+
+
+class Functions(Protocol):
+    """What is offered to one cell."""
+
+    @property
+    def descriptions(self) -> Sequence[Description]:
+        """The functions."""
+
+    async def call(self, call: Call) -> Returned | Raised:
+        """Call one. Several may be called at a time; the task is cancelled when the cell does not wait any more."""

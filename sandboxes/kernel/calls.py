@@ -1,0 +1,327 @@
+"""Functions of the host that cells call: stubs in `__main__`, and the way of a call over the connection and back.
+
+A call waits for its answer in the thread that makes it. While a cell runs nobody else reads from the connection, so of
+the threads that wait one reads for all, and hands over when its own answer is there.
+"""
+
+import builtins
+import inspect
+import json
+import os
+import select
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from . import frames, signatures, values
+from .interrupts import Interrupts
+
+POLL_SECONDS = 0.05
+"""How soon a waiting call sees an interrupt, and that its cell is over."""
+
+
+class HostFunctionError(RuntimeError):
+    """A function of the host failed, or could not be called.
+
+    Args:
+        message: What went wrong.
+        kind: The type of the exception there, by name; empty when it was not called.
+    """
+
+    def __init__(self, message: str = "", kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+# Cells catch it by its name alone, modules of the workspace too, and a snapshot names it.
+HostFunctionError.__module__ = "builtins"
+builtins.HostFunctionError = HostFunctionError  # type: ignore[attr-defined]
+
+
+class Stubs:
+    """The functions that this process knows by name, offered or not."""
+
+    known: dict[str, Any]
+    channel: "Calls | None" = None
+
+
+Stubs.known = {}
+
+
+def _make(name: str) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
+        if Stubs.channel is None:
+            raise HostFunctionError(f"{name} cannot be called here")
+        return Stubs.channel.call(name, arguments, options)
+
+    return call
+
+
+CODE = _make("").__code__
+"""All stubs have this code."""
+
+
+def stub(name: str) -> Any:
+    """The stub of that name: the same object each time."""
+    if name not in Stubs.known:
+        made = _make(name)
+        made.__name__ = made.__qualname__ = name
+        made.__module__ = "__main__"
+        made.__doc__ = "A function of the host that is not offered now."
+        Stubs.known[name] = made
+    return Stubs.known[name]
+
+
+def is_stub(value: object) -> bool:
+    """Whether it is a function of the host."""
+    return type(value) is FunctionType and value.__code__ is CODE
+
+
+def name_of(value: Any) -> str:
+    """The name under which a stub calls."""
+    name: str = value.__closure__[0].cell_contents
+    return name
+
+
+def reduce_stub(value: Any) -> Any:
+    """How a function of the host is pickled, by its name; None when it is none."""
+    return (stub, (name_of(value),)) if is_stub(value) else None
+
+
+def names_in(namespace: dict[str, Any]) -> list[str]:
+    """The functions of the host that a namespace has under their names."""
+    return sorted(name for name, value in namespace.items() if is_stub(value) and name_of(value) == name)
+
+
+def bring_back(names: list[str], namespace: dict[str, Any], own: dict[str, Any]) -> None:
+    """Put functions where a snapshot had them: those that are offered no more say so when they are called."""
+    for name in names:
+        own[name] = stub(name)
+        namespace.setdefault(name, own[name])
+
+
+class _Slot:
+    """A call that waits."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.event = threading.Event()
+        self.ok = False
+        self.body = b""
+        self.over = ""
+        """Why no answer comes any more."""
+
+    def end(self, over: str = "") -> None:
+        self.over = over
+        self.event.set()
+
+
+class Calls:
+    """The calls of this session.
+
+    Args:
+        main: Its `__main__`.
+        own: What the kernel put there.
+        interrupts: Says when an interrupt has come.
+        control: The connection to the host.
+        send: Writes a frame to it: what it is, its call, its name, and its body.
+        here: Whether this process is the session's and no fork of it.
+    """
+
+    def __init__(
+        self,
+        main: ModuleType,
+        own: dict[str, Any],
+        interrupts: Interrupts,
+        control: Callable[[], int],
+        send: Callable[[str, dict[str, Any], bytes], None],
+        here: Callable[[], bool],
+    ) -> None:
+        self._main = main
+        self._own = own
+        self._interrupts = interrupts
+        self._control = control
+        self._send = send
+        self._here = here
+        self._lock = threading.RLock()
+        self._offered: dict[str, inspect.Signature] = {}
+        self._running = False
+        self._reading = False
+        self._number = 0
+        self._slots: dict[int, _Slot] = {}
+        self._calling = threading.local()
+        self._later: deque[frames.Frame] = deque()
+        Stubs.channel = self
+
+    def offer(self, body: bytes) -> None:
+        """Take in which functions the host offers from now on."""
+        self._offered = {}
+        for described in json.loads(body):
+            name = described["name"]
+            signature = signatures.signature(described)
+            self._offered[name] = signature
+            made = stub(name)
+            made.__doc__ = described["doc"] or None
+            made.__signature__ = signature
+            made.__annotations__ = {
+                parameter.name: parameter.annotation
+                for parameter in signature.parameters.values()
+                if parameter.annotation is not parameter.empty
+            }
+            if signature.return_annotation is not signature.empty:
+                made.__annotations__["return"] = signature.return_annotation
+            self._own[name] = made
+
+    def begin(self) -> None:
+        """A cell begins: every function is there under its name, unless the user has taken the name for something."""
+        self._running = True
+        for name in self._offered:
+            self._main.__dict__.setdefault(name, self._own[name])
+
+    def end(self) -> None:
+        """The cell is over: whoever still waits, in a thread of its own, is told so, and leaves the connection."""
+        with self._lock:
+            self._running = False
+            for slot in self._slots.values():
+                slot.end("the cell that called it has ended")
+            self._slots.clear()
+        while self._reading:
+            time.sleep(0.001)
+
+    def receive(self) -> frames.Frame:
+        """The next frame; answers that come too late are among them. Only while no cell runs."""
+        return self._later.popleft() if self._later else frames.receive(self._control())
+
+    def forget(self) -> None:
+        """Let go of answers that were on their way to a process in whose place this one goes on."""
+        while self._comes(0):
+            if not os.read(self._control(), 1 << 20):
+                return
+
+    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Have the host call a function, and wait for what it gives.
+
+        Raises:
+            HostFunctionError: it failed, or could not be called.
+            TypeError: the arguments do not fit, or cannot be sent.
+            ValueError: they are too large.
+        """
+        if not self._here():
+            raise HostFunctionError(
+                f"{name} cannot be called in a forked process: call it in the cell, and pass on what it gives"
+            )
+        if not self._running:
+            raise HostFunctionError(f"{name} cannot be called between cells, nor while cells run again by themselves")
+        signature = self._offered.get(name)
+        if signature is None:
+            raise HostFunctionError(
+                f"{name} is not offered in this run. It is a function of the user's program, which has to offer it "
+                "again; go on without it, or say that it is missing"
+            )
+        if getattr(self._calling, "now", False):
+            raise HostFunctionError(f"{name} was called while another call of the same thread was on its way")
+        try:
+            signature.bind(*arguments, **options)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        body = _packed(name, signature, arguments, options)
+        self._calling.now = True
+        try:
+            slot = self._answered(name, body)
+        finally:
+            self._calling.now = False
+        return _result(name, slot)
+
+    def _answered(self, name: str, body: bytes) -> _Slot:
+        with self._interrupts.held():
+            with self._lock:
+                if not self._running:
+                    raise HostFunctionError(f"{name} cannot be called while no cell runs")
+                self._number += 1
+                slot = self._slots[self._number] = _Slot(self._number)
+            self._send("call", {"call": slot.number, "name": name}, body)
+            self._wait(slot)
+            if not slot.event.is_set():
+                self._slots.pop(slot.number, None)
+                self._send("uncall", {"call": slot.number}, b"")
+        if not slot.event.is_set():
+            raise KeyboardInterrupt
+        return slot
+
+    def _wait(self, slot: _Slot) -> None:
+        """Return when the answer is there, or when an interrupt is."""
+        while not slot.event.is_set() and not self._interrupted():
+            with self._lock:
+                leads = not self._reading
+                self._reading = True
+            if not leads:
+                slot.event.wait(POLL_SECONDS)
+                continue
+            try:
+                while not slot.event.is_set() and not self._interrupted():
+                    self._read()
+            finally:
+                self._reading = False
+
+    def _interrupted(self) -> bool:
+        return self._interrupts.waiting and threading.current_thread() is threading.main_thread()
+
+    def _comes(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._control(), select.POLLIN)
+        return bool(poll.poll(seconds * 1_000))
+
+    def _read(self) -> None:
+        """Take in one frame, if one comes soon."""
+        if not self._comes(POLL_SECONDS):
+            return
+        header, body = frames.receive(self._control())
+        if header.get("type") != "answer":
+            self._later.append((header, body))
+            return
+        with self._lock:
+            slot = self._slots.pop(header.get("call", 0), None)
+        if slot is not None:
+            slot.ok, slot.body = bool(header.get("ok")), body
+            slot.end()
+
+
+def _packed(name: str, signature: inspect.Signature, arguments: tuple[Any, ...], options: dict[str, Any]) -> bytes:
+    try:
+        body = values.pack({"args": list(arguments), "kwargs": options})
+    except values.NotSentError as error:
+        raise TypeError(f"{name}(): {_argument(error.path, signature)} {error.why}".replace("  ", " ")) from None
+    if len(body) > frames.MAX_BODY:
+        raise ValueError(
+            f"{name}(): the arguments have {len(body):,} bytes, and at most {frames.MAX_BODY:,} can be sent in one "
+            "call: pass less (fewer rows or columns, a summary), or several parts"
+        )
+    return body
+
+
+def _argument(path: list[str | int], signature: inspect.Signature) -> str:
+    """What the caller calls the place of a value."""
+    if len(path) < 2:
+        return ""
+    where, which, *rest = path
+    if where == "args":
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        named = [parameter.name for parameter in signature.parameters.values() if parameter.kind in kinds]
+        which = named[int(which)] if int(which) < len(named) else f"number {int(which) + 1}"
+    return f"argument {values.place([which, *rest])}"
+
+
+def _result(name: str, slot: _Slot) -> Any:
+    if slot.over:
+        raise HostFunctionError(f"{name} was broken off: {slot.over}")
+    if not slot.ok:
+        said = json.loads(slot.body)
+        raise HostFunctionError(f"{name}: {said['message']}", said["kind"])
+    try:
+        return values.unpack(slot.body)["value"]
+    except ImportError as error:
+        why = f"{name} gave a table, and reading it needs pyarrow, which is not here ({error})"
+        raise HostFunctionError(why) from None
