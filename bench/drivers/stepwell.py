@@ -1,4 +1,8 @@
-"""Stepwell's local sandbox: `python -m bench.drivers.stepwell`."""
+"""Stepwell's local sandbox: `python -m bench.drivers.stepwell`.
+
+With `--start unpooled` none is made ready before it is asked for; with `--start cold` the parent that has the packages
+imported is started anew, too. With `--keeps` the step after each cell is kept in a store.
+"""
 
 import argparse
 import asyncio
@@ -10,6 +14,7 @@ from pathlib import Path
 from bench.drivers.driving import DiedError, Driver, Session, TooSlowError, serve
 from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox
+from sandboxes.local import warm
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 
@@ -59,13 +64,20 @@ class Stepwell(Driver):
     Args:
         folder: Where their files are.
         keeps: Whether steps are kept.
+        cold: Whether each start begins with the parent's.
     """
 
-    def __init__(self, folder: Path, *, keeps: bool) -> None:
+    def __init__(self, folder: Path, *, keeps: bool, cold: bool = False) -> None:
+        self._cold = cold
         self._sandboxes = Sandboxes(folder / "threads", max_live=1_000)
         self._snapshots = Snapshots(Blobs.at(str(folder / "store"))) if keeps else None
         self._number = count(1)
         self._isolation = ""
+
+    async def rest(self) -> None:
+        await super().rest()
+        if self._cold:
+            await asyncio.to_thread(warm.PARENTS.close)
 
     async def start(self) -> Session:
         sandbox = await self._sandboxes.open("local", f"bench-{next(self._number)}")
@@ -84,9 +96,11 @@ class Stepwell(Driver):
         await self._sandboxes.close_all()
 
 
-async def _main(*, keeps: bool) -> None:
+async def _main(*, keeps: bool, start: str) -> None:
+    if start != "pool":
+        warm.POOL = 0
     with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
-        driver = Stepwell(Path(folder), keeps=keeps)
+        driver = Stepwell(Path(folder), keeps=keeps, cold=start == "cold")
         await serve(driver)
         await driver.close()
 
@@ -94,4 +108,6 @@ async def _main(*, keeps: bool) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--keeps", action="store_true")
-    asyncio.run(_main(keeps=parser.parse_args().keeps))
+    parser.add_argument("--start", choices=("pool", "unpooled", "cold"), default="pool")
+    asked = parser.parse_args()
+    asyncio.run(_main(keeps=asked.keeps, start=asked.start))

@@ -4,9 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
-from bench.sandbox_results import POOL, RIVAL, judge, percentile, seconds, table
-
-UNPOOLED = "Stepwell, without its pool"
+from bench.sandbox_results import POOL, RIVAL, UNPOOLED, judge, percentile, seconds, table
 
 
 def answers(**changes: Any) -> dict[str, dict[str, list[dict[str, Any]]]]:
