@@ -70,7 +70,7 @@ class LocalSandbox:
         self._workspace = self._folder / "workspace"
         self._walls = walls
         self._network = network
-        self._start: Start = StartChild(walls) if walls.level == "process" else StartWarm(walls)
+        self._start: Start = StartChild(walls) if walls.level in ("process", "seatbelt") else StartWarm(walls)
         self._grace = grace
         self._session: Session | None = None
         self._at = Standing()

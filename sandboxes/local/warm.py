@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
+from collections.abc import Sequence
 from typing import IO, Any
 
 from sandboxes.base import SandboxUnavailableError
@@ -54,10 +55,16 @@ class Ready:
 
 
 class WarmParent:
-    """A running parent. Closing it ends all its sandboxes."""
+    """A running parent. Closing it ends all its sandboxes.
 
-    def __init__(self, walls: Walls) -> None:
+    Args:
+        walls: What it is made for.
+        wrap: A command that starts it, to be put before its own.
+    """
+
+    def __init__(self, walls: Walls, wrap: Sequence[str] = ()) -> None:
         self._walls = walls
+        self._wrap = wrap
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the parent
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._forks = 0
@@ -72,7 +79,7 @@ class WarmParent:
             raise
 
     def _start(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
-        command = [self._walls.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
+        command = [*self._wrap, self._walls.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
         environment = {"PATH": os.defpath, **clean_environment(self._walls.timezone)}
         try:
             with theirs:
@@ -213,6 +220,27 @@ class WarmParents:
                     return ready
                 self._parents.pop(walls).close()
         raise SandboxUnavailableError("The program that starts sandboxes ended twice in a row; try again.")
+
+    def begin_alone(self, walls: Walls, wrap: Sequence[str], order: dict[str, Any]) -> Ready:
+        """Start a sandbox with a parent of its own, which ends with it.
+
+        Args:
+            walls: What the parent is made for.
+            wrap: The command that walls it in.
+            order: The sandbox's.
+
+        Raises:
+            CannotWallInError: the command does not do so.
+            SandboxUnavailableError: its interpreter cannot be started, or the parent died.
+        """
+        parent = WarmParent(walls, wrap)
+        ready = parent.begin(order)
+        if ready is None:
+            parent.close()
+            raise SandboxUnavailableError("The program that starts a sandbox ended at once; try again.")
+        with self._turn:
+            self._worn.append(parent)
+        return ready
 
     def refill(self, walls: Walls) -> None:
         """Have the next sandboxes ready."""

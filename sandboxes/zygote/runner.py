@@ -63,7 +63,7 @@ def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
 
 def _open_to(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[str]]:
     """What Landlock leaves open."""
-    if config["private_root"]:
+    if config["private_paths"]:
         return {
             "read": ["/"],
             "write": [WORKSPACE, HOME, f"{OWN}/spool", "/tmp", "/dev/shm"],
