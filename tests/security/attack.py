@@ -9,7 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "attacks"
-THEN = {"snapshot", "collect", "another", "again", "victims", "gone", "put", "growth", "program", "reached", "stays", "later"}
+THEN = {
+    "snapshot",
+    "collect",
+    "another",
+    "again",
+    "victims",
+    "gone",
+    "put",
+    "growth",
+    "program",
+    "reached",
+    "stays",
+    "later",
+}
 
 
 @dataclass(frozen=True, slots=True)

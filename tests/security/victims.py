@@ -181,7 +181,9 @@ class Victims:
         self._call("mq_open", f"stepwell-{self._key}".encode(), os.O_CREAT | os.O_RDWR, 0o666, None)
         Path(f"/dev/shm/stepwell-{self._key}").write_text(self.secret)
         secret = self.secret.encode()
-        self._ring = self._call("add_key", b"user", b"stepwell-test", secret, ctypes.c_size_t(len(secret)), USER_KEYRING)
+        self._ring = self._call(
+            "add_key", b"user", b"stepwell-test", secret, ctypes.c_size_t(len(secret)), USER_KEYRING
+        )
 
     def _call(self, name: str, *arguments: object) -> int:
         return int(libc.syscall(ctypes.c_long(self.calls[name]), *arguments))
