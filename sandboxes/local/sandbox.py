@@ -22,7 +22,7 @@ from sandboxes.base import (
 )
 from sandboxes.functions import Functions
 from sandboxes.living import Living, Rest, Standing, Stay
-from sandboxes.local import blobs, reached, workspace
+from sandboxes.local import blobs, reached, removing, workspace
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS
 from sandboxes.local.network.doorway import Doorway
@@ -300,7 +300,7 @@ class LocalSandbox:
                 await self._drop()
             if problem:
                 # Which of them was damaged, and whether others were, is not known here: they have to be supplied anew.
-                await asyncio.to_thread(workspace.remove, self._folder / "blobs")
+                await asyncio.to_thread(removing.remove, self._folder / "blobs")
                 raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
             if failed:
                 raise SandboxUnavailableError(failed)
@@ -401,4 +401,4 @@ class LocalSandbox:
 
     async def _tidy(self) -> None:
         for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
-            await asyncio.to_thread(workspace.remove, self._folder / name)
+            await asyncio.to_thread(removing.remove, self._folder / name)
