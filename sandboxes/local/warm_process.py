@@ -20,7 +20,7 @@ from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import Connection, Ending, Order
 from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
 from sandboxes.local.warm import PARENTS, CannotWallInError, Ready
-from sandboxes.zygote.private_root import OWN, PLACES
+from sandboxes.zygote.private_root import OWN, PLACES, WRITTEN
 
 NOTICES = 4
 """The descriptor by which the kernel reaches init."""
@@ -237,6 +237,13 @@ def in_bubblewrap(walls: Walls, folders: dict[str, tuple[str, bool]]) -> list[st
     bwrap = bubblewrap()
     if not bwrap:
         raise CannotWallInError("bubblewrap is not installed")
+    written = Path(walls.cache).parent / "etc"
+    for path, text in WRITTEN.items():
+        file = written / Path(path).name
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            written.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        folders = {path: (str(file), True), **folders}
     return wrapped(
         bwrap,
         walls.python,
