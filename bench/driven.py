@@ -36,7 +36,9 @@ def ours() -> list[Way]:
     """Stepwell's local sandbox."""
     return [
         Way("Stepwell", "stepwell", sys.executable),
-        Way("Stepwell, from its snapshot", "stepwell", sys.executable, ("--keeps",), ("recover",)),
+        Way("without its pool", "stepwell", sys.executable, ("--start", "unpooled"), ("first", "pandas")),
+        Way("without its warm parent", "stepwell", sys.executable, ("--start", "cold"), ("first", "pandas")),
+        Way("from its snapshot", "stepwell", sys.executable, ("--keeps",), ("recover",)),
     ]
 
 

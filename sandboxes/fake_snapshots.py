@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.base import SnapshotMissingError, SnapshotTaken
-from sandboxes.local import workspace
+from sandboxes.local import removing, workspace
 
 
 class FakeSnapshots:
@@ -54,7 +54,7 @@ class FakeSnapshots:
         try:
             self._restore(root, id)
         except SnapshotMissingError:
-            workspace.remove(self._supplied)
+            removing.remove(self._supplied)
             raise
 
     def _restore(self, root: Path, id: str) -> None:

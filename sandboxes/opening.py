@@ -141,6 +141,6 @@ class Sandboxes:
 
 
 def _remove_folder(folder: Path) -> None:
-    from sandboxes.local import workspace
+    from sandboxes.local.removing import remove
 
-    workspace.remove(folder)
+    remove(folder)

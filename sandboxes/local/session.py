@@ -88,6 +88,8 @@ class Session:
         self._cell: _Cell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
+        self._garbled = False
+        """Whether something came over the connection that no kernel says."""
         self._offered = b"[]"
         """The functions that the kernel was told of last."""
         self._sending = asyncio.Lock()
@@ -311,6 +313,11 @@ class Session:
             await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
             self._drain()
             return f"{hanging} and was ended"
+        if self._garbled and not self._discarded:
+            self._process.kill()  # it lives, and would go on
+            await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
+            self._drain()
+            return f"the session was ended because {self._broken.result()}"
         await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
         self._drain()
         if self._discarded:
@@ -408,8 +415,10 @@ class Session:
             for header, body in self._unpacker.feed(data):
                 self._take(header, body)
         except frames.ProtocolError as error:
+            self._garbled = True
             self._break(f"something other than the session wrote to its connection ({error})")
         except FloodError as error:
+            self._garbled = True
             self._break(str(error))
         return True
 

@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from sandboxes.base import FetchedFile, SandboxUnavailableError, WorkspaceFile, workspace_path
+from sandboxes.local.removing import remove
 
 FOLDERS = ("inputs", "outputs", "figures")
 LEFT_OUT = frozenset({"__pycache__", ".ipynb_checkpoints"})
@@ -48,14 +49,47 @@ def prepare(root: Path) -> None:
 
 
 def hand_over(root: Path, user: int) -> None:
-    """Make a folder and all that is in it another user's; links are changed, not followed."""
+    """Make a folder and what the host can see in it another user's; links are changed, not followed.
+
+    A file that has other names is left as it is: they may lie outside.
+    """
     if root.lstat().st_uid != user:
         os.chown(root, user, user, follow_symlinks=False)
-    for _, folders, names, descriptor in os.fwalk(root, follow_symlinks=False):
-        for name in (*folders, *names):
-            with suppress(FileNotFoundError):
-                if os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_uid != user:
-                    os.chown(name, user, user, dir_fd=descriptor, follow_symlinks=False)
+    folder = os.open(root, FOLDER_FLAGS)
+    try:
+        _hand_over(folder, user, MAX_DEPTH)
+    finally:
+        os.close(folder)
+
+
+def _hand_over(folder: int, user: int, depth: int) -> None:
+    for name in _names_in(folder):
+        with suppress(FileNotFoundError):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if status.st_uid != user and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
+                os.chown(name, user, user, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode) and depth:
+                inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
+                try:
+                    _hand_over(inner, user, depth - 1)
+                finally:
+                    os.close(inner)
+
+
+def make_all(sandbox: Path, cache: Path) -> None:
+    """Make all folders of a local sandbox, and the one for caches.
+
+    Raises:
+        SandboxUnavailableError: they cannot be made.
+    """
+    prepare(sandbox / "workspace")
+    try:
+        for folder in (sandbox / "home", sandbox / "tmp", cache):
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SandboxUnavailableError(
+            f"The sandbox folder {sandbox} cannot be made ({error.strerror}). Choose another place with STEPWELL_HOME."
+        ) from error
 
 
 def put(root: Path, source: Path, path: str) -> None:
@@ -144,25 +178,6 @@ def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:
                 remove(Path(entry.path))
 
 
-def remove(folder: Path) -> None:
-    """Remove a folder with all that is in it; links are removed, not followed."""
-    try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:
-        return
-    except OSError:
-        _open_up(folder)
-        shutil.rmtree(folder)
-
-
-def _open_up(folder: Path) -> None:
-    """Make a tree of folders writable for us."""
-    folder.chmod(0o700)
-    for entry in list(os.scandir(folder)):
-        if entry.is_dir(follow_symlinks=False):
-            _open_up(Path(entry.path))
-
-
 def _reading(root: Path, path: str) -> "_Reading":
     """The file of exactly that name, or of the name that somebody who writes paths in another way means."""
     parts = path.split("/")
@@ -231,6 +246,11 @@ def _folder(root: Path, parts: list[str], *, make: bool) -> Iterator[int]:
         yield folder
     finally:
         os.close(folder)
+
+
+def _names_in(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
 
 
 def _folders_in(folder: int) -> set[str]:

@@ -1,15 +1,28 @@
 """What a hostile snippet is, and reading the files of `attacks/`.
 
-Such a file begins with a sentence. Then each attack has a line `--- what it does [options]`, and its code below. After a
-line `--- next` follows what a later session runs.
+Such a file begins with a sentence. Then each attack has a line `--- what it does [options]`, and its code below. After
+a line `--- next` follows what a later session runs.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "attacks"
-THEN = {"snapshot", "collect", "another", "again", "victims", "gone", "put", "growth", "program", "reached", "stays", "later"}
+THEN = {
+    "snapshot",
+    "collect",
+    "another",
+    "again",
+    "victims",
+    "gone",
+    "put",
+    "growth",
+    "program",
+    "reached",
+    "stays",
+    "later",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,7 @@ class Attack:
     - `another`, `again`: runs `next` in another thread's sandbox, or in a new session of the same one
     - `victims`: looks whether its own processes, files and folders are as they were
     - `gone`: closes the sandbox and looks whether something goes on in its workspace
+    - `removed`: empties the sandbox for another session, then removes it with all its files
     - `put`: puts a file into the workspace
     - `growth`: looks whether it has become much larger itself, or holds more descriptors
     - `program`: runs a program of ours in the same workspace
@@ -66,26 +80,21 @@ def _read(file: Path) -> list[Attack]:
     for part in re.split(r"^--- ", file.read_text(), flags=re.MULTILINE)[1:]:
         heading, _, code = part.partition("\n")
         if heading == "next":
-            last = found.pop()
-            found.append(Attack(**{**_fields(last), "next": code}))
+            found.append(replace(found.pop(), next=code))
             continue
         name, _, options = heading.partition(" [")
-        found.append(Attack(name=name, theme=file.stem.removeprefix("on_"), code=code, **_options(options)))
+        attack = Attack(name=name, theme=file.stem.removeprefix("on_"), code=code)
+        for option in filter(None, options.rstrip("]").split(", ")):
+            attack = _with(attack, option)
+        found.append(attack)
     return found
 
 
-def _fields(attack: Attack) -> dict[str, object]:
-    return {name: getattr(attack, name) for name in Attack.__slots__}
-
-
-def _options(text: str) -> dict[str, object]:
-    options: dict[str, object] = {}
-    for option in filter(None, text.rstrip("]").split(", ")):
-        if option == "alone":
-            options["alone"] = True
-        elif option.startswith("then "):
-            options["then"] = option.removeprefix("then ")
-            assert options["then"] in THEN, option
-        else:
-            options["seconds"] = float(option.removesuffix(" seconds"))
-    return options
+def _with(attack: Attack, option: str) -> Attack:
+    if option == "alone":
+        return replace(attack, alone=True)
+    if option.startswith("then "):
+        then = option.removeprefix("then ")
+        assert then in THEN, option
+        return replace(attack, then=then)
+    return replace(attack, seconds=float(option.removesuffix(" seconds")))

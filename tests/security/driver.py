@@ -11,7 +11,6 @@ import json
 import os
 import socket
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -31,9 +30,10 @@ LIMITS = Limits(
     shared_memory=16 * MEGABYTE,
     open_files=256,
 )
-AT_ONCE = 4
+AT_ONCE = 6
 HUNG = 25.0
 """Seconds after its time limit at which a cell, or a step of the host, counts as never ending."""
+WATCHED = ("victims", "growth")
 GROWTH = 200 << 20
 """Bytes that the host may grow by."""
 HONEST = {"MemoryError", "KeyboardInterrupt", "RecursionError", "SystemExit"}
@@ -52,7 +52,7 @@ class Driver:
         self._sandboxes = Sandboxes(self._root, cache=base / "cache", isolation=level, limits=LIMITS)
         self._opened = 0
         self._alone = asyncio.Lock()
-        """Held by attacks whose effect on the host itself is looked at."""
+        """Held while an attack is tried whose effect on the host itself is looked at, and while it is looked at."""
         self._free = asyncio.Semaphore(AT_ONCE)
         self.found: dict[str, list[str]] = {}
 
@@ -74,16 +74,12 @@ class Driver:
     async def _lane(self, group: list[Attack]) -> None:
         sandbox: Sandbox | None = None
         for attack in group:
-            watched = attack.then in ("victims", "growth", "put", "snapshot")
-            async with self._free, self._alone if watched else contextlib.nullcontext():
+            watched = attack.then in WATCHED
+            async with self._alone if watched else contextlib.nullcontext(), self._free:
                 if sandbox is None:
                     sandbox = await self._open()
-                began = time.monotonic()
                 self.found[attack.name] = await self._try(attack, sandbox)
-                if took := os.environ.get("STEPWELL_ATTACK_TIMES"):
-                    with open(took, "a") as file:
-                        file.write(f"{time.monotonic() - began:.2f} {attack.name}\n")
-                if len(self.found[attack.name]) or attack.then:
+                if self.found[attack.name] or attack.then:
                     await self._sandboxes.close(sandbox.id)
                     sandbox = None
         if sandbox is not None:
@@ -124,8 +120,9 @@ class Driver:
                 got += await asyncio.wait_for(step(attack, sandbox, result), HUNG)
             except TimeoutError:
                 got.append(f"the host hangs after it ({attack.then})")
-            except SandboxError:
-                pass  # an honest error: the sandbox is unusable, which harms nobody but itself
+            except SandboxError as error:
+                # An honest error: the sandbox is unusable, which harms nobody but itself. It must go away, though.
+                got += [f"it cannot be removed: {error}"] if attack.then == "removed" else []
         if attack.then == "growth":
             got += _grown(before)
         return got
@@ -146,12 +143,20 @@ class Driver:
         after = await sandbox.run("print(MARK)", number=3, timeout=5)
         return [] if after.status == "ok" else [f"the session is gone: {after.note or after.error}"]
 
-    async def _harmed(self) -> list[str]:
-        harmed = await asyncio.to_thread(self._victims.harmed)
-        return [f"harmed {harmed}"] if harmed else []
+    async def _harmed(self, *, watched: bool = False) -> list[str]:
+        async with contextlib.nullcontext() if watched else self._alone:
+            harmed = await asyncio.to_thread(self._victims.harmed)
+            return [f"harmed {harmed}"] if harmed else []
 
     async def then_victims(self, attack: Attack, sandbox: Sandbox, result: CellResult) -> list[str]:
-        return await self._harmed()
+        return await self._harmed(watched=True)
+
+    async def then_removed(self, attack: Attack, sandbox: Sandbox, result: CellResult) -> list[str]:
+        await sandbox.reset()
+        after = await sandbox.run("print('here')", number=1, timeout=5)
+        await self._sandboxes.remove(sandbox.id)
+        left = ["its folder is still there"] if (self._root / sandbox.id).exists() else []
+        return left if after.status == "ok" else [*left, f"it cannot be reset: {after.note}"]
 
     async def then_later(self, attack: Attack, sandbox: Sandbox, result: CellResult) -> list[str]:
         await asyncio.sleep(5)
@@ -272,7 +277,7 @@ def _size() -> tuple[int, int]:
     """Bytes of memory and descriptors of this process."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE"), len(os.listdir("/proc/self/fd"))
+    return pages * os.sysconf("SC_PAGE_SIZE"), len(list(Path("/proc/self/fd").iterdir()))
 
 
 def _grown(before: tuple[int, int]) -> list[str]:

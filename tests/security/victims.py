@@ -48,7 +48,7 @@ class Victims:
 
     def known(self, own: Path, kernel: list[str], caches: list[str]) -> dict[str, Any]:
         """`HOST`: what an attacker may know."""
-        disk = os.stat("/").st_dev
+        disk = Path("/").stat().st_dev
         return {
             "pid": os.getpid(),
             "process": self.process.pid,
@@ -181,7 +181,9 @@ class Victims:
         self._call("mq_open", f"stepwell-{self._key}".encode(), os.O_CREAT | os.O_RDWR, 0o666, None)
         Path(f"/dev/shm/stepwell-{self._key}").write_text(self.secret)
         secret = self.secret.encode()
-        self._ring = self._call("add_key", b"user", b"stepwell-test", secret, ctypes.c_size_t(len(secret)), USER_KEYRING)
+        self._ring = self._call(
+            "add_key", b"user", b"stepwell-test", secret, ctypes.c_size_t(len(secret)), USER_KEYRING
+        )
 
     def _call(self, name: str, *arguments: object) -> int:
         return int(libc.syscall(ctypes.c_long(self.calls[name]), *arguments))
@@ -199,9 +201,9 @@ class Victims:
             path = self.folder / name
             found[name] = (path.read_text(), path.stat().st_mode, path.stat().st_mtime) if path.exists() else None
         for folder in (self.folder, self.base / "sandboxes" / "other", self.base / "sandboxes" / "other" / "workspace"):
-            found[str(folder)] = sorted(os.listdir(folder)) if folder.is_dir() else None
+            found[str(folder)] = _names(folder) if folder.is_dir() else None
         found["shared memory"] = libc.shmget(self._key, 0, 0) >= 0
-        found["/dev/shm"] = sorted(name for name in os.listdir("/dev/shm") if "stepwell" in name and "left" in name)
+        found["/dev/shm"] = [name for name in _names(Path("/dev/shm")) if "stepwell" in name and "left" in name]
         return found
 
 
@@ -227,11 +229,14 @@ def _addresses() -> list[str]:
 
 
 def _devices(kind: Any) -> list[str]:
-    found = []
-    for folder in ("/dev", "/dev/net", "/dev/input", "/dev/mapper"):
-        if os.path.isdir(folder):
-            found += [f"{folder}/{name}" for name in sorted(os.listdir(folder))]
+    found: list[str] = []
+    for folder in map(Path, ("/dev", "/dev/net", "/dev/input", "/dev/mapper")):
+        found += [f"{folder}/{name}" for name in (_names(folder) if folder.is_dir() else [])]
     return [path for path in found if _is(kind, path)]
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def _is(kind: Any, path: str) -> bool:
