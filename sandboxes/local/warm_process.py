@@ -158,7 +158,7 @@ class StartWarm:
         said = self._order(order)
         if self._walls.level != "bwrap":
             return PARENTS.begin(self._walls, said)
-        folders = {_place(name): folder for name, folder in self._folders(order).items()}
+        folders = {_place(name): given for name, given in self._folders(order).items() if Path(given[0]).exists()}
         return PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said)
 
     def _order(self, order: Order) -> dict[str, Any]:
