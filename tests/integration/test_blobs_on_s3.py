@@ -229,7 +229,8 @@ async def test_wrong_keys_are_one_sentence_and_cost_only_the_snapshots(
     try:
         with configured(f"http://127.0.0.1:{refusing.server_address[1]}", monkeypatch):
             async with ScriptedServer([PLAN, effects.cell(1), effects.cell(2), *ending()]) as server:
-                model = with_model(settings.model_copy(update={"blobs": "s3://private/blobs"}), server.base_url)
+                unreachable = settings.model_copy(update={"blobs": "s3://private/blobs", "isolation": "process"})
+                model = with_model(unreachable, server.base_url)
                 events = await follow(start("Count", settings=model))
             assert isinstance(events[-1], Finished)
             why = only(events, Kept)[0].why_not
