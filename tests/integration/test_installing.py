@@ -198,6 +198,22 @@ async def test_what_was_installed_cannot_keep_a_session_from_starting(opened: Op
         assert await printed(sandbox, "import json\nprint(json.dumps(1))") == "1\n"
 
 
+async def test_a_folder_that_walls_keep_closed_does_not_stop_pip(tmp_path: Path) -> None:
+    """As under Landlock, where the folder of an editable install can be named and not read."""
+    try:
+        walls = await asyncio.to_thread(choose, Asked("", tmp_path / "cache", "landlock", "", Limits(), NO_NETWORK))
+    except SandboxUnavailableError as error:
+        pytest.skip(str(error))
+    sandbox = LocalSandbox(tmp_path / "threads", "a", walls)
+    await sandbox.open()
+    try:
+        code = f"import os\nos.environ['PYTHONPATH'] += {f':{Path(__file__).parent}'!r}\n{PIP}\npip('list')"
+        said = await printed(sandbox, code)
+    finally:
+        await sandbox.close()
+    assert said.startswith("0 Package")
+
+
 def test_a_python_without_pip_and_ensurepip_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['ensurepip'] = None\n")
     environment = {

@@ -53,7 +53,7 @@ async def sandbox_at(level: str, folder: Path, network: Network, server: Origin 
     return sandbox
 
 
-@pytest.mark.parametrize("level", ["namespaces", "process"])
+@pytest.mark.parametrize("level", ["namespaces", "namespaces-noproc", "bwrap", "landlock", "process"])
 async def test_a_cell_reaches_what_is_allowed_and_is_told_what_is_not(level: str, tmp_path: Path) -> None:
     async with origin() as server:
         sandbox = await sandbox_at(level, tmp_path, ALLOWED, server)
