@@ -7,10 +7,10 @@ from typing import get_args
 
 from sandboxes.base import NoSuchSandboxError, SandboxUnavailableError
 from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, Asked, Level
+from sandboxes.local.probing import check
 from sandboxes.local.seatbelt import seatbelt
 from sandboxes.local.walls import Walls
-from sandboxes.local.warm import PARENTS, CannotWallInError, WarmParent
-from sandboxes.local.warm_process import in_bubblewrap
+from sandboxes.local.warm import PARENTS, CannotWallInError
 
 WARM: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "landlock")
 """Levels whose sandboxes are forked from a warm parent."""
@@ -48,12 +48,11 @@ def _try(walls: Walls) -> None:
         CannotWallInError: it does not work here.
         SandboxUnavailableError: the interpreter cannot be started.
     """
+    if walls.level in (*WARM, "bwrap"):
+        check(walls)
     if walls.level in WARM:
-        PARENTS.start(walls)
         PARENTS.refill(walls)
-    elif walls.level == "bwrap":
-        WarmParent(walls, in_bubblewrap(walls, {})).close()
-    elif not seatbelt():
+    elif walls.level == "seatbelt" and not seatbelt():
         raise CannotWallInError("there is no sandbox-exec, which macOS has")
 
 

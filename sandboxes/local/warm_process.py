@@ -82,8 +82,8 @@ class WarmProcess:
         given: list[int] = []
         try:
             message, given, _, _ = socket.recv_fds(self._init, MAX_EVENT, 1)
-        except BlockingIOError:
-            return
+        except (BlockingIOError, ConnectionResetError):
+            return  # a reset comes before the last words of who reset it
         except OSError:
             message = b""
         if not message:
@@ -131,7 +131,7 @@ class StartWarm:
             SandboxUnavailableError: it cannot be started.
         """
         try:
-            ready = await asyncio.to_thread(self._begin, order)
+            ready = await asyncio.to_thread(self.begin, order)
         except CannotWallInError as error:
             raise SandboxUnavailableError(
                 f"A sandbox of level {self._walls.level} cannot be started with {self._walls.python} ({error}). "
@@ -154,7 +154,13 @@ class StartWarm:
         door = process.door.result() if process.door.done() else None
         return Connection(process, ready.control, stdout, stderr, door)
 
-    def _begin(self, order: Order) -> Ready:
+    def begin(self, order: Order) -> Ready:
+        """Start it; blocks.
+
+        Raises:
+            CannotWallInError: not at that level.
+            SandboxUnavailableError: the interpreter cannot be started.
+        """
         said = self._order(order)
         if self._walls.level != "bwrap":
             return PARENTS.begin(self._walls, said)

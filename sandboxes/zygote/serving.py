@@ -15,10 +15,10 @@ import sysconfig
 from contextlib import suppress
 from typing import Any
 
-from . import init, measuring, users
+from . import init, landlock, measuring, seccomp, users
 from .mounts import MS_PRIVATE, MS_REC, close_to_devices, copy_of_tree, mount
 from .preloading import preload, threads
-from .system import die_with_parent
+from .system import MACHINE, die_with_parent
 
 MAX_MESSAGE = 1 << 20
 
@@ -28,6 +28,7 @@ def serve(control: int) -> None:
     host = socket.socket(fileno=control)
     config = json.loads(host.recv(MAX_MESSAGE))
     try:
+        _refuse_when_lacking(config)
         config["read_only"] += [path for path in _interpreter() if path not in config["read_only"]]
         if config["private_root"]:
             _enter(config)
@@ -41,6 +42,18 @@ def serve(control: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     host.send(json.dumps({"event": "ready"}).encode())
     Parent(config, host).serve()
+
+
+def _refuse_when_lacking(config: dict[str, Any]) -> None:
+    """Refuse a level whose walls this kernel or this machine does not have.
+
+    Raises:
+        OSError: it lacks one.
+    """
+    if not seccomp.supported():
+        raise OSError(f"there is no filter of system calls for this Python on {MACHINE}")
+    if not config["private_root"] and not landlock.abi():
+        raise OSError("this kernel has no Landlock, or it is switched off")
 
 
 def _interpreter() -> list[str]:

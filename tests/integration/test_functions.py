@@ -205,7 +205,7 @@ class Killed:
         environment = {
             "PATH": os.environ["PATH"],
             "STEPWELL_HOME": str(self.settings.home),
-        "STEPWELL_ISOLATION": self.settings.isolation,
+            "STEPWELL_ISOLATION": self.settings.isolation,
             "STEPWELL_ARTIFACTS": self.settings.artifacts,
             "OPENAI_BASE_URL": url,
             "STEPWELL_MODEL": "scripted",

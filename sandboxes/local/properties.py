@@ -1,0 +1,118 @@
+"""What each level of isolation keeps apart, property by property: enforced, soft or not at all, and why."""
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from sandboxes.local.isolation import PRIVATE_ROOT, Level
+from sandboxes.zygote import landlock
+
+State = Literal["enforced", "soft", "none"]
+"""`enforced`: by the operating system. `soft`: within bounds, afterwards, or with an exception that is named."""
+PROPERTIES = (
+    "files read", "files written", "metadata", "network", "processes", "signals", "IPC", "system calls",
+    "memory", "process count", "disk", "CPU", "clean-up",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What holds of one property."""
+
+    state: State
+    why: str
+
+
+States = dict[str, Verdict]
+"""By property, in their order."""
+
+_MEASURED = (
+    "each process by the system; all together are measured every 50 ms while a cell runs, and ended when it is too much"
+)
+_WORKSPACE = "the size of each file by the system; the workspace is measured while a cell runs"
+_CPU = "each cell has a time limit, and computing time per process can be limited; the share of the processor is not"
+
+
+def states(level: Level, *, abi: int | None = None, root: bool | None = None) -> States:
+    """What holds at a level.
+
+    Args:
+        level: Which.
+        abi: The kernel's Landlock ABI; None: that of this machine.
+        root: Whether Stepwell runs as root; None: as it is.
+    """
+    if level in PRIVATE_ROOT:
+        return _ordered(_private_root(level))
+    if level == "landlock":
+        return _ordered(_landlock(landlock.abi() if abi is None else abi, os.geteuid() == 0 if root is None else root))
+    if level == "process":
+        return _ordered(_process())
+    untested = Verdict("none", "this level is not there in this version")
+    return dict.fromkeys(PROPERTIES, untested)
+
+
+def _ordered(states: States) -> States:
+    return {name: states[name] for name in PROPERTIES}
+
+
+def _private_root(level: Level) -> States:
+    proc = "" if level == "namespaces" else "; there is no /proc in it"
+    return {
+        "files read": Verdict("enforced", "a root of its own: the system and Python, its workspace, nothing else"),
+        "files written": Verdict(
+            "enforced", "its workspace, HOME, /tmp and /dev/shm; inputs and everything else are read-only"
+        ),
+        "metadata": Verdict("enforced", "other files do not exist in its root"),
+        "network": Verdict("enforced", "a network of its own; the only way out, if any, is Stepwell's proxy"),
+        "processes": Verdict("enforced", f"it has process numbers of its own and sees no other processes{proc}"),
+        "signals": Verdict("enforced", "none reaches a process outside, nor the one that watches it"),
+        "IPC": Verdict("enforced", "shared memory, queues, semaphores and sockets of its own"),
+        "system calls": Verdict("enforced", "no privileges, no capabilities, and a filter that refuses what it names"),
+        "memory": Verdict("soft", f"{_MEASURED}; /tmp, HOME and /dev/shm have fixed sizes"),
+        "process count": Verdict("enforced", "counted by the system for this sandbox alone"),
+        "disk": Verdict("soft", f"{_WORKSPACE}; /tmp, HOME and /dev/shm have fixed sizes"),
+        "CPU": Verdict("soft", _CPU),
+        "clean-up": Verdict("enforced", "when its first process ends, the system ends all others"),
+    }
+
+
+def _landlock(abi: int, root: bool) -> States:
+    truncated = "" if abi >= 3 else "; this kernel lets it empty files that you may write"
+    signals = Verdict("enforced", "none reaches a process outside")
+    if abi < 6:
+        signals = Verdict("none", f"this kernel's Landlock (ABI {abi}) does not guard them: they reach what is yours")
+    user = " as root, though without capabilities" if root else " as you"
+    return {
+        "files read": Verdict("enforced", "the system and Python, and its own folder"),
+        "files written": Verdict(
+            "soft", f"its own folder and nothing else; inputs lie in it and are not read-only{truncated}"
+        ),
+        "metadata": Verdict(
+            "none",
+            f"it runs{user}: it sees that other files exist, changes their modes, times and tags where you can, and "
+            "sees the machine's network addresses and connections",
+        ),
+        "network": Verdict("enforced", "no socket can be made, and Landlock refuses TCP"),
+        "processes": Verdict(
+            "enforced", "their /proc is closed, and calls that reach into other processes are refused"
+        ),
+        "signals": signals,
+        "IPC": Verdict("enforced", "shared memory, queues, semaphores and sockets of the machine are refused"),
+        "system calls": Verdict("enforced", "no new privileges, no capabilities, and the stricter filter"),
+        "memory": Verdict("soft", _MEASURED),
+        "process count": Verdict("soft", "measured every 50 ms while a cell runs, and ended when it is too much"),
+        "disk": Verdict("soft", f"{_WORKSPACE}; its temporary folders are not"),
+        "CPU": Verdict("soft", _CPU),
+        "clean-up": Verdict("soft", "the process that watches it ends all others; nobody does when that one is killed"),
+    }
+
+
+def _process() -> States:
+    nothing = Verdict("none", "it can do what you can do")
+    unlimited = Verdict("none", "there is no limit")
+    states = dict.fromkeys(PROPERTIES, nothing)
+    states |= {"memory": unlimited, "process count": unlimited, "disk": unlimited}
+    return states | {
+        "CPU": Verdict("soft", "each cell has a time limit"),
+        "clean-up": Verdict("soft", "its group of processes is ended; one that has left the group goes on"),
+    }
