@@ -10,6 +10,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "attacks"
 THEN = {
+    "removed",
     "snapshot",
     "collect",
     "another",

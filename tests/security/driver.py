@@ -75,7 +75,7 @@ class Driver:
         sandbox: Sandbox | None = None
         for attack in group:
             watched = attack.then in WATCHED
-            async with self._alone if watched else contextlib.nullcontext(), self._free:
+            async with self._free, self._alone if watched else contextlib.nullcontext():
                 if sandbox is None:
                     sandbox = await self._open()
                 self.found[attack.name] = await self._try(attack, sandbox)
@@ -301,8 +301,9 @@ async def drive(base: Path, level: str, chosen: list[Attack]) -> dict[str, list[
 def main() -> None:
     """Read the command line: FOLDER LEVEL [part of the attacks' names]."""
     part = sys.argv[3] if len(sys.argv) > 3 else ""
+    nothing = Attack("has what it has anyway", "control", "open('own', 'w').close()\ngot('its own workspace')")
     chosen = [attack for attack in attacks() if part in attack.name or part == attack.theme]
-    found = asyncio.run(drive(Path(sys.argv[1]), sys.argv[2], chosen))
+    found = asyncio.run(drive(Path(sys.argv[1]), sys.argv[2], [*chosen, nothing]))
     sys.stdout.write(json.dumps(found) + "\n")
 
 
