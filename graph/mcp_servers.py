@@ -27,6 +27,8 @@ START_SECONDS = 60.0
 END_SECONDS = 10.0
 MAX_FILE = 1 << 20
 """Bytes."""
+CONNECTION_CLOSED = -32_000
+"""The library's own code for a connection that has ended."""
 MAX_PAGES = 20
 """Of the list of tools."""
 
@@ -151,6 +153,7 @@ class _Session:
         self._server = server
         self._library = library
         self._stop = asyncio.Event()
+        self._opening = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._client: Any = None
 
@@ -223,15 +226,32 @@ class _Session:
             arguments = {**dict(zip(names, positional, strict=False)), **named}
             if not is_finite(arguments):
                 raise ValueError("NaN and infinities cannot be sent to an MCP server; pass None or a text")
-            if self._client is None:
-                raise ConnectionError(f"the MCP server {self._name!r} is not there any more")
+            client = await self._living()
             try:
-                result = await self._client.call_tool(tool, arguments)
+                result = await client.call_tool(tool, arguments)
             except self._library.MCPError as error:
+                if error.code == CONNECTION_CLOSED and self._client is client:
+                    self._client = None
+                    raise ConnectionError(
+                        f"the MCP server {self._name!r} ended in the middle of the call; what it did is not known"
+                    ) from error
                 raise RuntimeError(f"the MCP server {self._name!r} said: {error}") from error
             return given(result, output)
 
         return call
+
+    async def _living(self) -> Any:
+        """The client of a session that is there; one that has ended is opened again.
+
+        Raises:
+            SettingsError: the server cannot be used any more.
+        """
+        async with self._opening:
+            if self._client is None:
+                await self.close()
+                self._stop = asyncio.Event()
+                await self.open()
+            return self._client
 
     async def close(self) -> None:
         """End it."""

@@ -22,7 +22,10 @@ from storage.inputs import InputSource
 
 
 def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
-    """The sandboxes of a data folder: one folder a thread below `threads/`, or below `root`."""
+    """The sandboxes of a data folder: one folder a thread below `threads/`, or below `root`.
+
+    Those below a `root` of their own are not put to sleep: they belong to who opened them, and nobody would wake them.
+    """
     return Sandboxes(
         root or settings.home / "threads",
         python=settings.python,
@@ -30,7 +33,7 @@ def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
         isolation=settings.isolation,
         require=settings.require_isolation,
         limits=settings.limits,
-        sleep_after=settings.sleep_after,
+        sleep_after=settings.sleep_after if root is None else 0.0,
         max_live=settings.max_sandboxes,
         network=settings.network_rules,
     )

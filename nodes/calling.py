@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 
 from graph.functions import Offer
 from graph.journal import CallEntry, Journal, digest_of
-from graph.state import Pending
+from graph.state import Cell, Pending
 from nodes.outcome import functions_reached
 from sandboxes.functions import Call, Description, Raised, Returned
 from sandboxes.kernel import values
 
 MAX_REMEMBERED = 50
-"""Calls of a cell that State remembers."""
+"""Calls of a cell that State remembers, and that are told."""
 
 
 def approval_mark(code: str) -> str:
@@ -35,7 +35,7 @@ class CellCalls:
         timeout: Seconds that a call may take.
         journal: Where calls are written down; None: nowhere.
         known: The calls that the journal has of this cell.
-        tell: Told of each call that ended: its function, its arguments in short, how it ended, and after how long.
+        tell: Told of the first calls that ended: function, arguments in short, how it ended, and after how long.
     """
 
     def __init__(
@@ -62,8 +62,14 @@ class CellCalls:
                 self._record[call.digest].append(call)
         self._effects: list[str] = []
         self._answered: list[str] = []
-        self.lines: list[str] = []
-        """What State remembers: a line for each call."""
+        self._lines: list[str] = []
+        self._count = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """What State remembers: a line for each of the first calls, and how many more there were."""
+        more = self._count - len(self._lines)
+        return [*self._lines, f"… and {more:,} more"] if more else self._lines
 
     @property
     def descriptions(self) -> list[Description]:
@@ -120,9 +126,11 @@ class CellCalls:
         return self._ended(call, how, time.monotonic() - began, outcome)
 
     def _ended(self, call: Call, how: str, seconds: float, outcome: Returned | Raised) -> Returned | Raised:
+        self._count += 1
+        if self._count > MAX_REMEMBERED:
+            return outcome
         arguments = values.shown(call.arguments)
-        if len(self.lines) < MAX_REMEMBERED:
-            self.lines.append(f"{call.name}({arguments}): {how}, {seconds:.2f} s")
+        self._lines.append(f"{call.name}({arguments}): {how}, {seconds:.2f} s")
         if self._tell is not None:
             self._tell(call.name, arguments, how, seconds)
         return outcome
@@ -164,6 +172,11 @@ def _not_approved(name: str) -> Raised:
 
 def _counted(names: list[str]) -> str:
     return ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in Counter(names).items())
+
+
+def functions_called(cell: Cell) -> set[str]:
+    """The functions that a cell is remembered to have called."""
+    return {name for line in cell.get("calls") or [] if (name := line.partition("(")[0]).isidentifier()}
 
 
 def to_be_approved(pending: Pending, offer: Offer) -> Pending:

@@ -13,6 +13,7 @@ from graph.context import Context, knobs, thread_of
 from graph.events import Notice, Published, tell
 from graph.functions import NOTHING, HostFunctions
 from graph.state import Artifact, Cell, State, Turn
+from nodes.calling import functions_called
 from nodes.catching_up import caught_up
 from nodes.published_names import OURS, published_names, shown
 from nodes.snapshots import Snapshots
@@ -168,6 +169,10 @@ def as_script(state: State) -> str:
         state["turn"]: state["question"]
     }
     parts = ['"""The code of this analysis, cell by cell. Run it in a folder that holds inputs/ and outputs/."""\n']
+    if functions := sorted({name for cell in state.get("cells") or [] for name in functions_called(cell)}):
+        parts.append(
+            f"# It calls functions of the program that ran it; define them here first: {', '.join(functions)}\n"
+        )
     turn = 0
     for cell in state.get("cells") or []:
         if cell["turn"] != turn:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol
@@ -37,6 +38,24 @@ to report lost; so that is done only for others who wait."""
 on_wait: ContextVar[Callable[[str], None] | None] = ContextVar("on_wait", default=None)
 """Called in the event loop, with a sentence for the user, when something waits for a place. It is a context variable
 because any method of a sandbox may have to start a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a session stands: at which snapshot, and whether it could be brought back from there."""
+
+    head: str = ""
+    stored: bool = False
+    """Whether the store has that snapshot."""
+    whole: bool = True
+    """Whether the snapshot has all variables."""
+
+    @property
+    def rest(self) -> Rest:
+        """What it would mean to put it to sleep."""
+        if not (self.head and self.stored):
+            return "never"
+        return "well" if self.whole else "in need"
 
 
 class Sleeper(Protocol):

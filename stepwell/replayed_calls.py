@@ -10,6 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from graph.functions import HostFunctions, Offer
 from graph.journal import CallEntry, digest_of, recorded_calls
 from graph.state import Cell
+from nodes.calling import functions_called
 from sandboxes.functions import Call, Description, Parameter, Raised, Returned
 from stepwell.steps import Place
 
@@ -47,7 +48,7 @@ class Record:
             SettingsError: a server that offers functions cannot be reached.
         """
         cells: list[Cell] = place.state.get("cells") or []
-        names = {line.partition("(")[0] for cell in cells for line in cell.get("calls") or []}
+        names = {name for cell in cells for name in functions_called(cell)}
         if not names or not isinstance(saver, BaseCheckpointSaver):
             return cls({}, (), Offer({}), timeout)
         at: RunnableConfig = place.config or {"configurable": {"thread_id": thread}}

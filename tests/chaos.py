@@ -105,13 +105,14 @@ class Outside:
 def cells_inside() -> list[Call]:
     """Cells that change variables in place, write files and draw; each leaves a line in the log.
 
-    Each counts in the cache folder, too, which sandboxes share and no step brings back.
+    Without walls each counts in the cache folder, too, which sandboxes share and no step brings back.
     """
     made = []
     for number in range(1, CELLS + 1):
         lines = [
             "import os, time",
-            f"open(os.environ['MPLCONFIGDIR'] + '/counter', 'a').write('{number}\\n')",
+            "if os.path.isdir(os.environ['MPLCONFIGDIR']):",
+            f"    open(os.environ['MPLCONFIGDIR'] + '/counter', 'a').write('{number}\\n')",
             f"open('outputs/log.txt', 'a').write('{number}\\n')",
         ]
         if number == 1:
@@ -157,6 +158,7 @@ class Chaos:
         self.report = Report()
         self._home = home
         self._wanted = kills
+        self._begun = 0
         self._chance = chance
         self._outside = Outside()
         self._reference: dict[str, str] = {}
@@ -195,6 +197,8 @@ class Chaos:
         counter = cache / "counter"
         cells = cells_outside(port, name) if outside else cells_inside()
         policy, chance = steady(cells), self._chance
+        self._begun += 1
+        walls = "process" if outside or self._begun % 2 else ""  # only without walls can effects be counted
 
         def slow(request: Request) -> Plain:
             time.sleep(chance.uniform(0.01, 0.08))
@@ -204,14 +208,15 @@ class Chaos:
         async with ScriptedServer(policy=slow) as server:
             command, begun = ["run", "Count", "--json"], False
             for _ in range(MAX_LIVES):
-                life = await self._live(home, server.base_url, command, deadly=deadly)
+                life = await self._live(home, server.base_url, command, deadly=deadly, walls=walls)
                 self.report.lives += 1
                 if life.code == 2 and "No thread" in life.errors and not begun:
                     command = ["run", "Count", "--json"]  # killed before its first checkpoint: nothing had begun
                     continue
                 begun = begun or any(event["event"] != "started" for event in life.events)
                 if life.came_too_late:
-                    life = await self._live(home, server.base_url, ["show", command[1], "--json"], deadly=False)
+                    shown = ["show", command[1], "--json"]
+                    life = await self._live(home, server.base_url, shown, deadly=False, walls=walls)
                 problem = self._broken_rule(life, counter, over)
                 if problem:
                     self.report.problems.append(f"analysis {name}: {problem}")
@@ -246,12 +251,13 @@ class Chaos:
                 over[kept] = ran[kept]
         return ""
 
-    async def _live(self, home: Path, url: str, command: list[str], *, deadly: bool) -> Life:
+    async def _live(self, home: Path, url: str, command: list[str], *, deadly: bool, walls: str) -> Life:
         """Run one process until it ends, or until its moment comes."""
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
             "STEPWELL_HOME": str(home),
+            "STEPWELL_ISOLATION": walls,
             "STEPWELL_ARTIFACTS": str(home / "artifacts"),
             "OPENAI_BASE_URL": url,
             "STEPWELL_MODEL": "scripted",

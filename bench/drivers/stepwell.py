@@ -1,4 +1,8 @@
-"""Stepwell's local sandbox: `python -m bench.drivers.stepwell`."""
+"""Stepwell's local sandbox: `python -m bench.drivers.stepwell`.
+
+With `--start unpooled` none is made ready before it is asked for; with `--start cold` the parent that has the packages
+imported is started anew, too. With `--keeps` the step after each cell is kept in a store.
+"""
 
 import argparse
 import asyncio
@@ -10,10 +14,13 @@ from pathlib import Path
 from bench.drivers.driving import DiedError, Driver, Session, TooSlowError, serve
 from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox
+from sandboxes.local import warm
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 
 LIMIT = 1 << 30
+A_THREAD = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()"
+"""A process with threads is not forked, so after a kill its session comes from the snapshot."""
 
 
 class StepwellSession(Session):
@@ -57,18 +64,28 @@ class Stepwell(Driver):
     Args:
         folder: Where their files are.
         keeps: Whether steps are kept.
+        cold: Whether each start begins with the parent's.
     """
 
-    def __init__(self, folder: Path, *, keeps: bool) -> None:
+    def __init__(self, folder: Path, *, keeps: bool, cold: bool = False) -> None:
+        self._cold = cold
         self._sandboxes = Sandboxes(folder / "threads", max_live=1_000)
         self._snapshots = Snapshots(Blobs.at(str(folder / "store"))) if keeps else None
         self._number = count(1)
         self._isolation = ""
 
+    async def rest(self) -> None:
+        await super().rest()
+        if self._cold:
+            await asyncio.to_thread(warm.PARENTS.close)
+
     async def start(self) -> Session:
         sandbox = await self._sandboxes.open("local", f"bench-{next(self._number)}")
         self._isolation = sandbox.isolation
-        return StepwellSession(self._sandboxes, sandbox, self._snapshots)
+        session = StepwellSession(self._sandboxes, sandbox, self._snapshots)
+        if self._snapshots is not None:
+            await session.run(A_THREAD)
+        return session
 
     async def versions(self) -> str:
         await (await self.start()).stop()
@@ -79,9 +96,11 @@ class Stepwell(Driver):
         await self._sandboxes.close_all()
 
 
-async def _main(*, keeps: bool) -> None:
+async def _main(*, keeps: bool, start: str) -> None:
+    if start != "pool":
+        warm.POOL = 0
     with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
-        driver = Stepwell(Path(folder), keeps=keeps)
+        driver = Stepwell(Path(folder), keeps=keeps, cold=start == "cold")
         await serve(driver)
         await driver.close()
 
@@ -89,4 +108,6 @@ async def _main(*, keeps: bool) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--keeps", action="store_true")
-    asyncio.run(_main(keeps=parser.parse_args().keeps))
+    parser.add_argument("--start", choices=("pool", "unpooled", "cold"), default="pool")
+    asked = parser.parse_args()
+    asyncio.run(_main(keeps=asked.keeps, start=asked.start))

@@ -74,7 +74,7 @@ class Reach:
             code: Its code.
         """
         self._seen = []
-        self._write(os.O_TRUNC, cell)
+        self._write(cell, anew=True)
         for client in sorted(COMPILED_CLIENTS & sys.modules.keys()):
             self.note(f"network ({client})")
         if address := ADDRESS.search(code):
@@ -101,16 +101,21 @@ class Reach:
         if self._sealed or what in self._seen or len(self._seen) >= MAX_NOTES:
             return
         self._seen.append(what)
-        self._write(os.O_APPEND, what)
+        self._write(what)
 
-    def _write(self, flag: int, line: str) -> None:
+    def _write(self, line: str, *, anew: bool = False) -> None:
         if not self._note:
             return
         self._busy.now = True
         try:
+            flag = 0 if anew else os.O_APPEND
             descriptor = os.open(self._note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flag, 0o600)
             try:
-                os.write(descriptor, f"{line}\n".encode("utf-8", "backslashreplace"))
+                data = f"{line}\n".encode("utf-8", "backslashreplace")
+                # Never to nothing: a file that is emptied and written anew is taken to disk when it is closed (ext4).
+                if anew and os.fstat(descriptor).st_size > len(data):
+                    os.ftruncate(descriptor, len(data))
+                os.write(descriptor, data)
             finally:
                 os.close(descriptor)
         except OSError:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.local import reached
+from sandboxes.local import reached, seatbelt
 from sandboxes.local.network.doorway import listen_on_loopback
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import Connection, Ending, Order
@@ -74,11 +74,12 @@ class StartChild:
     """Starts child processes of this user, with a clean environment.
 
     Args:
-        walls: The interpreter; everything else in it is not kept.
+        walls: The interpreter, and the level: `process` or `seatbelt`; everything else in it is not kept.
     """
 
     def __init__(self, walls: Walls) -> None:
         self._python = walls.python
+        self._level = walls.level
         self._cache = walls.cache
 
     async def __call__(self, order: Order) -> Connection:
@@ -93,8 +94,10 @@ class StartChild:
         door = listen_on_loopback() if order.network != "none" and order.program is None else None
         try:
             command = await asyncio.to_thread(self._command, order, door.getsockname()[1] if door else 0)
+            wrapper = await asyncio.to_thread(self._wrapper, order)
             process = await _start(
                 command,
+                wrapper=wrapper,
                 folder=order.folder / "workspace",
                 environment=self._environment(order.folder),
                 output=(stdout.theirs, stderr.theirs),
@@ -122,6 +125,12 @@ class StartChild:
         way = ["--network", order.network, "--proxy", str(proxy)]
         return [*start, *folders, *own, *way, "--cloudpickle", cloudpickle_path()]
 
+    def _wrapper(self, order: Order) -> list[str]:
+        if self._level != "seatbelt":
+            return []
+        program = str(order.program.absolute()) if order.program is not None else ""
+        return seatbelt.wrap(self._python, order.folder, self._cache, program=program)
+
     def _environment(self, folder: Path) -> dict[str, str]:
         """All that code in the sandbox sees of the environment."""
         interpreter = str(Path(self._python).parent) if os.sep in self._python else ""
@@ -143,6 +152,7 @@ class StartChild:
 async def _start(
     command: Sequence[str],
     *,
+    wrapper: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
     output: tuple[int, int],
@@ -152,6 +162,7 @@ async def _start(
 
     Args:
         command: The interpreter and its arguments up to `start.py`; the descriptors are added here.
+        wrapper: A command that starts it, to be put before its own.
         folder: The working directory.
         environment: All of its environment.
         output: Descriptors that become its stdout and stderr.
@@ -169,6 +180,7 @@ async def _start(
         start += ["--control", str(control.fileno())]
     try:
         process = await asyncio.create_subprocess_exec(
+            *wrapper,
             *start,
             *rest,
             stdin=asyncio.subprocess.DEVNULL,

@@ -8,6 +8,7 @@ from typing import get_args
 from sandboxes.base import NoSuchSandboxError, SandboxUnavailableError
 from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, Asked, Level
 from sandboxes.local.probing import check
+from sandboxes.local.seatbelt import seatbelt
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm import PARENTS, CannotWallInError
 
@@ -28,12 +29,8 @@ def choose(asked: Asked) -> Walls:
         walls = _walls(asked, level)
         if level == "process":
             return walls
-        if level not in WARM:
-            why.append(f"{level}: not on this system")
-            continue
         try:
-            check(walls)
-            PARENTS.refill(walls)
+            _try(walls)
         except CannotWallInError as error:
             why.append(f"{level}: {error}")
             continue
@@ -42,6 +39,21 @@ def choose(asked: Asked) -> Walls:
         f"No isolation that will do works on this machine ({'; '.join(why)}). `stepwell doctor` says more; "
         "STEPWELL_ISOLATION=process runs code without any, as you."
     )
+
+
+def _try(walls: Walls) -> None:
+    """Have what is needed for that level.
+
+    Raises:
+        CannotWallInError: it does not work here.
+        SandboxUnavailableError: the interpreter cannot be started.
+    """
+    if walls.level in (*WARM, "bwrap"):
+        check(walls)
+    if walls.level in WARM:
+        PARENTS.refill(walls)
+    elif walls.level == "seatbelt" and not seatbelt():
+        raise CannotWallInError("there is no sandbox-exec, which macOS has")
 
 
 def _allowed(asked: Asked) -> list[Level]:

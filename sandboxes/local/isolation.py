@@ -11,6 +11,9 @@ Level = Literal["namespaces", "namespaces-noproc", "bwrap", "landlock", "seatbel
 LEVELS: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "seatbelt", "process")
 """Best first. `process` is never chosen by itself."""
 PRIVATE_ROOT = frozenset({"namespaces", "namespaces-noproc"})
+"""Levels at which we put the root together."""
+PRIVATE_PATHS = PRIVATE_ROOT | {"bwrap"}
+"""Levels at which paths in the sandbox are its own: `/workspace`."""
 
 IN_WORDS: dict[Level, str] = {
     "namespaces": "its own root, processes, users and network; the system read-only; system calls filtered",

@@ -75,8 +75,7 @@ def probe(walls: Walls) -> Through:
     with tempfile.TemporaryDirectory(prefix="stepwell-probe-") as folder, _host(Path(folder)) as facts:
         own = Path(folder) / "sandboxes" / "probe"
         own.mkdir(parents=True)
-        order = StartWarm(walls).order(Order(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
-        ready = PARENTS.begin(walls, order)
+        ready = StartWarm(walls).begin(Order(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
         try:
             said = _read(ready.stdout)
             if not said:

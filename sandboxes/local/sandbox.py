@@ -21,7 +21,7 @@ from sandboxes.base import (
     WorkspaceFile,
 )
 from sandboxes.functions import Functions
-from sandboxes.living import Living, Rest, Stay
+from sandboxes.living import Living, Rest, Standing, Stay
 from sandboxes.local import blobs, reached, removing, workspace
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS
@@ -51,6 +51,7 @@ class LocalSandbox:
         id: The name of this one.
         walls: The interpreter, the level of isolation, the limits.
         network: What cells may reach.
+        make_doorway: Makes the way there for each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
         living: Where its session takes a place; default: there is always one.
     """
@@ -62,6 +63,7 @@ class LocalSandbox:
         walls: Walls,
         *,
         network: Network = NO_NETWORK,
+        make_doorway: Callable[[Network, Path], Doorway] = Doorway,
         grace: float = 3.0,
         living: Living | None = None,
     ) -> None:
@@ -70,14 +72,11 @@ class LocalSandbox:
         self._workspace = self._folder / "workspace"
         self._walls = walls
         self._network = network
-        self._start: Start = StartChild(walls) if walls.level == "process" else StartWarm(walls)
+        self._make_doorway = make_doorway
+        self._start: Start = StartChild(walls) if walls.level in ("process", "seatbelt") else StartWarm(walls)
         self._grace = grace
         self._session: Session | None = None
-        self._head = ""
-        self._stored = ""
-        """The snapshot that the store has of what is in the session."""
-        self._whole = True
-        """Whether that snapshot has all variables."""
+        self._at = Standing()
         self._slept = ""
         """The head at which it was put to sleep, until it is woken."""
         self._closed = False
@@ -96,20 +95,18 @@ class LocalSandbox:
     @property
     def head(self) -> str:
         """The snapshot that it is at; empty without a living session."""
-        return self._head if self._session is not None and self._session.alive else ""
+        return self._at.head if self._session is not None and self._session.alive else ""
 
     @property
     def rest(self) -> Rest:
         """Whether its session may be put to sleep: when its head is a snapshot that the store has."""
-        if not self.head or self.head != self._stored:
-            return "never"
-        return "well" if self._whole else "in need"
+        return self._at.rest if self.head else "never"
 
     async def sleep(self) -> None:
         """End its session unless something would be lost by that; `restore` wakes it."""
         async with self._turn:
             if self.rest != "never":
-                slept = self._head
+                slept = self._at.head
                 await self._drop()
                 self._slept = slept
                 await self._tidy()
@@ -125,18 +122,7 @@ class LocalSandbox:
         Raises:
             SandboxUnavailableError: they cannot be made.
         """
-        await asyncio.to_thread(self._make_folders)
-
-    def _make_folders(self) -> None:
-        workspace.prepare(self._workspace)
-        try:
-            for folder in (self._folder / "home", self._folder / "tmp", Path(self._walls.cache)):
-                folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SandboxUnavailableError(
-                f"The sandbox folder {self._folder} cannot be made ({error.strerror}). "
-                "Choose another place with STEPWELL_HOME."
-            ) from error
+        await asyncio.to_thread(workspace.make_all, self._folder, Path(self._walls.cache))
 
     async def run(
         self,
@@ -156,7 +142,7 @@ class LocalSandbox:
         """
         async with self._turn:
             session = await self._ready()
-            (before, self._head), (stored, self._stored) = (self._head, ""), (self._stored, "")
+            before, self._at = self._at, Standing()
             try:
                 result = await session.run(
                     code,
@@ -171,10 +157,10 @@ class LocalSandbox:
                 if not session.alive:
                     self._session = None
             if result.variables_kept:
-                self._head = head
+                self._at = Standing(head)
                 return result
             if result.recovered == "copy":
-                self._head, self._stored = before, stored
+                self._at = before
             return replace(result, reached=(await self.reached()).what)
 
     async def reached(self) -> Reached:
@@ -202,13 +188,11 @@ class LocalSandbox:
             await self.open()
             walls = self._walls
             order = Order(self._folder, network=self._network.mode)
-            doorway = Doorway(self._network, self._folder) if self._network.mode != "none" else None
+            doorway = self._make_doorway(self._network, self._folder) if self._network.mode != "none" else None
             session = await Session.start(self._start, order, limits=walls.limits, python=walls.python, doorway=doorway)
-            try:
-                self._refuse_when_closed()
-            except SandboxLostError:
+            if self._closed:
                 await session.close()
-                raise
+            self._refuse_when_closed()
             self._session = session
             self._turn.began()
             session.when_gone(self._turn.ended)
@@ -226,7 +210,7 @@ class LocalSandbox:
 
     async def _drop(self) -> None:
         session, self._session = self._session, None
-        self._head = self._stored = self._slept = ""
+        self._at, self._slept = Standing(), ""
         if session is not None:
             await session.close()
 
@@ -288,7 +272,7 @@ class LocalSandbox:
                     self._session = None
             taken = replies.snapshot(said)
             if taken.id:
-                self._head, self._whole = taken.id, not taken.lost
+                self._at = Standing(taken.id, whole=not taken.lost)
             return taken
 
     async def restore(self, id: str) -> RestoredSession:
@@ -321,7 +305,7 @@ class LocalSandbox:
             if failed:
                 raise SandboxUnavailableError(failed)
             restored = replies.restored(said)
-            self._head, self._stored, self._whole = id, id, not restored.lost
+            self._at = Standing(id, stored=True, whole=not restored.lost)
             return replace(restored, woken=woken)
 
     async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
@@ -351,7 +335,7 @@ class LocalSandbox:
                 await self._drop()
                 return broken_off
             # What was made again is in the session only.
-            self._head, self._stored, self._whole = order.snapshot, order.snapshot, False
+            self._at = Standing(order.snapshot, stored=True, whole=False)
             return replies.restored(said)
 
     async def _ask(self, session: Session, kind: str, asked: dict[str, Any], timeout: float) -> dict[str, Any]:
@@ -374,8 +358,8 @@ class LocalSandbox:
         """Remove blobs from the spool."""
         with self._turn.beside():
             await asyncio.to_thread(blobs.drop, self._folder / "spool", names)
-        if self._head in names:
-            self._stored = self._head
+        if self._at.head in names:
+            self._at = replace(self._at, stored=True)
             self._turn.settle()
 
     async def supply_blobs(self, files: Sequence[Path]) -> None:
@@ -405,7 +389,7 @@ class LocalSandbox:
     def _empty(self) -> None:
         workspace.empty(self._workspace, keep=frozenset({"inputs"}))
         workspace.empty(self._folder / "tmp")
-        self._make_folders()
+        workspace.make_all(self._folder, Path(self._walls.cache))
 
     async def close(self) -> None:
         """End the session, a running cell too. The workspace's files stay where they are."""

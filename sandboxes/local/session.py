@@ -14,6 +14,7 @@ from sandboxes.base import CellError, CellResult, Display, SandboxLostError, San
 from sandboxes.calls import Calls, FloodError
 from sandboxes.functions import Functions
 from sandboxes.kernel import frames
+from sandboxes.local.limit_notes import limit_note
 from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.processes import Connection, Order, Process, Start, in_words
@@ -277,12 +278,15 @@ class Session:
         if cell.ended.done():
             said = cell.ended.result()
             failed = said.get("status") != "ok"
+            error = replies.error(said) if failed else None
             return CellResult(
                 status="timeout" if late else "error" if failed else "ok",
-                error=replies.error(said) if failed else None,
+                error=error,
                 namespace=replies.namespace(said),
                 files=replies.files(said),
-                note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
+                note=f"interrupted at its time limit of {timeout:g} s; variables are kept"
+                if late
+                else limit_note(error, self._limits),
                 reached=replies.reached(said),
             )
         began = time.monotonic()

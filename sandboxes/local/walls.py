@@ -11,6 +11,8 @@ from sandboxes.local.limits import Limits
 FOLDER = Path(__file__).resolve().parent.parent
 KERNEL, ZYGOTE = FOLDER / "kernel", FOLDER / "zygote"
 PRELOADED = ("numpy", "pandas", "matplotlib.pyplot")
+READ_ONLY = (str(KERNEL), str(ZYGOTE), str(FOLDER / "profiler"))
+"""Programs of ours that sandboxes run."""
 UNPRIVILEGED = 65_534
 """The user and group id that sandboxes of root have outside."""
 
@@ -36,18 +38,20 @@ class Walls:
     def config(self) -> dict[str, Any]:
         """What the parent is told."""
         private = self.level in PRIVATE_ROOT
+        wrapped = self.level == "bwrap"
         memory = self.limits.memory_or_half
         return {
             "private_root": private,
+            "private_paths": private or wrapped,
             "with_proc": self.level != "namespaces-noproc",
             "own_users": private,
             "become": self.becomes_another,
             "user": UNPRIVILEGED if self.becomes_another else 0,
             "group": UNPRIVILEGED if self.becomes_another else 0,
             "landlock": True,
-            "seccomp": "normal" if private else "strict",
+            "seccomp": "normal" if private or wrapped else "strict",
             "network": self.network,
-            "read_only": [str(KERNEL), str(FOLDER / "profiler")],
+            "read_only": list(READ_ONLY),
             "tmp_bytes": self.limits.tmp,
             "shared_memory_bytes": self.limits.shared_memory,
             "limits": {
@@ -62,8 +66,8 @@ class Walls:
                 "processes": self.limits.processes,
                 "workspace": self.limits.workspace,
             },
-            "preload": list(PRELOADED),
-            "caches": {"MPLCONFIGDIR": self.cache},
+            "preload": [] if wrapped else list(PRELOADED),
+            "caches": {} if wrapped else {"MPLCONFIGDIR": self.cache},
         }
 
 

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
+from collections.abc import Sequence
 from typing import IO, Any
 
 from sandboxes.base import SandboxUnavailableError
@@ -54,13 +55,20 @@ class Ready:
 
 
 class WarmParent:
-    """A running parent. Closing it ends all its sandboxes."""
+    """A running parent. Closing it ends all its sandboxes.
 
-    def __init__(self, walls: Walls) -> None:
+    Args:
+        walls: What it is made for.
+        wrap: A command that starts it, to be put before its own.
+    """
+
+    def __init__(self, walls: Walls, wrap: Sequence[str] = ()) -> None:
         self._walls = walls
+        self._wrap = wrap
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the parent
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._forks = 0
+        self.forks = 0
+        """How many it has forked."""
         self.sandboxes = 0
         """How many have begun and have not ended."""
         self._pool: deque[Ready] = deque()
@@ -72,7 +80,7 @@ class WarmParent:
             raise
 
     def _start(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
-        command = [self._walls.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
+        command = [*self._wrap, self._walls.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
         environment = {"PATH": os.defpath, **clean_environment(self._walls.timezone)}
         try:
             with theirs:
@@ -119,11 +127,6 @@ class WarmParent:
         return f"{how} ({said[:300]})"
 
     @property
-    def worn(self) -> bool:
-        """Whether it has forked often enough."""
-        return self._forks >= MAX_FORKS
-
-    @property
     def alive(self) -> bool:
         """Whether it can fork."""
         return self._process.poll() is None
@@ -146,7 +149,7 @@ class WarmParent:
     def refill(self) -> None:
         """Have the next ones ready."""
         with contextlib.suppress(OSError):
-            while len(self._pool) < POOL and not self.worn:
+            while len(self._pool) < POOL:
                 self._pool.append(self._spawn())
 
     def _spawn(self) -> Ready:
@@ -157,7 +160,7 @@ class WarmParent:
             ready.close()
             raise
         ready.close_theirs()
-        self._forks += 1
+        self.forks += 1
         return ready
 
     def _send(self, said: dict[str, Any], descriptors: list[int]) -> None:
@@ -181,9 +184,14 @@ class CannotWallInError(Exception):
 
 
 class WarmParents:
-    """The parents of this process, by what they are made for."""
+    """The parents of this process, by what they are made for.
 
-    def __init__(self) -> None:
+    Args:
+        max_forks: How many sandboxes one parent forks.
+    """
+
+    def __init__(self, max_forks: int = MAX_FORKS) -> None:
+        self._max_forks = max_forks
         self._parents: dict[Walls, WarmParent] = {}
         self._worn: list[WarmParent] = []
         self._turns: dict[Walls, threading.Lock] = {}
@@ -214,11 +222,33 @@ class WarmParents:
                 self._parents.pop(walls).close()
         raise SandboxUnavailableError("The program that starts sandboxes ended twice in a row; try again.")
 
+    def begin_alone(self, walls: Walls, wrap: Sequence[str], order: dict[str, Any]) -> Ready:
+        """Start a sandbox with a parent of its own, which ends with it.
+
+        Args:
+            walls: What the parent is made for.
+            wrap: The command that walls it in.
+            order: The sandbox's.
+
+        Raises:
+            CannotWallInError: the command does not do so.
+            SandboxUnavailableError: its interpreter cannot be started, or the parent died.
+        """
+        parent = WarmParent(walls, wrap)
+        ready = parent.begin(order)
+        if ready is None:
+            parent.close()
+            raise SandboxUnavailableError("The program that starts a sandbox ended at once; try again.")
+        with self._turn:
+            self._worn.append(parent)
+        return ready
+
     def refill(self, walls: Walls) -> None:
         """Have the next sandboxes ready."""
         with self._turn_of(walls):
-            if walls in self._parents:
-                self._parents[walls].refill()
+            parent = self._parents.get(walls)
+            if parent is not None and parent.forks < self._max_forks:
+                parent.refill()
 
     def ended(self, ready: Ready) -> None:
         """A sandbox has ended; the last one of a worn parent takes the parent with it."""
@@ -230,20 +260,29 @@ class WarmParents:
             gone = parent in self._worn and not parent.sandboxes
             if gone:
                 self._worn.remove(parent)
-        if gone:
-            parent.close()
+        if gone:  # whoever tells of the end may be an event loop, and this waits for processes to be gone
+            threading.Thread(target=parent.close, name="stepwell-parent").start()
 
     def _parent(self, walls: Walls) -> WarmParent:
         parent = self._parents.get(walls)
         if parent is not None and not parent.alive:
             self._parents.pop(walls).close()
             parent = None
-        if parent is not None and parent.worn:
-            self._worn.append(self._parents.pop(walls))
+        if parent is not None and parent.forks >= self._max_forks:
+            self._retire(self._parents.pop(walls))
             parent = None
         if parent is None:
             parent = self._parents[walls] = WarmParent(walls)
         return parent
+
+    def _retire(self, parent: WarmParent) -> None:
+        """Let a parent go on until its last sandbox has ended."""
+        with self._turn:
+            busy = bool(parent.sandboxes)
+            if busy:
+                self._worn.append(parent)
+        if not busy:
+            parent.close()
 
     def _turn_of(self, walls: Walls) -> threading.Lock:
         with self._turn:

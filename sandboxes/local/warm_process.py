@@ -12,15 +12,16 @@ from typing import Any
 
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.local import reached, workspace
+from sandboxes.local.bubblewrap import bubblewrap, wrapped
 from sandboxes.local.child_process import cloudpickle_path
-from sandboxes.local.isolation import PRIVATE_ROOT
+from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
 from sandboxes.local.network.doorway import PORT
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import Connection, Ending, Order
-from sandboxes.local.walls import UNPRIVILEGED, Walls, clean_environment
+from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
 from sandboxes.local.warm import PARENTS, CannotWallInError, Ready
+from sandboxes.zygote.private_root import OWN, PLACES, WRITTEN
 
-OWN = "/stepwell"
 NOTICES = 4
 """The descriptor by which the kernel reaches init."""
 MAX_EVENT = 65_536
@@ -130,7 +131,7 @@ class StartWarm:
             SandboxUnavailableError: it cannot be started.
         """
         try:
-            ready = await asyncio.to_thread(self._begin, order)
+            ready = await asyncio.to_thread(self.begin, order)
         except CannotWallInError as error:
             raise SandboxUnavailableError(
                 f"A sandbox of level {self._walls.level} cannot be started with {self._walls.python} ({error}). "
@@ -153,15 +154,25 @@ class StartWarm:
         door = process.door.result() if process.door.done() else None
         return Connection(process, ready.control, stdout, stderr, door)
 
-    def _begin(self, order: Order) -> Ready:
-        return PARENTS.begin(self._walls, self.order(order))
+    def begin(self, order: Order) -> Ready:
+        """Start it; blocks.
 
-    def order(self, order: Order) -> dict[str, Any]:
+        Raises:
+            CannotWallInError: not at that level.
+            SandboxUnavailableError: the interpreter cannot be started.
+        """
+        said = self._order(order)
+        if self._walls.level != "bwrap":
+            return PARENTS.begin(self._walls, said)
+        folders = {_place(name): given for name, given in self._folders(order).items() if Path(given[0]).exists()}
+        return PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said)
+
+    def _order(self, order: Order) -> dict[str, Any]:
         """The order as init and runner need it."""
         prepare(order.folder, self._walls)
         if order.program is not None:
             order = replace(order, program=order.program.absolute())
-        private = self._walls.level in PRIVATE_ROOT
+        private = self._walls.level in PRIVATE_PATHS
         folder = Path(OWN) if private else order.folder
         note = folder / reached.NOTE
         environment = self._environment(order.folder)
@@ -184,10 +195,10 @@ class StartWarm:
         else:
             program = f"{OWN}/program/{order.program.name}" if private else str(order.program)
             said["program"] = [program, *order.arguments]
-        if private:
+        if self._walls.level in PRIVATE_ROOT:
             said["folders"] = self._folders(order)
             said["hidden"] = str(order.folder.parent.parent)
-        else:
+        elif not private:
             own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
             read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]
             said["landlock"] = {"read": [path for path in read if path], "write": own, "write_files": [str(note)]}
@@ -211,10 +222,42 @@ class StartWarm:
         interpreter = str(Path(self._walls.python).parent) if os.sep in self._walls.python else ""
         path = f"{interpreter}:" if interpreter else ""
         environment = {"PATH": f"{path}/usr/local/bin:/usr/bin:/bin", **clean_environment(self._walls.timezone)}
-        if self._walls.level in PRIVATE_ROOT:
+        if self._walls.level in PRIVATE_PATHS:
             return {**environment, "HOME": "/home/user", "TMPDIR": "/tmp", "MPLCONFIGDIR": "/tmp/matplotlib"}  # noqa: S108
         own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
         return {**environment, **own, "MPLCONFIGDIR": self._walls.cache}
+
+
+def _place(name: str) -> str:
+    """Where one of the host's folders is in the sandbox."""
+    return f"{OWN}/{reached.NOTE}" if name == "note" else PLACES.get(name, f"{OWN}/{name}")
+
+
+def in_bubblewrap(walls: Walls, folders: dict[str, tuple[str, bool]]) -> list[str]:
+    """The command that puts a parent into a bubblewrap with these folders.
+
+    Raises:
+        CannotWallInError: there is none.
+        SandboxUnavailableError: the interpreter cannot be started.
+    """
+    bwrap = bubblewrap()
+    if not bwrap:
+        raise CannotWallInError("bubblewrap is not installed")
+    written = Path(walls.cache).parent / "etc"
+    for path, text in WRITTEN.items():
+        file = written / Path(path).name
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            written.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        folders = {path: (str(file), True), **folders}
+    return wrapped(
+        bwrap,
+        walls.python,
+        read_only=[*READ_ONLY, *filter(None, [str(Path(cloudpickle_path()).parent)])],
+        folders=folders,
+        tmp_bytes=walls.limits.tmp,
+        shared_memory_bytes=walls.limits.shared_memory,
+    )
 
 
 def prepare(folder: Path, walls: Walls) -> None:

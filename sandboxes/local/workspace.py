@@ -76,6 +76,22 @@ def _hand_over(folder: int, user: int, depth: int) -> None:
                     os.close(inner)
 
 
+def make_all(sandbox: Path, cache: Path) -> None:
+    """Make all folders of a local sandbox, and the one for caches.
+
+    Raises:
+        SandboxUnavailableError: they cannot be made.
+    """
+    prepare(sandbox / "workspace")
+    try:
+        for folder in (sandbox / "home", sandbox / "tmp", cache):
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SandboxUnavailableError(
+            f"The sandbox folder {sandbox} cannot be made ({error.strerror}). Choose another place with STEPWELL_HOME."
+        ) from error
+
+
 def put(root: Path, source: Path, path: str) -> None:
     """Copy a host file to a path in the workspace, whole or not at all; what lies in `inputs/` is read-only.
 

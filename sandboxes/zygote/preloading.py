@@ -19,9 +19,11 @@ def preload(names: list[str]) -> None:
 
     A package that is missing or broken is left to the cell that asks for it.
     """
+    loaded = importlib.import_module("stepwell_kernel.snapshots.ambient").PRELOADED
     for name in names:
         with suppress(Exception):
             importlib.import_module(name)
+            loaded += dict.fromkeys((name.partition(".")[0], name))
     for use in (_kernel, _matplotlib, _pandas, _traceback):
         with suppress(Exception):
             use()

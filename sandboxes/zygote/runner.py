@@ -36,6 +36,10 @@ def run(config: dict[str, Any], proc: int) -> None:
     no_new_privileges()
     drop_capabilities()
     prctl(PR_SET_DUMPABLE, 1)
+    _limit(config["limits"])
+    if config["seccomp"]:
+        seccomp.install(network=config["network"], strict=config["seccomp"] == "strict")
+    _reseed()
     with open(BEGIN, "rb") as order:
         text = order.read()
     if not text:
@@ -44,17 +48,12 @@ def run(config: dict[str, Any], proc: int) -> None:
 
 
 def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
-    """Enter the workspace, close the last doors, and become the kernel or a program."""
+    """Enter the workspace, close the last door, and become the kernel or a program."""
     os.chdir(order["workspace"])
-    _limit(config["limits"])
-    network = config["network"]
     if config["landlock"] and landlock.abi():
-        landlock.restrict(**_open_to(config, order), network=network)
-    if config["seccomp"]:
-        seccomp.install(network=network, strict=config["seccomp"] == "strict")
+        landlock.restrict(**_open_to(config, order), network=config["network"])
     os.environ.clear()
     os.environ.update(order["environment"])
-    _reseed()
     if "program" in order:
         _become_program(order)
     kernel = importlib.import_module("stepwell_kernel.session")
@@ -63,7 +62,7 @@ def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
 
 def _open_to(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[str]]:
     """What Landlock leaves open."""
-    if config["private_root"]:
+    if config["private_paths"]:
         return {
             "read": ["/"],
             "write": [WORKSPACE, HOME, f"{OWN}/spool", "/tmp", "/dev/shm"],

@@ -38,7 +38,7 @@ async def sandboxes(tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
         yield opened
 
 
-LEVELS = ("namespaces", "namespaces-noproc", "landlock", "process")
+LEVELS = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "process")
 
 
 @pytest.fixture(params=LEVELS)

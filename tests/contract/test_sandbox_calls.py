@@ -21,6 +21,7 @@ class Offered:
         known = {
             "add": Description("add", "Add two numbers.\n\nTwice two is four.", (A, B), "int"),
             "echo": Description("echo", parameters=(Parameter("value"),)),
+            "give": Description("give", "Gives a table."),
             "wait": Description("wait", "Never ends."),
             "fail": Description("fail"),
             "collect": Description(
@@ -53,9 +54,17 @@ class Offered:
                 return Raised("ValueError: no such region", "ValueError")
             case "add":
                 return Returned(values.pack({"value": sum((*said["args"], *said["kwargs"].values()))}))
+            case "give":
+                return Returned(await asyncio.to_thread(_a_table))
             case "collect":
                 return Returned(values.pack({"value": said}))
         return Returned(await asyncio.to_thread(values.pack, {"value": said["args"][0]}))
+
+
+def _a_table() -> bytes:
+    import polars
+
+    return values.pack({"value": polars.DataFrame({"a": [1]})})
 
 
 class Calling:
@@ -183,6 +192,21 @@ async def test_tables_come_back_as_they_went_out(calling: Calling, library: str,
     code = f"import {library}\ntable = {make}\nback = echo({{'rows': [table, 1]}})['rows'][0]\n"
     code += "print(type(back) is type(table), back.equals(table))"
     assert printed(await calling.run(code)) == "True True\n"
+
+
+async def test_without_pyarrow_tables_are_refused_both_ways_in_clear_words(calling: Calling) -> None:
+    code = "import sys, pandas\ntable = pandas.DataFrame({'a': [1]})\nback = echo(table)\n"
+    fine(
+        await calling.run(
+            code + "for name in list(sys.modules):\n    if name.startswith('pyarrow'):\n"
+            "        del sys.modules[name]\nsys.modules['pyarrow'] = None"
+        )
+    )
+    said = await calling.error("echo(table)")
+    assert "TypeError: echo(): argument value is a table, and sending one needs pyarrow, which is not here" in said
+    said = await calling.error("import polars\nsys.modules['polars'] = None\ngive()")
+    assert "HostFunctionError: give gave a table, and reading it needs pyarrow, which is not here" in said
+    assert printed(await calling.run("print(echo([1]))")) == "[1]\n"
 
 
 async def test_too_large_arguments_and_results_are_said_and_the_session_goes_on(calling: Calling) -> None:

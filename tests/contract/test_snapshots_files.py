@@ -44,9 +44,10 @@ async def test_the_workspace_is_made_exactly_so(steps: Steps) -> None:
     await steps.run("""
         import shutil
         open("changed", "w").write("new"); os.remove("gone"); open("added", "w").write("x"); shutil.rmtree("kept"); open("kept", "w").write("a file now")
-        os.remove("file"); os.makedirs("file/deep"); open("inputs/mine.csv", "w").write("1"); os.makedirs("locked/in"); os.chmod("locked", 0)
+        os.remove("file"); os.makedirs("file/deep"); os.makedirs("locked/in"); os.chmod("locked", 0)
         open("same-size", "w").write("aaa")
     """)
+    await asyncio.to_thread((steps.folder("workspace") / "inputs" / "mine.csv").write_text, "1")
     second = await steps.keep()
     listed = await steps.run(LIST)
     spool = await asyncio.to_thread(lambda: list(steps.folder("spool").iterdir()))

@@ -4,6 +4,7 @@ Everything is brought back in a new process.
 """
 
 import textwrap
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,13 @@ from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 from tests.contract.conftest import printed
 from tests.states import make_cell, make_state
+
+
+@pytest.fixture
+async def sandboxes(tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
+    """Without walls: which cells ran is written down outside."""
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation="process") as opened:
+        yield opened
 
 
 class Thread:

@@ -43,3 +43,10 @@ async def test_a_killed_session_is_brought_back_from_its_snapshot() -> None:
     finally:
         await driven.end()
     assert (back["kept"], back["how"]) == (True, "snapshot")
+
+
+async def test_a_driver_that_has_ended_or_does_not_answer_costs_only_its_own_numbers() -> None:
+    driven = await Driven.start(Way("python -c", "plain", sys.executable))
+    assert (await driven.ask("prints", count=10**9, limit=-13.0)) == {"late": True}
+    assert (await driven.ask("first")) == {"failed": "its driver has ended"}
+    await driven.end()

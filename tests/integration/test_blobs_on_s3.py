@@ -112,7 +112,7 @@ def effects(settings: Settings) -> Effects:
 
 
 def on(store: Store, settings: Settings) -> Settings:
-    return settings.model_copy(update={"blobs": store.url})
+    return settings.model_copy(update={"blobs": store.url, "isolation": "process"})
 
 
 def environment_of(model: Settings) -> dict[str, str]:
@@ -122,6 +122,7 @@ def environment_of(model: Settings) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
         "STEPWELL_HOME": str(model.home),
+        "STEPWELL_ISOLATION": model.isolation,
         "STEPWELL_ARTIFACTS": model.artifacts,
         "STEPWELL_BLOBS": model.blobs,
         "OPENAI_BASE_URL": model.openai_base_url,
@@ -228,7 +229,8 @@ async def test_wrong_keys_are_one_sentence_and_cost_only_the_snapshots(
     try:
         with configured(f"http://127.0.0.1:{refusing.server_address[1]}", monkeypatch):
             async with ScriptedServer([PLAN, effects.cell(1), effects.cell(2), *ending()]) as server:
-                model = with_model(settings.model_copy(update={"blobs": "s3://private/blobs"}), server.base_url)
+                unreachable = settings.model_copy(update={"blobs": "s3://private/blobs", "isolation": "process"})
+                model = with_model(unreachable, server.base_url)
                 events = await follow(start("Count", settings=model))
             assert isinstance(events[-1], Finished)
             why = only(events, Kept)[0].why_not

@@ -205,6 +205,7 @@ class Killed:
         environment = {
             "PATH": os.environ["PATH"],
             "STEPWELL_HOME": str(self.settings.home),
+            "STEPWELL_ISOLATION": self.settings.isolation,
             "STEPWELL_ARTIFACTS": self.settings.artifacts,
             "OPENAI_BASE_URL": url,
             "STEPWELL_MODEL": "scripted",
@@ -278,7 +279,7 @@ async def test_a_finished_call_that_the_cell_does_not_repeat_is_told(killed: Kil
         told.append(request.last)
         return Call("submit_answer", answer="Done.", skipped=[])
 
-    code = "import os\nsend(str(os.getpid()))\n" + WAIT
+    code = "import uuid\nsend(str(uuid.uuid4()))\n" + WAIT
     async with ScriptedServer([PLAN, cell(code), after, ending()[1]]) as server:
         await killed.run(server.base_url, killed.flag)
         killed.let_it_end()

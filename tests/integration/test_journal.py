@@ -68,6 +68,12 @@ def listener() -> Iterator[Listener]:
 
 
 @pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Without walls: a cell has to leave a trace that no step brings back, to be counted."""
+    return settings.model_copy(update={"isolation": "process"})
+
+
+@pytest.fixture
 def effects(settings: Settings) -> Effects:
     return Effects(settings.home)
 
@@ -81,6 +87,7 @@ async def crash(settings: Settings, url: str, point: str, durability: str = "syn
     environment = {
         "PATH": os.environ["PATH"],
         "STEPWELL_HOME": str(settings.home),
+        "STEPWELL_ISOLATION": settings.isolation,
         "STEPWELL_ARTIFACTS": settings.artifacts,
         "OPENAI_BASE_URL": url,
         "STEPWELL_MODEL": "scripted",

@@ -5,6 +5,8 @@ import json
 import logging
 import os
 import resource
+import socket
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from sandboxes.kernel.packages import proxy_environment
 from sandboxes.local.network.doorway import Doorway, listen_on_loopback
 from sandboxes.local.network.names import Streams
-from sandboxes.local.network.proxy import Connection, ProxyLimits
+from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
 from sandboxes.local.network.rules import Network
 from tests.proxied import SOMEWHERE, Wire, origin, proxied
 
@@ -314,3 +316,51 @@ async def until(done: object) -> None:
     async with asyncio.timeout(10):
         while not done():
             await asyncio.sleep(0.01)
+
+
+INSIDE = """
+import array, ctypes, fcntl, os, socket, struct, sys, urllib.request
+CLONE_NEWUSER, CLONE_NEWNET, SIOCSIFFLAGS, IFF_UP = 0x10000000, 0x40000000, 0x8914, 1
+if ctypes.CDLL(None).unshare(CLONE_NEWUSER | CLONE_NEWNET):
+    sys.exit(77)
+with socket.socket() as any_socket:
+    fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+listening = socket.create_server(("127.0.0.1", 3128))
+host = socket.socket(fileno=int(sys.argv[1]))
+socket.send_fds(host, [b"x"], [listening.fileno()])
+listening.close()
+host.recv(1)
+print(urllib.request.urlopen("http://example.test/", timeout=20).read().decode())
+try:
+    socket.create_connection(("127.0.0.1", int(sys.argv[2])), timeout=5)
+    print("reached the host's loopback")
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+async def test_a_socket_that_listens_in_another_network_is_served_from_this_one() -> None:
+    """How a sandbox with a network of its own, and no way out of it, gets to what is allowed."""
+    ours, theirs = socket.socketpair()
+    async with origin() as server:
+        wire = Wire(dict(NAMES), {(SOMEWHERE, 80): server.port})
+        logged: list[Connection] = []
+        proxy = Proxy(ALLOWED, logged.append, resolve=wire.resolve, dial=wire.dial)
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", INSIDE, str(theirs.fileno()), str(server.port),
+            pass_fds=[theirs.fileno()], env=proxy_environment(3128),
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        theirs.close()
+        _, given, _, _ = await asyncio.to_thread(socket.recv_fds, ours, 1, 1)
+        if not given:
+            ours.close()
+            await child.wait()
+            pytest.skip("a network of one's own cannot be had here")
+        proxy.serve(socket.socket(fileno=given[0]))
+        ours.send(b"x")
+        printed, _ = await asyncio.wait_for(child.communicate(), 60)
+        await proxy.close()
+        ours.close()
+    assert printed.decode().splitlines() == ["hello", "ConnectionRefusedError"]
+    assert [one.host for one in logged] == ["example.test"]

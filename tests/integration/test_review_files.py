@@ -134,7 +134,7 @@ async def test_what_is_more_than_all_files_together_may_have_is_counted_and_hole
     code = (
         "for name, size in (('a.bin', 600), ('b.bin', 600), ('c.bin', 100)):\n"
         "    open('outputs/' + name, 'wb').write(b'x' * size)\n"
-        "with open('outputs/sparse.bin', 'wb') as file: file.truncate(20 << 30)\n"
+        "with open('outputs/sparse.bin', 'wb') as file: file.truncate(5 << 30)\n"
     )
     async with ScriptedServer([PLAN, cell(code), *ENDING]) as server:
         run = start(

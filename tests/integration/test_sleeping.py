@@ -99,18 +99,17 @@ async def test_a_thread_that_falls_asleep_before_its_cell_is_woken_and_not_begun
         assert [one.cell["status"] for one in only(told, CellFinished)] == ["ok", "ok"]
 
 
-async def test_a_run_that_waits_for_a_place_says_so_and_goes_on(settings: Settings, tmp_path: Path) -> None:
+async def test_a_run_that_waits_for_a_place_says_so_and_goes_on(settings: Settings) -> None:
     thread = str(uuid.uuid4())
     script: list[Scripted] = [PLAN, cell("print('at last')"), ANSWER, GOOD]
     async with served(settings, script, max_sandboxes=1) as graph:
         busy = await graph.sandbox("busy")
-        go = tmp_path / "go"
-        code = f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)"
+        code = "import os, time\nwhile not os.path.exists('outputs/go'): time.sleep(0.01)"
         working = asyncio.ensure_future(busy.run(code, number=1, timeout=100))
         asked = asyncio.ensure_future(graph.ask(thread, "Go"))
         await asyncio.sleep(1.8)
         assert not asked.done()
-        go.touch()
+        await busy.put(Path(__file__), "outputs/go")
         await working
         assert not asked.done()  # its variables are stored nowhere, so it keeps its place
         await busy.close()

@@ -54,6 +54,12 @@ class Effects:
 
 
 @pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Without walls: a cell has to leave a trace that no step brings back, to be counted."""
+    return settings.model_copy(update={"isolation": "process"})
+
+
+@pytest.fixture
 def effects(settings: Settings) -> Effects:
     return Effects(settings.home)
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from sandboxes.local.network.doorway import listen_on_loopback
 from sandboxes.local.network.names import dial
-from sandboxes.local.network.proxy import ProxyLimits
+from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
 from sandboxes.local.network.rules import Network
-from tests.proxied import SOMEWHERE, Wire, origin, proxied
+from tests.proxied import SOMEWHERE, Proxied, Wire, origin, proxied
 
 ALLOWED = Network.only("good.test", "*.good.test")
 NAMES: dict[str, Sequence[str]] = {"good.test": [SOMEWHERE], "evil.test": [SOMEWHERE], "a.good.test": [SOMEWHERE]}
@@ -266,3 +267,19 @@ async def test_a_host_that_sends_no_reply_is_told_as_that(reply: bytes) -> None:
     async with origin(reply) as server, proxied(ALLOWED, names=NAMES, servers={(SOMEWHERE, 80): server.port}) as there:
         said = await there.say(b"GET http://good.test/ HTTP/1.1\r\n\r\n")
     assert b" 502 it sent no reply that could be read" in said
+
+
+async def test_by_the_systems_own_resolver_and_dialler_this_machine_is_not_reached() -> None:
+    logged: list[Connection] = []
+    with socket.create_server(("127.0.0.1", 0)) as target:
+        port = target.getsockname()[1]
+        proxy = Proxy(Network.only(f"localhost:{port}"), logged.append)
+        listening = listen_on_loopback()
+        there = Proxied(proxy, listening.getsockname()[1], Wire({}, {}), logged)
+        proxy.serve(listening)
+        said = await there.say(f"CONNECT localhost:{port} HTTP/1.1\r\n\r\n".encode())
+        await proxy.close()
+        target.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            target.accept()
+    assert b" 403 localhost is not reached from a sandbox: its address is not a public one" in said

@@ -15,13 +15,14 @@ from graph.functions import HostFunctions
 from graph.mcp_tools import describe_tool, function_name, type_text
 from graph.offered import HostFunction, describe
 from graph.state import Pending
-from nodes.calling import CellCalls, RepeatableCalls, approval_mark, to_be_approved
+from nodes.calling import CellCalls, RepeatableCalls, approval_mark, functions_called, to_be_approved
 from nodes.functions_prompt import ALL_CHARS, functions_text
+from nodes.upload import as_script
 from sandboxes.base import CellResult
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.functions import Call, Raised, Returned
 from sandboxes.kernel import values
-from tests.states import make_state
+from tests.states import make_cell, make_state
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]}, index=[5, 6])
 
@@ -234,3 +235,16 @@ async def test_a_fake_sandbox_calls_what_is_offered_and_nothing_else(tmp_path: A
     assert sandbox.answers == [3.0, Raised("'open' is not offered")]
     assert calls.reached == ("function total",)
     assert calls.lines[0].startswith("total(1, 2): returned")
+
+
+async def test_of_many_calls_the_first_are_remembered_and_the_rest_counted(tmp_path: Any) -> None:
+    sandbox = FakeSandbox(tmp_path, cells=[ScriptedCell(CellResult(status="ok"), calls=[("total", [1])] * 60)])
+    pending: Pending = {"purpose": "", "code": "", "step": 0, "thought": "", "call_id": ""}
+    told: list[str] = []
+    offer = await HostFunctions([total]).ready()
+    calls = CellCalls(offer, pending, timeout=10, tell=lambda name, *_: told.append(name))
+    await sandbox.run("", number=1, timeout=10, functions=calls)
+    assert (len(calls.lines), calls.lines[-1], len(told)) == (51, "… and 10 more", 50)
+    assert functions_called(make_cell(1, calls=calls.lines)) == {"total"}
+    script = as_script(make_state(cells=[make_cell(1, calls=calls.lines)]))
+    assert "# It calls functions of the program that ran it; define them here first: total\n" in script

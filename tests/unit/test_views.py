@@ -11,6 +11,7 @@ from rich.console import Console
 
 from graph.events import (
     ApprovalAsked,
+    Called,
     CellFinished,
     CellStarted,
     Displayed,
@@ -363,3 +364,15 @@ def test_places_are_paths_where_they_can_be(
     assert place("file:///elsewhere/a.csv") == "/elsewhere/a.csv"
     assert place("s3://bucket/a.csv") == "s3://bucket/a.csv"
     assert place("relative/a.csv") == "relative/a.csv"
+
+
+def test_calls_of_host_functions_are_seen_and_named_where_a_cell_waits() -> None:
+    asked = ApprovalAsked(THREAD, 1, "p", "send('a')", functions=["send", "look"])
+    assert "\nit calls: send, look\n" in waiting_text(asked)
+    assert "it calls" not in waiting_text(ApprovalAsked(THREAD, 1, "p", "1"))
+    called = Called(1, "send", HOSTILE, "returned", 0.1)
+    assert read_event(called.as_json()) == called
+    lines = io.StringIO()
+    PlainView(io.StringIO(), lines).show(called)
+    assert "  called send(" in lines.getvalue()
+    assert "\x1b" not in lines.getvalue()

@@ -13,6 +13,9 @@ from typing import Any
 from . import connections
 from .paths import found, kept
 
+PRELOADED: list[str] = []
+"""Packages that were imported before this process was forked: they count as imported by the session."""
+
 
 class Start:
     """What there was when the session began."""

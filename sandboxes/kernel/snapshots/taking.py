@@ -94,7 +94,7 @@ class Taking:
     def _take(self, cell: int, futures: int, sizes: dict[str, int]) -> tuple[str, list[str], list[Lost]]:
         values = self._variables()
         aliases = modules.aliases(values)
-        imported = modules.imported(self.start.modules)
+        imported = [*ambient.PRELOADED, *modules.imported(self.start.modules)]
         found = {name: value for name, value in values.items() if name not in aliases}
         found |= {AMBIENT + name: value for name, value in ambient.parts().items()}
         for module_name, module in modules.of_workspace(self._root, imported).items():

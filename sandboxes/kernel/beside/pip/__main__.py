@@ -124,7 +124,7 @@ def _say(sentence: str) -> int:
 def _real_pip() -> str | None:
     """Where the real pip can be imported from: a folder, or the wheel that `ensurepip` brings."""
     ours = os.path.dirname(HERE)
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != ours]
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != ours and _open(entry)]
     for name in [name for name in sys.modules if name == "pip" or name.startswith("pip.")]:
         del sys.modules[name]
     importlib.invalidate_caches()
@@ -137,6 +137,17 @@ def _real_pip() -> str | None:
         places.insert(0, os.path.join(os.path.dirname(bundled.origin), "_bundled"))
     wheels = [wheel for place in places if place for wheel in sorted(glob.glob(os.path.join(place, "pip-*.whl")))]
     return _unpacked(wheels[0]) if wheels else None
+
+
+def _open(entry: str) -> bool:
+    """Whether an entry of the search path may be looked at: walls may keep one closed, and pip would fail at it."""
+    try:
+        os.scandir(entry or os.curdir).close()
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _unpacked(wheel: str) -> str:

@@ -1,0 +1,179 @@
+"""A cell that kills its session costs its own changes, not the variables from before it; limits end as data."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from sandboxes.base import CellResult, Sandbox
+from sandboxes.local.limits import MEGABYTE, Limits
+from sandboxes.opening import Sandboxes
+from tests.contract.conftest import LEVELS, fine, printed
+
+FROZEN = 0.3
+"""Seconds after which a session has been copied."""
+DEATHS = {
+    "a signal": "os.kill(os.getpid(), 9)",
+    "a crash": "import ctypes; ctypes.string_at(0)",
+    "an exit": "os._exit(3)",
+    "an abort": "os.abort()",
+    "a loop that ignores interrupts": "import signal; signal.signal(2, signal.SIG_IGN)\nwhile True: pass",
+}
+COPIES = [level for level in LEVELS if level not in ("process", "namespaces-noproc")]
+"""Levels at which a session can see that it has one thread, and somebody can wake its copy."""
+
+
+@pytest.fixture
+async def limited(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandbox]:
+    limits = Limits(
+        memory=300 * MEGABYTE,
+        processes=40,
+        file=30 * MEGABYTE,
+        workspace=60 * MEGABYTE,
+        tmp=20 * MEGABYTE,
+        open_files=100,
+    )
+    level = getattr(request, "param", "namespaces")
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=level, limits=limits) as opened:
+        yield await opened.open("local", "limited")
+
+
+class Life:
+    """Cells with a pause after each, as a model makes."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.number = 0
+
+    async def run(self, code: str, *, head: str = "", timeout: float = 60.0) -> CellResult:
+        self.number += 1
+        result = await self.sandbox.run(code, number=self.number, timeout=timeout, head=head)
+        await asyncio.sleep(FROZEN)
+        return result
+
+
+@pytest.mark.parametrize("death", DEATHS)
+@pytest.mark.parametrize("level", COPIES)
+async def test_a_copy_from_before_the_cell_goes_on(tmp_path: Path, cache: Path, level: str, death: str) -> None:
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=level) as opened:
+        life = Life(await opened.open("local", "dying"))
+        fine(await life.run("import os, random\nx = [1]\nrandom.seed(7)", head="one"))
+        result = await life.run(f"x.append(2); random.random()\n{DEATHS[death]}", head="two", timeout=1.0)
+        assert (result.status, result.recovered, result.variables_kept) == ("killed", "copy", False)
+        assert 0 < result.recovery_seconds < 10
+        assert "a copy frozen before the cell went on" in result.note
+        assert life.sandbox.head == "one"
+        again = fine(await life.run("print(x, random.random())", head="two"))
+        assert again.stdout.text == "[1] 0.32383276483316237\n"
+
+
+async def test_sessions_die_and_go_on_again_and_again(sandboxes: Sandboxes) -> None:
+    life = Life(await sandboxes.open("local", "dying"))
+    fine(await life.run("import os\nx = 0", head="0"))
+    for number in range(1, 4):
+        assert (await life.run("os.kill(os.getpid(), 9)", head="dead")).recovered == "copy"
+        assert printed(await life.run("x += 1; print(x)", head=str(number))) == f"{number}\n"
+
+
+async def test_a_snapshot_can_be_taken_after_it(sandboxes: Sandboxes) -> None:
+    life = Life(await sandboxes.open("local", "dying"))
+    fine(await life.run("import os\nx = 5", head="one"))
+    first = await life.sandbox.snapshot(limit_bytes=1 << 30)
+    await asyncio.sleep(FROZEN)
+    assert (await life.run("os.kill(os.getpid(), 9)", head="dead")).recovered == "copy"
+    assert life.sandbox.head == first.id
+    fine(await life.run("y = x + 1", head="two"))
+    second = await life.sandbox.snapshot(limit_bytes=1 << 30)
+    assert not second.refused
+    assert printed(await life.run("print(x, y)")) == "5 6\n"
+
+
+async def test_files_that_the_cell_changed_cost_the_head(sandboxes: Sandboxes) -> None:
+    life = Life(await sandboxes.open("local", "dying"))
+    fine(await life.run("import os\nx = 5", head="one"))
+    result = await life.run("open('outputs/half.csv', 'w').write('1,'); os.kill(os.getpid(), 9)", head="two")
+    assert result.recovered == "files"
+    assert "it had changed files" in result.note
+    assert life.sandbox.head == ""
+    assert printed(await life.run("print(x)")) == "5\n"
+
+
+async def test_a_session_with_threads_is_not_copied(sandboxes: Sandboxes) -> None:
+    life = Life(await sandboxes.open("local", "dying"))
+    fine(
+        await life.run(
+            "import os, threading, time\nthreading.Thread(target=time.sleep, args=[60], daemon=True).start()"
+        )
+    )
+    result = await life.run("os.kill(os.getpid(), 9)")
+    assert (result.recovered, result.note.endswith("variables are lost")) == ("", True)
+
+
+async def test_children_of_the_dead_are_dead_too(sandboxes: Sandboxes) -> None:
+    life = Life(await sandboxes.open("local", "dying"))
+    fine(await life.run("import os, subprocess, time\npath = 'outputs/beat'", head="one"))
+    code = (
+        "child = os.fork()\nif not child:\n    os.setsid()\n"
+        "    while True: open('/tmp/beat', 'a').write('x'); time.sleep(0.01)\n"
+        "time.sleep(0.1); os.kill(os.getpid(), 9)"
+    )
+    assert (await life.run(code, head="two")).recovered == "copy"
+    size = "print(os.path.getsize('/tmp/beat'))"
+    assert printed(await life.run(size)) == printed(await life.run(size))
+
+
+@pytest.mark.parametrize("limited", ["namespaces", "namespaces-noproc", "bwrap", "landlock"], indirect=True)
+async def test_one_process_cannot_take_more_memory_than_it_may(limited: Sandbox) -> None:
+    life = Life(limited)
+    fine(await life.run("import numpy as np\nx = 1", head="one"))
+    result = await life.run("y = np.ones(400_000_000)")
+    assert result.error is not None
+    assert "MemoryError" in result.error.name
+    assert result.note.startswith("memory is limited to 315 MB: read in chunks")
+    assert printed(await life.run("print(x)")) == "1\n"
+
+
+@pytest.mark.parametrize("limited", ["namespaces", "namespaces-noproc", "bwrap", "landlock"], indirect=True)
+@pytest.mark.parametrize("how", ["shared", "children"])
+async def test_all_processes_together_cannot_either(limited: Sandbox, how: str) -> None:
+    life = Life(limited)
+    fine(await life.run("import mmap, os, time\nx = 1", head="one"))
+    codes = {
+        "shared": "m = mmap.mmap(-1, 2_000_000_000)\nfor at in range(0, 2_000_000_000, 4096): m[at] = 1",
+        "children": "for _ in range(8):\n    if not os.fork():\n        y = b'x' * 90_000_000; time.sleep(60)\n"
+        "time.sleep(60)",
+    }
+    result = await life.run(codes[how], timeout=30)
+    assert result.status == "killed"
+    assert "of memory, and 315 MB are allowed; read in chunks" in result.note
+
+
+async def test_a_fork_bomb_ends_at_the_limit_of_processes(limited: Sandbox) -> None:
+    life = Life(limited)
+    result = await life.run("import os, time\nn = 0\nwhile os.fork() or not time.sleep(30): n += 1", timeout=20)
+    assert result.status in ("error", "killed")
+    assert "40 processes" in result.note
+    assert printed(await life.run("print('on')")) == "on\n"
+
+
+async def test_disk_files_and_descriptors_end_at_their_limits(limited: Sandbox) -> None:
+    life = Life(limited)
+    full = await life.run("open('/tmp/a', 'wb').write(bytes(30_000_000))")
+    assert full.note.startswith("/tmp and HOME have room for 21 MB each")
+    large = await life.run("open('outputs/a', 'wb').write(bytes(40_000_000))")
+    assert large.note.startswith("one file may have 31 MB")
+    many = await life.run("files = [open('/dev/null') for _ in range(200)]")
+    assert many.note.startswith("a process may have 100 files open")
+    code = "import time\nfor n in range(4): open(f'outputs/{n}', 'wb').write(bytes(25_000_000))\ntime.sleep(30)"
+    over = await life.run(code, timeout=20)
+    assert over.status == "killed"
+    assert "and 63 MB are allowed; write less" in over.note
+
+
+async def test_a_sandbox_that_may_compute_for_a_second_does_not_longer(tmp_path: Path, cache: Path) -> None:
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, limits=Limits(cpu=2)) as opened:
+        sandbox = await opened.open("local", "busy")
+        result = await sandbox.run("while True: pass", number=1, timeout=30)
+    assert result.status == "killed"
+    assert "used up its computing time" in result.note or "was killed from outside" in result.note

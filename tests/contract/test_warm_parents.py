@@ -1,0 +1,93 @@
+"""Sandboxes that one parent forked share nothing but its packages; parents are renewed, and none stays behind."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandboxes.local.choosing import choose
+from sandboxes.local.isolation import Asked
+from sandboxes.local.walls import Walls
+from sandboxes.local.warm import WarmParents
+from sandboxes.opening import Sandboxes
+from tests.contract.conftest import printed
+
+
+async def test_two_sandboxes_draw_different_numbers(sandboxes: Sandboxes) -> None:
+    code = "import random, numpy, secrets\nprint(random.random(), numpy.random.rand(), secrets.token_hex(8))"
+    drawn = []
+    for name in ("one", "two", "three"):
+        sandbox = await sandboxes.open("local", name)
+        drawn += printed(await sandbox.run(code, number=1, timeout=60)).split()
+    assert len(set(drawn)) == 9
+
+
+async def test_what_one_changes_in_a_package_the_next_does_not_see(sandboxes: Sandboxes) -> None:
+    first = await sandboxes.open("local", "first")
+    printed(await first.run("import pandas, sys\npandas.x = 1; sys.modules['extra'] = pandas", number=1, timeout=60))
+    second = await sandboxes.open("local", "second")
+    seen = await second.run(
+        "import pandas, sys\nprint(hasattr(pandas, 'x'), 'extra' in sys.modules)", number=1, timeout=60
+    )
+    assert printed(seen) == "False False\n"
+
+
+@pytest.fixture
+async def walls(cache: Path) -> Walls:
+    return await asyncio.to_thread(choose, Asked("", cache))
+
+
+def order(folder: Path) -> dict[str, Any]:
+    """A sandbox that waits for nobody: it begins in the system's own folder and ends when its connection does."""
+    places = {"workspace": folder / "workspace", "inputs": folder / "workspace" / "inputs"}
+    for place in places.values():
+        place.mkdir(parents=True, exist_ok=True)
+    return {
+        "workspace": "/workspace",
+        "environment": {"PATH": "/usr/bin"},
+        "folders": {name: (str(place), True) for name, place in places.items()},
+        "hidden": "",
+        "kernel": {},
+    }
+
+
+def test_a_parent_is_renewed_and_the_old_one_ends_with_its_last_sandbox(walls: Walls, tmp_path: Path) -> None:
+    parents = WarmParents(max_forks=2)
+    try:
+        first = parents.begin(walls, order(tmp_path / "1"))
+        old = first.parent
+        second = parents.begin(walls, order(tmp_path / "2"))
+        third = parents.begin(walls, order(tmp_path / "3"))
+        assert old is second.parent
+        assert old is not third.parent
+        assert old is not None
+        for ready in (first, second):
+            assert old.alive
+            parents.ended(ready)
+            ready.close()
+        until = time.monotonic() + 10
+        while old.alive and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not old.alive
+        parents.ended(third)
+        third.close()
+    finally:
+        parents.close()
+
+
+def test_a_parent_that_died_is_replaced(walls: Walls, tmp_path: Path) -> None:
+    parents = WarmParents()
+    try:
+        first = parents.begin(walls, order(tmp_path / "1"))
+        assert first.parent is not None
+        first.parent._process.kill()
+        first.parent._process.wait()
+        second = parents.begin(walls, order(tmp_path / "2"))
+        assert second.parent is not None
+        assert second.parent.alive
+        for ready in (first, second):
+            ready.close()
+    finally:
+        parents.close()
