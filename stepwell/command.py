@@ -54,7 +54,7 @@ for command in (
     *(commands_running.run, commands_running.ask, commands_running.resume),
     *(commands_stepping.fork, commands_stepping.shell, commands_stepping.diff, commands_stepping.replay),
     *(commands_looking.threads, commands_looking.show, commands_looking.log),
-    *(commands_looking.delete, commands_looking.gc),
+    *(commands_looking.delete, commands_looking.gc, commands_looking.doctor),
 ):
     app.command()(command)
 

@@ -1,4 +1,4 @@
-"""The commands about what is kept: `threads`, `show`, `log`, `delete`, `gc`."""
+"""The commands about what is kept: `threads`, `show`, `log`, `delete`, `gc`; and about this machine: `doctor`."""
 
 from typing import Annotated
 
@@ -97,5 +97,23 @@ def gc(
         from stepwell import making_room
 
         return making_room.gc(grace=grace, dry_run=dry_run)
+
+    end(work)
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say how well local sandboxes are isolated on this machine.
+
+    Each level is tried and probed; for the chosen one: what is enforced, what is soft, what is not there, and why.
+    Nothing starts that is weaker. Exit code 1: no sandbox can be started with these settings.
+
+    In a pipe the fields are separated by tabs: `level`, name, whether it works, why; `property`, name, state, why;
+    `limit`, name, value; `network`, mode.
+    """
+
+    def work() -> int:
+        from stepwell import doctor as examining
+
+        return examining.doctor(as_json=as_json)
 
     end(work)

@@ -26,7 +26,7 @@ def choose(asked: Asked) -> Walls:
     levels = _allowed(asked)
     why: list[str] = []
     for level in levels:
-        walls = _walls(asked, level)
+        walls = walls_of(asked, level)
         if level == "process":
             return walls
         try:
@@ -75,7 +75,8 @@ def _allowed(asked: Asked) -> list[Level]:
     return [level for level in good if level == asked.isolation]
 
 
-def _walls(asked: Asked, level: Level) -> Walls:
+def walls_of(asked: Asked, level: Level) -> Walls:
+    """The walls of a level, whether they can be had or not."""
     python = str(Path(asked.python).absolute()) if os.sep in asked.python else asked.python or sys.executable
     return Walls(
         level=level,

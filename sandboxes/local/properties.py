@@ -45,10 +45,9 @@ def states(level: Level, *, abi: int | None = None, root: bool | None = None) ->
         return _ordered(_private_root(level))
     if level == "landlock":
         return _ordered(_landlock(landlock.abi() if abi is None else abi, os.geteuid() == 0 if root is None else root))
-    if level == "process":
-        return _ordered(_process())
-    untested = Verdict("none", "this level is not there in this version")
-    return dict.fromkeys(PROPERTIES, untested)
+    if level == "bwrap":
+        return _ordered(_bwrap())
+    return _ordered(_seatbelt() if level == "seatbelt" else _process())
 
 
 def _ordered(states: States) -> States:
@@ -73,6 +72,33 @@ def _private_root(level: Level) -> States:
         "disk": Verdict("soft", f"{_WORKSPACE}; /tmp, HOME and /dev/shm have fixed sizes"),
         "CPU": Verdict("soft", _CPU),
         "clean-up": Verdict("enforced", "when its first process ends, the system ends all others"),
+    }
+
+
+def _bwrap() -> States:
+    return _private_root("namespaces") | {
+        "process count": Verdict("soft", "counted by the system with what else its user runs, and measured"),
+        "metadata": Verdict("enforced", "other files do not exist in its root, but for devices of bubblewrap's own"),
+    }
+
+
+def _seatbelt() -> States:
+    untested = "; not tested by us"
+    nothing = Verdict("none", "there is no limit")
+    return {
+        "files read": Verdict("soft", f"the system and Python, and its own folder{untested}"),
+        "files written": Verdict("soft", f"its own folder, with its inputs in it{untested}"),
+        "metadata": Verdict("none", "it sees that other files exist"),
+        "network": Verdict("soft", f"refused by its profile{untested}"),
+        "processes": Verdict("none", "it sees that other processes exist"),
+        "signals": Verdict("soft", f"only to its own processes{untested}"),
+        "IPC": Verdict("soft", f"what its profile does not name is refused{untested}"),
+        "system calls": Verdict("none", "there is no filter of system calls"),
+        "memory": nothing,
+        "process count": nothing,
+        "disk": nothing,
+        "CPU": Verdict("soft", "each cell has a time limit"),
+        "clean-up": Verdict("soft", "its group of processes is ended; one that has left the group goes on"),
     }
 
 

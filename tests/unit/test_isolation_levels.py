@@ -42,9 +42,9 @@ def without(numbers: tuple[int | None, ...], error: int, code: str, cache: Path)
     return walled(WITHOUT.format(numbers=numbers, error=error) + code, str(cache)).splitlines()
 
 
-@pytest.mark.parametrize("level", choosing.WARM)
+@pytest.mark.parametrize("level", [*choosing.WARM, "bwrap"])
 def test_a_level_that_works_here_keeps_what_it_promises(level: Level, tmp_path: Path) -> None:
-    walls = choosing._walls(Asked("", tmp_path / "cache"), level)
+    walls = choosing.walls_of(Asked("", tmp_path / "cache"), level)
     try:
         through = probing.probe(walls)
     except CannotWallInError as error:
