@@ -4,12 +4,15 @@ import sys
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from graph.settings import Settings, read_settings
+from sandboxes.base import NoSuchSandboxError
 from sandboxes.local.examining import Examination, LevelTried, examine
 from sandboxes.local.isolation import IN_WORDS, Asked
 from sandboxes.local.limits import Limits
 from stepwell.exits import FAILED, FINISHED, complain
+from stepwell.named_files import UsageError
 from stepwell.rendering import json_out, line_out
 from stepwell.terminal import Terminal
 
@@ -19,7 +22,10 @@ STYLES = {"enforced": "green", "soft": "yellow", "none": "red"}
 def doctor(*, as_json: bool) -> int:
     """Say what works here; its exit code is 1 when no sandbox can be started with these settings."""
     settings = read_settings()
-    examination = examine(asked_by(settings))
+    try:
+        examination = examine(asked_by(settings))
+    except NoSuchSandboxError as error:
+        raise UsageError(f"STEPWELL_ISOLATION or STEPWELL_REQUIRE_ISOLATION: {error}") from error
     if as_json:
         json_out(as_data(examination, settings))
     elif sys.stdout.isatty():
@@ -102,8 +108,8 @@ def _draw(examination: Examination, settings: Settings) -> None:
     terminal.print(f"\n{examination.level}: {IN_WORDS[examination.level]}\n")
     properties = Table("property", "", "why", box=None, pad_edge=False)
     for name, verdict in examination.states.items():
-        properties.add_row(name, f"[{STYLES[verdict.state]}]{verdict.state}[/]", verdict.why)
-    terminal.print(properties, markup=True)
+        properties.add_row(name, Text(verdict.state, style=STYLES[verdict.state]), verdict.why)
+    terminal.print(properties)
     shown = ", ".join(f"{name} {_short(name, value)}" for name, value in _limits(settings.limits) if value)
     terminal.print(f"\nLimits of a sandbox: {shown}. Network: {settings.network}.")
 

@@ -47,8 +47,11 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
         asked = subprocess.run(command, capture_output=True, timeout=ASK_SECONDS, check=True)  # noqa: S603 - see above
         return tuple(json.loads(asked.stdout))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
+        why = str(error)
+        if isinstance(error, subprocess.CalledProcessError):
+            why = f"it ended with exit code {error.returncode}"
         raise SandboxUnavailableError(
-            f"A session cannot be started with the Python interpreter {python} ({error}). "
+            f"A session cannot be started with the Python interpreter {python} ({why}). "
             "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
         ) from error
 

@@ -17,7 +17,10 @@ import pytest
 
 from graph.events import Finished, Planned, read_event
 
-COMMANDS = (*("run", "ask", "resume", "fork", "shell", "diff", "replay", "threads", "show", "log", "delete", "gc", "doctor"),)
+COMMANDS = (
+    *("run", "ask", "resume", "fork", "shell", "diff", "replay"),
+    *("threads", "show", "log", "delete", "gc", "doctor"),
+)
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
 PATIENCE = 60.0
 COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]

@@ -1,0 +1,76 @@
+"""`stepwell doctor`: what it says of this machine is what sandboxes get."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graph.settings import Settings, read_settings
+from graph.wiring import make_sandboxes
+from sandboxes.local.examining import examine
+from sandboxes.local.isolation import IN_WORDS, LEVELS
+from sandboxes.local.properties import PROPERTIES
+from stepwell.doctor import as_data, asked_by
+from tests.integration.test_command import Desk, make_desk
+
+pytestmark = [pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return make_desk(tmp_path)
+
+
+async def test_a_sandbox_gets_the_level_that_doctor_names(desk: Desk, settings: Settings) -> None:
+    said = json.loads(desk.command("doctor", "--json").stdout)
+    if said["level"] is None:
+        pytest.skip(said["problem"])
+    assert [one["level"] for one in said["levels"]] == list(LEVELS)
+    assert [one["level"] for one in said["levels"] if one["chosen"]] == [said["level"]]
+    assert all(one["works"] for one in said["levels"] if one["chosen"])
+    assert list(said["properties"]) == list(PROPERTIES)
+    assert {one["state"] for one in said["properties"].values()} <= {"enforced", "soft", "none"}
+    assert all(one["why"] for one in (*said["levels"], *said["properties"].values()))
+    async with make_sandboxes(settings) as sandboxes:
+        assert (await sandboxes.open("local", "a")).isolation == IN_WORDS[said["level"]]
+
+
+def test_without_isolation_nothing_is_said_to_be_enforced(desk: Desk) -> None:
+    desk.variables["STEPWELL_ISOLATION"] = "process"
+    done = desk.command("doctor", "--json")
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["level"]) == (0, "process")
+    assert "enforced" not in {one["state"] for one in said["properties"].values()}
+
+
+def test_a_floor_that_cannot_be_kept_ends_with_1_and_one_sentence(desk: Desk) -> None:
+    desk.variables |= {"STEPWELL_ISOLATION": "landlock", "STEPWELL_REQUIRE_ISOLATION": "namespaces"}
+    done = desk.command("doctor")
+    assert done.returncode == 1
+    assert done.stderr == "STEPWELL_ISOLATION=landlock is weaker than STEPWELL_REQUIRE_ISOLATION=namespaces.\n"
+    assert not [line for line in done.stdout.splitlines() if line.startswith("property\t")]
+
+
+def test_a_level_that_there_is_not_is_the_user_s_mistake(desk: Desk) -> None:
+    desk.variables["STEPWELL_ISOLATION"] = "strong"
+    done = desk.command("doctor")
+    assert done.returncode == 2
+    assert "There is no isolation level 'strong'. Levels: namespaces," in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_in_a_pipe_the_fields_are_separated_by_tabs(desk: Desk) -> None:
+    lines = [line.split("\t") for line in desk.command("doctor").stdout.splitlines()]
+    assert [line[1] for line in lines if line[0] == "level"] == list(LEVELS)
+    assert {line[0] for line in lines} <= {"level", "property", "limit", "network"}
+    assert {len(line) for line in lines if line[0] in ("level", "property")} == {4}
+
+
+def test_an_interpreter_that_does_not_start_is_said_for_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEPWELL_PYTHON", "/bin/false")
+    settings = read_settings()
+    said = as_data(examine(asked_by(settings)), settings)
+    assert said["level"] is None
+    assert "/bin/false" in said["problem"]
+    assert "STEPWELL_PYTHON" in said["problem"]
+    assert not any(one["works"] for one in said["levels"] if one["level"] in ("namespaces", "landlock", "bwrap"))
