@@ -1,16 +1,14 @@
 """The host's end of one kernel: starts it, sends it cells, takes in what they do, and wakes its frozen copy."""
 
 import asyncio
-import contextvars
 import json
-import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from sandboxes import replies
-from sandboxes.base import CellError, CellResult, Display, SandboxLostError, SandboxUnavailableError, Streamed
+from sandboxes.base import CellError, CellResult, SandboxLostError, SandboxUnavailableError
 from sandboxes.calls import Calls, FloodError
 from sandboxes.functions import Functions
 from sandboxes.kernel import frames
@@ -18,57 +16,12 @@ from sandboxes.local.limit_notes import limit_note
 from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.processes import Connection, Order, Process, Start, in_words
-from sandboxes.output import Capture, Live
+from sandboxes.local.running_cell import OnOutput, RunningCell, Stream
 
 START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
 END_SECONDS = 2.0
 """How long a process may take to end once its connection is closed, and a frozen copy to go on."""
-
-OnOutput = Callable[[Streamed], None]
-
-
-@dataclass(slots=True)
-class _Stream:
-    name: Literal["stdout", "stderr"]
-    capture: Capture = field(default_factory=Capture)
-    live: Live = field(default_factory=Live)
-
-
-class _Cell:
-    """What is known of the cell that is running."""
-
-    def __init__(self, on_output: OnOutput | None, answer: str = "done") -> None:
-        self.answer = answer
-        """The type of the frame that ends it."""
-        self.id = secrets.token_hex(16)
-        self.stdout = _Stream("stdout")
-        self.stderr = _Stream("stderr")
-        self.displays: list[Display] = []
-        self.ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        """What the kernel said in the end."""
-        self.calls: Calls | None = None
-        self._on_output = on_output
-        self._context = contextvars.copy_context()
-
-    def take(self, stream: _Stream, data: bytes) -> None:
-        """Keep what it printed, and pass it on."""
-        stream.capture.add(data)
-        if self._on_output is not None:
-            text = stream.live.pieces(data, full=stream.capture.full)
-            if text:
-                self._tell(Streamed(stream.name, text=text))
-
-    def show(self, said: dict[str, Any]) -> None:
-        """Keep what it showed, and pass it on."""
-        shown = replies.display(said)
-        if shown is not None and len(self.displays) < replies.MAX_DISPLAYS:
-            self.displays.append(shown)
-            self._tell(Streamed("display", display=shown))
-
-    def _tell(self, streamed: Streamed) -> None:
-        if self._on_output is not None:
-            self._context.run(self._on_output, streamed)
 
 
 class Session:
@@ -86,7 +39,7 @@ class Session:
             else:
                 connection.door.close()
         self._unpacker = frames.Unpacker()
-        self._cell: _Cell | None = None
+        self._cell: RunningCell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
         self._garbled = False
@@ -132,7 +85,7 @@ class Session:
             self.discard()
 
     async def _greet(self, python: str) -> None:
-        said = _Stream("stderr")
+        said = Stream("stderr")
         self._stderr.listen(said.capture.add)
         asyncio.get_running_loop().add_reader(self._control, self._read)
         ends = (self._hello, self._process.exited)
@@ -174,7 +127,7 @@ class Session:
         Raises:
             SandboxLostError: the process had ended before; the cell was not run.
         """
-        cell = _Cell(on_output)
+        cell = RunningCell(on_output)
         try:
             data = frames.pack(
                 {"type": "run", "id": cell.id, "number": number, "head": head}, code.encode("utf-8", "replace")
@@ -243,7 +196,7 @@ class Session:
             ProtocolError: `body` is too large.
             SandboxLostError: it ended, or had to be ended because it did not answer.
         """
-        cell = self._cell = _Cell(None, answer)
+        cell = self._cell = RunningCell(None, answer)
         self._listen(cell)
         self._process.busy(True)
         try:
@@ -267,7 +220,7 @@ class Session:
             self._stop_listening()
             self._cell = None
 
-    async def _follow(self, cell: _Cell, *, timeout: float, grace: float) -> CellResult:
+    async def _follow(self, cell: RunningCell, *, timeout: float, grace: float) -> CellResult:
         """Wait for the end of the cell, whichever it is, and say what it was; output aside."""
         await self._wait(cell, timeout)
         late = not self._over(cell)
@@ -330,7 +283,7 @@ class Session:
             return in_words(self._process.exited.result(), self._limits)
         return f"the session was ended because {self._broken.result()}"
 
-    async def _revived(self, cell: _Cell) -> dict[str, Any] | None:
+    async def _revived(self, cell: RunningCell) -> dict[str, Any] | None:
         """Have a frozen copy go on in the place of a process that ended.
 
         Returns:
@@ -358,7 +311,7 @@ class Session:
         except OSError:
             return False
 
-    async def _stop(self, cell: _Cell, grace: float) -> None:
+    async def _stop(self, cell: RunningCell, grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting kills at once."""
         try:
             if not self._over(cell):
@@ -372,14 +325,14 @@ class Session:
             raise
         await self.close()
 
-    async def _wait(self, cell: _Cell, timeout: float) -> None:
+    async def _wait(self, cell: RunningCell, timeout: float) -> None:
         ends = (cell.ended, self._broken, self._process.exited)
         await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._process.exited.done():
             while not cell.ended.done() and not self._broken.done() and self._read():
                 continue  # its last words were still on the way
 
-    def _over(self, cell: _Cell) -> bool:
+    def _over(self, cell: RunningCell) -> bool:
         return cell.ended.done() or self._broken.done() or self._process.exited.done()
 
     async def _send(self, data: bytes) -> None:
@@ -389,7 +342,7 @@ class Session:
             except OSError:
                 self._break("it closed its connection to Stepwell")
 
-    def _listen(self, cell: _Cell) -> None:
+    def _listen(self, cell: RunningCell) -> None:
         self._stdout.listen(lambda data: cell.take(cell.stdout, data))
         self._stderr.listen(lambda data: cell.take(cell.stderr, data))
         asyncio.get_running_loop().add_reader(self._control, self._read)

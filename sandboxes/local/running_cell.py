@@ -1,0 +1,60 @@
+"""What the host knows of a cell that is running: what it printed and showed so far."""
+
+import asyncio
+import contextvars
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sandboxes import replies
+from sandboxes.base import Display, Streamed
+from sandboxes.calls import Calls
+from sandboxes.output import Capture, Live
+
+OnOutput = Callable[[Streamed], None]
+
+
+@dataclass(slots=True)
+class Stream:
+    """One stream of a cell: what is kept of it, and what is passed on while it runs."""
+
+    name: Literal["stdout", "stderr"]
+    capture: Capture = field(default_factory=Capture)
+    live: Live = field(default_factory=Live)
+
+
+class RunningCell:
+    """What is known of the cell that is running."""
+
+    def __init__(self, on_output: OnOutput | None, answer: str = "done") -> None:
+        self.answer = answer
+        """The type of the frame that ends it."""
+        self.id = secrets.token_hex(16)
+        self.stdout = Stream("stdout")
+        self.stderr = Stream("stderr")
+        self.displays: list[Display] = []
+        self.ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        """What the kernel said in the end."""
+        self.calls: Calls | None = None
+        self._on_output = on_output
+        self._context = contextvars.copy_context()
+
+    def take(self, stream: Stream, data: bytes) -> None:
+        """Keep what it printed, and pass it on."""
+        stream.capture.add(data)
+        if self._on_output is not None:
+            text = stream.live.pieces(data, full=stream.capture.full)
+            if text:
+                self._tell(Streamed(stream.name, text=text))
+
+    def show(self, said: dict[str, Any]) -> None:
+        """Keep what it showed, and pass it on."""
+        shown = replies.display(said)
+        if shown is not None and len(self.displays) < replies.MAX_DISPLAYS:
+            self.displays.append(shown)
+            self._tell(Streamed("display", display=shown))
+
+    def _tell(self, streamed: Streamed) -> None:
+        if self._on_output is not None:
+            self._context.run(self._on_output, streamed)
