@@ -107,6 +107,8 @@ class WarmParent:
             answer = self._socket.recv(MAX_MESSAGE)
         except OSError:
             answer = b""
+        if not answer and self._wrap:
+            raise CannotWallInError(self._last_words())
         if not answer:
             raise SandboxUnavailableError(
                 f"A session cannot be started with the Python interpreter {self._walls.python}: {self._last_words()}. "
