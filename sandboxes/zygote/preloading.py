@@ -24,7 +24,7 @@ def preload(names: list[str]) -> None:
         with suppress(Exception):
             importlib.import_module(name)
             loaded += dict.fromkeys((name.partition(".")[0], name))
-    for use in (_kernel, _matplotlib, _pandas, _traceback, _packages):
+    for use in (_kernel, _matplotlib, _pandas, _traceback, _names):
         with suppress(Exception):
             use()
     gc.collect()
@@ -69,8 +69,11 @@ def _pandas() -> None:
         repr(frame.groupby("b").sum())
 
 
-def _packages() -> None:
-    importlib.import_module("stepwell_kernel.packages").loaded()
+def _names() -> None:
+    packages = importlib.import_module("stepwell_kernel.packages")
+    ambient = importlib.import_module("stepwell_kernel.snapshots.ambient")
+    packages.loaded()
+    ambient.imported()
 
 
 def _traceback() -> None:
