@@ -1,0 +1,150 @@
+"""What the process that watches a sandbox measures: folders that would rather not be measured, open descriptors."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandboxes.zygote import measuring
+from sandboxes.zygote.folder_size import NAME_BYTES, FolderSize
+
+KILOBYTES = 1 << 10
+
+
+def size(folder: Path) -> int:
+    """What the folder has, however long it takes to find out."""
+    measured = FolderSize(str(folder)).look(60.0, enough=sys.maxsize)
+    assert measured is not None
+    return measured
+
+
+@pytest.fixture
+def proc() -> Iterator[int]:
+    descriptor = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+    yield descriptor
+    os.close(descriptor)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder below one that everybody may enter, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+        subprocess.run(["chmod", "-R", "u+rwx", folder])
+
+
+def test_files_count_with_what_they_have_on_disk_and_every_name_counts(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "large").write_bytes(os.urandom(512 * KILOBYTES))
+    assert 512 * KILOBYTES <= size(tmp_path) <= 560 * KILOBYTES
+    for number in range(100):
+        (tmp_path / str(number)).touch()
+    assert size(tmp_path) >= 512 * KILOBYTES + 100 * NAME_BYTES
+
+
+def test_a_hole_takes_no_room(tmp_path: Path) -> None:
+    with (tmp_path / "hole").open("wb") as file:
+        file.truncate(1 << 40)
+    assert size(tmp_path) < 1 << 20
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("/usr")
+    (tmp_path / "b").symlink_to(tmp_path)
+    assert size(tmp_path) <= 4 * NAME_BYTES
+
+
+def test_folders_that_are_closed_are_measured_too(open_folder: Path) -> None:
+    inner = open_folder / "closed" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "large").write_bytes(os.urandom(512 * KILOBYTES))
+    inner.chmod(0)
+    inner.parent.chmod(0)
+    code = (
+        "import os, sys; from sandboxes.zygote.folder_size import FolderSize;"
+        "print(FolderSize(sys.argv[1]).look(60.0, sys.maxsize))"
+    )
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1"}
+    before = [sys.executable]
+    if os.geteuid() == 0:  # whom nothing is closed to
+        for path in (open_folder, inner.parent, inner, inner / "large"):
+            os.chown(path, 54_321, 54_321)
+        before = [sys.executable, "-m", "tests.security.as_user", "54321", sys.executable]
+    done = subprocess.run([*before, "-c", code, str(open_folder)], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"an ordinary user cannot run this Python here: {done.stderr.strip().splitlines()[-1]}")
+    assert int(done.stdout) >= 512 * KILOBYTES
+
+
+def test_what_lies_deeper_than_a_path_can_be_long_counts() -> None:
+    with tempfile.TemporaryDirectory() as base:
+        folder = os.open(base, os.O_RDONLY)
+        for _ in range(40):
+            os.mkdir("d" * 200, dir_fd=folder)
+            inner = os.open("d" * 200, os.O_RDONLY, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        file = os.open("large", os.O_CREAT | os.O_WRONLY, dir_fd=folder)
+        os.write(file, os.urandom(512 * KILOBYTES))
+        os.close(file)
+        os.close(folder)
+        assert size(Path(base)) >= 512 * KILOBYTES
+
+
+def test_a_large_folder_is_measured_a_little_at_a_time(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / str(number)).touch()
+    measuring_it = FolderSize(str(tmp_path))
+    looks = 0
+    while (measured := measuring_it.look(0.0, enough=sys.maxsize)) is None:
+        looks += 1
+    assert looks >= 299
+    assert measured == size(tmp_path)
+
+
+def test_more_than_enough_ends_the_search(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / str(number)).touch()
+    measured = FolderSize(str(tmp_path)).look(60.0, enough=10 * NAME_BYTES)
+    assert measured is not None
+    assert 10 * NAME_BYTES < measured < 20 * NAME_BYTES
+
+
+def test_nothing_stays_open_after_measuring(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    before = set(Path("/proc/self/fd").iterdir())
+    size(tmp_path)
+    assert len(set(Path("/proc/self/fd").iterdir())) == len(before)
+
+
+def test_a_folder_that_is_gone_has_nothing(tmp_path: Path) -> None:
+    assert size(tmp_path / "gone") == 0
+
+
+def test_files_without_a_name_and_sockets_are_found_by_their_descriptors(tmp_path: Path, proc: int) -> None:
+    device = tmp_path.stat().st_dev
+    sockets, files = measuring.held(proc, [os.getpid()], device)
+    with (tmp_path / "gone").open("wb", buffering=0) as file, (tmp_path / "there").open("wb", buffering=0) as there:
+        (tmp_path / "gone").unlink()
+        for one in (file, there):
+            one.write(os.urandom(512 * KILOBYTES))
+        twice = os.dup(file.fileno())
+        pair = socket.socketpair()
+        now = measuring.held(proc, [os.getpid()], device)
+        for end in pair:
+            end.close()
+        os.close(twice)
+    assert now[0] - sockets == 2 * measuring.SOCKET_BYTES
+    assert 512 * KILOBYTES <= now[1] - files <= 560 * KILOBYTES
+    assert measuring.held(proc, [os.getpid()], device) == (sockets, files)
+
+
+def test_a_process_that_is_gone_holds_nothing(proc: int) -> None:
+    assert measuring.held(proc, [1 << 22], 0) == (0, 0)
+    assert measuring.threads(proc, 1 << 22) == 0
