@@ -182,6 +182,7 @@ async def command(model: Settings, *arguments: str) -> subprocess.CompletedProce
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
         "STEPWELL_HOME": str(model.home),
+        "STEPWELL_ISOLATION": model.isolation,
         "STEPWELL_ARTIFACTS": model.artifacts,
         "OPENAI_BASE_URL": model.openai_base_url,
         "STEPWELL_MODEL": "scripted",
@@ -202,7 +203,8 @@ async def test_approvals_in_processes_of_their_own_find_variables_and_files(sett
     edited = tmp_path / "edited.py"
     edited.write_text(use + "; edited = 1" + note.format(2))
     async with ScriptedServer(script) as server:
-        model = with_model(settings, server.base_url)
+        open_to_all = settings.model_copy(update={"isolation": "process"})  # each cell writes down that it ran
+        model = with_model(open_to_all, server.base_url)
         begun = await command(model, "run", "--approve", "Load")
         assert not log.exists(), begun.stderr
         first = await command(model, "resume", "last", "--approve-cell")

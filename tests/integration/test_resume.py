@@ -46,6 +46,7 @@ async def test_a_killed_run_is_continued_and_no_cell_takes_effect_twice(tmp_path
         environment = {
             "PATH": os.environ["PATH"],
             "STEPWELL_HOME": str(settings.home),
+            "STEPWELL_ISOLATION": settings.isolation,
             "STEPWELL_ARTIFACTS": settings.artifacts,
             "OPENAI_BASE_URL": server.base_url,
             "STEPWELL_MODEL": "scripted",

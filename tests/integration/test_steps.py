@@ -108,6 +108,7 @@ async def test_after_a_kill_finished_cells_do_not_run_again(
         environment = {
             "PATH": os.environ["PATH"],
             "STEPWELL_HOME": str(settings.home),
+            "STEPWELL_ISOLATION": settings.isolation,
             "STEPWELL_ARTIFACTS": settings.artifacts,
             "OPENAI_BASE_URL": server.base_url,
             "STEPWELL_MODEL": "scripted",
@@ -233,6 +234,7 @@ async def test_an_approval_in_another_process_finds_the_variables(settings: Sett
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
         environment |= {
             "STEPWELL_HOME": str(settings.home),
+            "STEPWELL_ISOLATION": settings.isolation,
             "STEPWELL_ARTIFACTS": settings.artifacts,
             "OPENAI_BASE_URL": server.base_url,
             "STEPWELL_MODEL": "scripted",
