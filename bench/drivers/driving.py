@@ -171,6 +171,7 @@ class Jobs:
         """From a cell that kills its process to the answer of the next one."""
         session = await self._driver.start()
         await session.run("x = 41")
+        await asyncio.sleep(REST_SECONDS)  # as a model does that thinks
         began = time.perf_counter()
         how = ""
         try:

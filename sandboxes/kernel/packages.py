@@ -6,6 +6,7 @@ library: nothing in it (`sitecustomize.py`, `.pth` files) runs because a session
 `beside/` first, with our `pip` and a `sitecustomize.py` that adds the same folder.
 """
 
+import functools
 import importlib.abc
 import importlib.machinery
 import os
@@ -29,11 +30,6 @@ def offer(root: str, *, network: str, proxy: int) -> None:
     """
     base = os.path.join(root, FOLDER)
     found = sites(base)
-    loaded = sorted(
-        name
-        for name in sys.modules
-        if not name.startswith(("_", "stepwell_")) and "." not in name and name not in sys.stdlib_module_names
-    )
     sys.path[_place() : _place()] = found
     sys.meta_path.insert(0, Arrivals(found))
     path = os.environ.get("PATH", os.defpath)
@@ -43,13 +39,28 @@ def offer(root: str, *, network: str, proxy: int) -> None:
             "PYTHONPATH": BESIDE,
             "SANDBOX_PACKAGES": base,
             "SANDBOX_PACKAGES_PATH": os.pathsep.join(found),
-            "SANDBOX_LOADED": ",".join(loaded),
+            "SANDBOX_LOADED": loaded(),
             "SANDBOX_NETWORK": network,
             "SANDBOX_PYTHON": sys.executable,
         }
     )
     if proxy:
         os.environ.update(proxy_environment(proxy))
+
+
+@functools.cache
+def loaded() -> str:
+    """The packages that have been imported, with commas.
+
+    The parent of sandboxes asks for them before it forks: going through all names copies the pages on which they lie.
+    """
+    return ",".join(
+        sorted(
+            name
+            for name in sys.modules
+            if not name.startswith(("_", "stepwell_")) and "." not in name and name not in sys.stdlib_module_names
+        )
+    )
 
 
 def sites(base: str) -> list[str]:

@@ -1,7 +1,7 @@
 """What a local sandbox is walled in with: interpreter, level, limits, network."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ class Walls:
 
     level: Level
     python: str
-    cache: str
-    """Where matplotlib keeps its font list."""
+    cache: str = field(compare=False)
+    """Where matplotlib keeps its font list; a parent reads it once, so parents are not told apart by it."""
     limits: Limits
     network: bool = False
     """Whether there is a way to the host's proxy."""

@@ -24,7 +24,7 @@ def preload(names: list[str]) -> None:
         with suppress(Exception):
             importlib.import_module(name)
             loaded += dict.fromkeys((name.partition(".")[0], name))
-    for use in (_kernel, _matplotlib, _pandas, _traceback):
+    for use in (_kernel, _matplotlib, _pandas, _traceback, _names):
         with suppress(Exception):
             use()
     gc.collect()
@@ -67,6 +67,13 @@ def _pandas() -> None:
         frame = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})
         frame.to_html()
         repr(frame.groupby("b").sum())
+
+
+def _names() -> None:
+    packages = importlib.import_module("stepwell_kernel.packages")
+    ambient = importlib.import_module("stepwell_kernel.snapshots.ambient")
+    packages.loaded()
+    ambient.imported()
 
 
 def _traceback() -> None:

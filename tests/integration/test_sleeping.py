@@ -38,9 +38,9 @@ class Served:
         self._graph = graph
         self.sandboxes = sandboxes
 
-    async def ask(self, thread: str, question: str) -> list[Event]:
-        """One turn; what it told."""
-        told: list[Event] = []
+    async def ask(self, thread: str, question: str, told: list[Event] | None = None) -> list[Event]:
+        """One turn; what it told, added to a list as it comes."""
+        told = [] if told is None else told
         async for data in self._graph.astream(
             {"messages": [HumanMessage(question)]},
             {"configurable": {"thread_id": thread}},
@@ -106,14 +106,17 @@ async def test_a_run_that_waits_for_a_place_says_so_and_goes_on(settings: Settin
         busy = await graph.sandbox("busy")
         code = "import os, time\nwhile not os.path.exists('outputs/go'): time.sleep(0.01)"
         working = asyncio.ensure_future(busy.run(code, number=1, timeout=100))
-        asked = asyncio.ensure_future(graph.ask(thread, "Go"))
-        await asyncio.sleep(1.8)
+        told: list[Event] = []
+        asked = asyncio.ensure_future(graph.ask(thread, "Go", told))
+        async with asyncio.timeout(60):
+            while not only(told, Notice):
+                await asyncio.sleep(0.01)
         assert not asked.done()
         await busy.put(Path(__file__), "outputs/go")
         await working
         assert not asked.done()  # its variables are stored nowhere, so it keeps its place
         await busy.close()
-        told = await asked
+        await asked
     notices = [one.text for one in only(told, Notice)]
     assert notices == [
         "Waiting for a place: 1 sandbox is in use, and no more may be at a time (STEPWELL_MAX_SANDBOXES)."

@@ -3,6 +3,7 @@
 Of the environment and the search path only what differs from the start of the session is kept.
 """
 
+import functools
 import os
 import sys
 import time
@@ -17,13 +18,23 @@ PRELOADED: list[str] = []
 """Packages that were imported before this process was forked: they count as imported by the session."""
 
 
+@functools.cache
+def imported() -> frozenset[str]:
+    """The modules that there were when this was first asked.
+
+    The parent of sandboxes asks before it forks: going through all names copies the pages on which they lie.
+    """
+    return frozenset(sys.modules)
+
+
 class Start:
     """What there was when the session began."""
 
     def __init__(self) -> None:
         self.environment = dict(os.environ)
         self.path = list(sys.path)
-        self.modules = frozenset(sys.modules)
+        before = imported()
+        self.modules = before if len(before) == len(sys.modules) else frozenset(sys.modules)
         self.recursion = sys.getrecursionlimit()
 
 
