@@ -85,6 +85,8 @@ def probe(walls: Walls) -> Through:
         finally:
             PARENTS.ended(ready)
             ready.close()
+            if ready.group is not None:
+                ready.group.remove()
 
 
 @contextlib.contextmanager

@@ -107,7 +107,7 @@ class Start(Protocol):
 def in_words(ending: Ending, limits: Limits) -> str:
     """How a process ended that was not asked to."""
     if ending.limit:
-        return f"{_exceeded(ending, limits)}, and it was ended"
+        return _exceeded(ending, limits)
     if ending.code >= 0:
         return f"the code ended the Python process with exit code {ending.code}"
     try:
@@ -119,18 +119,16 @@ def in_words(ending: Ending, limits: Limits) -> str:
 
 def _exceeded(ending: Ending, limits: Limits) -> str:
     if ending.limit == "memory":
-        return (
-            f"the cell used {_megabytes(ending.value)} of memory, and {_megabytes(limits.memory_or_half)} are allowed; "
-            "read in chunks, take fewer columns or smaller types, or let DuckDB work on the file"
-        )
+        used = f" used {_megabytes(ending.value)} of memory" if ending.value else " needed more memory"
+        allowed = _megabytes(limits.memory_or_half)
+        instead = "read in chunks, take fewer columns or smaller types, or let DuckDB work on the file"
+        return f"the cell{used}, and {allowed} are allowed, so it was ended; {instead}"
     if ending.limit == "processes":
-        return (
-            f"the cell had {ending.value:,} processes, and {limits.processes:,} are allowed; use fewer workers (n_jobs)"
-        )
-    return (
-        f"the workspace has {_megabytes(ending.value)}, and {_megabytes(limits.workspace)} are allowed; "
-        "write less, or remove what is not needed any more"
-    )
+        had, allowed = f"{ending.value:,} processes", f"{limits.processes:,}"
+        return f"the cell had {had}, and {allowed} are allowed, so it was ended; use fewer workers (n_jobs)"
+    has, allowed = _megabytes(ending.value), _megabytes(limits.workspace)
+    instead = "write less, or remove what is not needed any more"
+    return f"the workspace has {has}, and {allowed} are allowed, so the cell was ended; {instead}"
 
 
 def _megabytes(size: int) -> str:

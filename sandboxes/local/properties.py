@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
+from sandboxes.local import control_groups
 from sandboxes.local.isolation import PRIVATE_ROOT, Level
 from sandboxes.zygote import landlock
 
@@ -67,12 +68,18 @@ def _private_root(level: Level) -> States:
         "signals": Verdict("enforced", "none reaches a process outside, nor the one that watches it"),
         "IPC": Verdict("enforced", "shared memory, queues, semaphores and sockets of its own"),
         "system calls": Verdict("enforced", "no privileges, no capabilities, and a filter that refuses what it names"),
-        "memory": Verdict("soft", f"{_MEASURED}; /tmp, HOME and /dev/shm have fixed sizes"),
+        "memory": _memory("; /tmp, HOME and /dev/shm have fixed sizes"),
         "process count": Verdict("enforced", "counted by the system for this sandbox alone"),
         "disk": Verdict("soft", f"{_WORKSPACE}; /tmp, HOME and /dev/shm have fixed sizes"),
         "CPU": Verdict("soft", _CPU),
         "clean-up": Verdict("enforced", "when its first process ends, the system ends all others"),
     }
+
+
+def _memory(more: str = "") -> Verdict:
+    if control_groups.available():
+        return Verdict("enforced", f"by a control group of its own, all processes and files in memory together{more}")
+    return Verdict("soft", f"{_MEASURED}{more}; no control group can be had here")
 
 
 def _bwrap() -> States:
@@ -125,7 +132,7 @@ def _landlock(abi: int, root: bool) -> States:
         "signals": signals,
         "IPC": Verdict("enforced", "shared memory, queues, semaphores and sockets of the machine are refused"),
         "system calls": Verdict("enforced", "no new privileges, no capabilities, and the stricter filter"),
-        "memory": Verdict("soft", _MEASURED),
+        "memory": _memory(),
         "process count": Verdict("soft", "measured every 50 ms while a cell runs, and ended when it is too much"),
         "disk": Verdict("soft", f"{_WORKSPACE}; its temporary folders are not"),
         "CPU": Verdict("soft", _CPU),

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from sandboxes.base import SandboxUnavailableError
+from sandboxes.local.control_groups import ControlGroup
 from sandboxes.local.walls import KERNEL, ZYGOTE, Walls, clean_environment
 
 START_SECONDS = 60.0
@@ -37,6 +38,7 @@ class Ready:
         self.init, init = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         (self.stdout, output), (self.stderr, errors) = os.pipe(), os.pipe()
         self.parent: WarmParent | None = None
+        self.group: ControlGroup | None = None
         self.theirs = [control.detach(), output, errors, init.detach()]
 
     def close_theirs(self) -> None:
@@ -133,14 +135,19 @@ class WarmParent:
         """Whether it can fork."""
         return self._process.poll() is None
 
-    def begin(self, order: dict[str, Any]) -> Ready | None:
-        """Take a sandbox that waits, and give it its order; None when the parent is gone."""
+    def begin(self, order: dict[str, Any], group: int = -1) -> Ready | None:
+        """Take a sandbox that waits, and give it its order; None when the parent is gone.
+
+        Args:
+            order: The sandbox's.
+            group: A descriptor by which it enters a control group; -1: it enters none.
+        """
         try:
             ready = self._pool.popleft() if self._pool else self._spawn()
         except OSError:
             return None
         try:
-            self._send({"op": "begin", **order}, [ready.init.fileno()])
+            self._send({"op": "begin", **order}, [ready.init.fileno(), *([group] if group >= 0 else [])])
         except OSError:
             ready.close()
             return None
@@ -209,8 +216,13 @@ class WarmParents:
         with self._turn_of(walls):
             self._parent(walls)
 
-    def begin(self, walls: Walls, order: dict[str, Any]) -> Ready:
+    def begin(self, walls: Walls, order: dict[str, Any], group: int = -1) -> Ready:
         """Take a sandbox that is ready, and give it its order.
+
+        Args:
+            walls: What the parent is made for.
+            order: The sandbox's.
+            group: A descriptor by which it enters a control group; -1: it enters none.
 
         Raises:
             CannotWallInError: there cannot be one at that level.
@@ -219,25 +231,26 @@ class WarmParents:
         with self._turn_of(walls):
             for _ in range(2):
                 parent = self._parent(walls)
-                if (ready := parent.begin(order)) is not None:
+                if (ready := parent.begin(order, group)) is not None:
                     return ready
                 self._parents.pop(walls).close()
         raise SandboxUnavailableError("The program that starts sandboxes ended twice in a row; try again.")
 
-    def begin_alone(self, walls: Walls, wrap: Sequence[str], order: dict[str, Any]) -> Ready:
+    def begin_alone(self, walls: Walls, wrap: Sequence[str], order: dict[str, Any], group: int = -1) -> Ready:
         """Start a sandbox with a parent of its own, which ends with it.
 
         Args:
             walls: What the parent is made for.
             wrap: The command that walls it in.
             order: The sandbox's.
+            group: A descriptor by which it enters a control group; -1: it enters none.
 
         Raises:
             CannotWallInError: the command does not do so.
             SandboxUnavailableError: its interpreter cannot be started, or the parent died.
         """
         parent = WarmParent(walls, wrap)
-        ready = parent.begin(order)
+        ready = parent.begin(order, group)
         if ready is None:
             parent.close()
             raise SandboxUnavailableError("The program that starts a sandbox ended at once; try again.")

@@ -14,6 +14,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.local import reached, workspace
 from sandboxes.local.bubblewrap import bubblewrap, wrapped
 from sandboxes.local.child_process import cloudpickle_path
+from sandboxes.local.control_groups import ControlGroup, new_group
 from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
 from sandboxes.local.network.doorway import PORT
 from sandboxes.local.pipes import Pipe
@@ -102,13 +103,25 @@ class WarmProcess:
                 value=int(said.get("value", 0)),
                 copy=bool(said["copy"]),
             )
-            self.exited.set_result(ending)
+            group = self._ready.group
+            if ending.code == -signal.SIGKILL and not ending.limit and group is not None:
+                later(self._look_for_overrun(ending, group))
+            else:
+                self.exited.set_result(ending)
+
+    async def _look_for_overrun(self, ending: Ending, group: ControlGroup) -> None:
+        """Say of a process that was killed whether it was for its memory."""
+        overrun = await asyncio.to_thread(group.overrun)
+        if not self.exited.done():
+            self.exited.set_result(replace(ending, limit="memory") if overrun else ending)
 
     def _gone(self) -> None:
         """Init has ended, and with it everything."""
         asyncio.get_running_loop().remove_reader(self._init)
         self._init.close()
         PARENTS.ended(self._ready)
+        if self._ready.group is not None:
+            later(asyncio.to_thread(self._ready.group.remove))
         if not self.exited.done():
             self.exited.set_result(Ending(1 if self.why else -signal.SIGKILL))
         self.gone.set_result(None)
@@ -139,7 +152,7 @@ class StartWarm:
             ) from error
         ready.control.setblocking(False)
         process = WarmProcess(ready)
-        _later(asyncio.to_thread(PARENTS.refill, self._walls))
+        later(asyncio.to_thread(PARENTS.refill, self._walls))
         stdout, stderr = Pipe.at(ready.stdout), Pipe.at(ready.stderr)
         if not self._walls.network:
             return Connection(process, ready.control, stdout, stderr)
@@ -162,10 +175,23 @@ class StartWarm:
             SandboxUnavailableError: the interpreter cannot be started.
         """
         said = self._order(order)
-        if self._walls.level != "bwrap":
-            return PARENTS.begin(self._walls, said)
-        folders = {_place(name): given for name, given in self._folders(order).items() if Path(given[0]).exists()}
-        return PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said)
+        group = new_group(self._walls.limits.memory_or_half)
+        join = group.join if group is not None else -1
+        try:
+            if self._walls.level != "bwrap":
+                ready = PARENTS.begin(self._walls, said, join)
+            else:
+                given = self._folders(order).items()
+                folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
+                ready = PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said, join)
+        except BaseException:
+            if group is not None:
+                group.remove()
+            raise
+        if group is not None:
+            group.close()
+        ready.group = group
+        return ready
 
     def _order(self, order: Order) -> dict[str, Any]:
         """The order as init and runner need it."""
@@ -288,7 +314,7 @@ def prepare(folder: Path, walls: Walls) -> None:
 _REFILLING: set[asyncio.Future[None]] = set()
 
 
-def _later(work: Any) -> None:
+def later(work: Any) -> None:
     """Do something beside what follows; the set keeps it from being forgotten."""
     task = asyncio.ensure_future(work)
     _REFILLING.add(task)

@@ -172,8 +172,10 @@ class Init:
             self._tell({"event": "failed", "why": order["why"]})
             self._end()
         try:
+            given = dict(zip(order["trees"], trees, strict=True))
+            self._join(given.pop("group", -1))
             if self._config["private_root"]:
-                private_root.attach_places(dict(zip(order["trees"], trees, strict=True)), hidden=order["hidden"])
+                private_root.attach_places(given, hidden=order["hidden"])
             self._folder = FolderSize(order["workspace"])
             self._device = os.stat(order["workspace"]).st_dev
             if self._config["network"]:
@@ -189,6 +191,13 @@ class Init:
             self._tell({"event": "failed", "why": str(error)})
             self._end()
         os.close(self._order)
+
+    def _join(self, group: int) -> None:
+        """Enter the control group that the host made, together with the runner."""
+        if group >= 0:
+            for process in (0, self._runner):
+                os.write(group, str(process).encode())
+            os.close(group)
 
     def _note(self, poll: select.poll) -> None:
         """Learn which process is the frozen copy: its number comes from the operating system, not from what it says."""

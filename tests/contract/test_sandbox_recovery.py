@@ -146,7 +146,7 @@ async def test_all_processes_together_cannot_either(limited: Sandbox, how: str) 
     }
     result = await life.run(codes[how], timeout=30)
     assert result.status == "killed"
-    assert "of memory, and 315 MB are allowed; read in chunks" in result.note
+    assert "of memory, and 315 MB are allowed, so it was ended; read in chunks" in result.note
 
 
 async def test_a_fork_bomb_ends_at_the_limit_of_processes(limited: Sandbox) -> None:
@@ -168,7 +168,7 @@ async def test_disk_files_and_descriptors_end_at_their_limits(limited: Sandbox) 
     code = "import time\nfor n in range(4): open(f'outputs/{n}', 'wb').write(bytes(25_000_000))\ntime.sleep(30)"
     over = await life.run(code, timeout=20)
     assert over.status == "killed"
-    assert "and 63 MB are allowed; write less" in over.note
+    assert "and 63 MB are allowed, so the cell was ended; write less" in over.note
 
 
 async def test_a_sandbox_that_may_compute_for_a_second_does_not_longer(tmp_path: Path, cache: Path) -> None:

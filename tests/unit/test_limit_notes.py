@@ -36,9 +36,15 @@ def test_no_exception_is_no_limit() -> None:
 @pytest.mark.parametrize(
     ("ending", "told"),
     [
-        (Ending(-9, "memory", 150_000_000), "the cell used 150 MB of memory, and 105 MB are allowed; read in chunks"),
-        (Ending(-9, "processes", 9), "the cell had 9 processes, and 7 are allowed; use fewer workers"),
-        (Ending(-9, "workspace", 9_000_000), "the workspace has 9 MB, and 5 MB are allowed; write less"),
+        (
+            Ending(-9, "memory", 150_000_000),
+            "the cell used 150 MB of memory, and 105 MB are allowed, so it was ended",
+        ),
+        (Ending(-9, "processes", 9), "the cell had 9 processes, and 7 are allowed, so it was ended; use fewer workers"),
+        (
+            Ending(-9, "workspace", 9_000_000),
+            "the workspace has 9 MB, and 5 MB are allowed, so the cell was ended",
+        ),
         (Ending(-11), "the Python process crashed: segmentation fault (signal 11, SIGSEGV)"),
         (Ending(-31), "the Python process made a system call that is not allowed"),
         (Ending(3), "the code ended the Python process with exit code 3"),

@@ -1,0 +1,127 @@
+"""A hard limit of memory, where a control group of ours can be had: as root, or where the operator delegated one.
+
+Version 2 (a group may have groups or processes, so ours stand beside that of this process or below it) and version 1 of
+Linux's control groups. All functions block; call them in a thread.
+"""
+
+import contextlib
+import functools
+import os
+import secrets
+import time
+from pathlib import Path
+
+SLACK = 32 << 20
+"""Bytes above the limit of the sandbox for what watches it, so that what is measured is told before this hits."""
+ROOT = Path("/sys/fs/cgroup")
+
+
+class ControlGroup:
+    """The group of one sandbox.
+
+    Args:
+        folder: Where it is; made here.
+        limit: Bytes of memory, of all that is in it.
+
+    Raises:
+        OSError: it cannot be made, or does not take the limit.
+    """
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self._folder = folder
+        folder.mkdir()
+        try:
+            new = (folder / "memory.max").exists()
+            _write(folder / ("memory.max" if new else "memory.limit_in_bytes"), str(limit + SLACK))
+            swap = folder / ("memory.swap.max" if new else "memory.memsw.limit_in_bytes")
+            if swap.exists():
+                _write(swap, "0" if new else str(limit + SLACK))
+            self._events = folder / ("memory.events" if new else "memory.oom_control")
+            self.join = os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+            """A descriptor: a process that writes `0` into it enters the group."""
+        except BaseException:
+            folder.rmdir()
+            raise
+
+    def overrun(self) -> bool:
+        """Whether the system had to end something in it for its memory."""
+        with contextlib.suppress(OSError):
+            for line in self._events.read_text(encoding="ascii").splitlines():
+                name, _, value = line.partition(" ")
+                if name == "oom_kill":
+                    return int(value) > 0
+        return False
+
+    def remove(self) -> None:
+        """Remove it, once all that was in it has ended."""
+        self.close()
+        for _ in range(50):
+            try:
+                self._folder.rmdir()
+            except FileNotFoundError:
+                return
+            except OSError:  # the last of it is just going
+                time.sleep(0.02)
+            else:
+                return
+
+    def close(self) -> None:
+        """Let nobody else enter."""
+        join, self.join = self.join, -1
+        if join >= 0:
+            os.close(join)
+
+
+def new_group(limit: int) -> ControlGroup | None:
+    """A group with that limit; None where there can be none."""
+    place = _place()
+    return ControlGroup(place / f"stepwell-{os.getpid()}-{secrets.token_hex(6)}", limit) if place is not None else None
+
+
+def available() -> bool:
+    """Whether groups can be had here."""
+    return _place() is not None
+
+
+@functools.cache
+def _place() -> Path | None:
+    """Where groups can be made that take a limit; found out by making one."""
+    for folder in _candidates():
+        try:
+            group = ControlGroup(folder / f"stepwell-{os.getpid()}-{secrets.token_hex(6)}", 1 << 30)
+        except (OSError, ValueError):
+            continue
+        group.remove()
+        return folder
+    return None
+
+
+def _candidates() -> list[Path]:
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    found: list[Path] = []
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            found += _existing(ROOT / "memory", path)
+        elif number == "0":
+            for mount in (ROOT, ROOT / "unified"):
+                own = _existing(mount, path)
+                found += [*own, *(folder.parent for folder in own if folder != mount)]
+    return found
+
+
+def _existing(mount: Path, path: str) -> list[Path]:
+    """The group of that path, or what a container shows in its place: the mount itself."""
+    own = mount / path.lstrip("/")
+    return [folder for folder in (own, mount) if (folder / "cgroup.procs").exists()][:1]
+
+
+def _write(file: Path, text: str) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
