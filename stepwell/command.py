@@ -12,9 +12,8 @@ HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, ch
 Every step is kept: a run that was paused (Ctrl-C), killed or has failed goes on with `stepwell resume`, and a finished
 one takes further questions with `stepwell ask`.
 
-NOT ISOLATED: in this version the local sandbox does not isolate anything. The code that the model writes runs as a
-child process with your rights, in a clean environment (no keys) and a folder of its own. Use --approve to see each
-cell before it runs.
+The code that the model writes runs in a sandbox of its own: no network unless --network opens it, no files but its own,
+no keys, and limits. `stepwell doctor` says what holds on this machine. Use --approve to see each cell before it runs.
 
 Without a model (STEPWELL_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL) the built-in playbook answers: a fixed analysis of
 any table, no key and no network needed.
