@@ -164,9 +164,10 @@ def test_help_is_plain_in_a_pipe_and_imports_nothing_heavy(words: tuple[str, ...
     assert not re.search(r"[\x1b│╭]", done.stdout)
 
 
-def test_the_help_says_that_code_is_not_isolated(desk: Desk) -> None:
+def test_the_help_says_where_code_runs(desk: Desk) -> None:
     text = " ".join(desk.command("--help").stdout.split())
-    assert "does not isolate" in text
+    assert "runs in a sandbox of its own: no network unless --network opens it" in text
+    assert "stepwell doctor" in text
     assert all(f" {name} " in text for name in COMMANDS)
 
 
