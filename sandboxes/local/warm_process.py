@@ -223,7 +223,7 @@ class StartWarm:
             said["program"] = [program, *order.arguments]
         if self._walls.level in PRIVATE_ROOT:
             said["folders"] = self._folders(order)
-            said["hidden"] = str(order.folder.parent.parent)
+            said["hidden"] = [str(order.folder.parent.parent), str(order.folder.parent)]
         elif not private:
             own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
             read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]

@@ -175,7 +175,7 @@ class Init:
             given = dict(zip(order["trees"], trees, strict=True))
             self._join(given.pop("group", -1))
             if self._config["private_root"]:
-                private_root.attach_places(given, hidden=order["hidden"])
+                private_root.attach_places(given, hidden=order["hidden"], needed=self._config["read_only"])
             self._folder = FolderSize(order["workspace"])
             self._device = os.stat(order["workspace"]).st_dev
             if self._config["network"]:

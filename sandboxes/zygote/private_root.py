@@ -99,12 +99,13 @@ def build(
     enter_root(STAGE)
 
 
-def attach_places(trees: dict[str, int], *, hidden: str) -> None:
+def attach_places(trees: dict[str, int], *, hidden: Iterable[str], needed: Iterable[str]) -> None:
     """Attach the host's folders; then close the root.
 
     Args:
         trees: By the names of `PLACES`, the `note` and `program/…`.
-        hidden: A folder of the host that is to look empty, if it can be seen at all: it has other sandboxes' files.
+        hidden: Folders of the host that are to look empty, if they can be seen at all: they have other threads' files.
+        needed: What must be seen all the same; a folder with any of it is not hidden.
 
     Raises:
         OSError: something is refused.
@@ -115,8 +116,10 @@ def attach_places(trees: dict[str, int], *, hidden: str) -> None:
             os.mkdir(target)
         attach(tree, target)
         os.close(tree)
-    if os.path.isdir(hidden):
-        mount("tmpfs", hidden, "tmpfs", QUIET | MS_RDONLY, "size=4k")
+    needed = (*needed, "/tmp", "/dev/shm", HOME, WORKSPACE, OWN)
+    for folder in hidden:
+        if os.path.isdir(folder) and not any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for path in needed):
+            mount("tmpfs", folder, "tmpfs", QUIET | MS_RDONLY, "size=4k")
     mount(None, "/", None, MS_BIND | MS_REMOUNT | MS_RDONLY | QUIET)
 
 

@@ -1,6 +1,9 @@
 """Sandboxes that one parent forked share nothing but its packages; parents are renewed, and none stays behind."""
 
 import asyncio
+import os
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,22 @@ async def test_what_one_changes_in_a_package_the_next_does_not_see(sandboxes: Sa
     assert printed(seen) == "False False\n"
 
 
+async def test_threads_in_a_folder_that_sandboxes_see_are_hidden_from_each_other(cache: Path) -> None:
+    """As when the data folder lies in the environment that cells run in; and one right below `/tmp` hides nothing."""
+    for place in (Path(sys.prefix) / f"stepwell-test-{os.getpid()}", Path(f"/tmp/stepwell-test-{os.getpid()}")):
+        try:
+            async with Sandboxes(place / "threads", cache=cache) as opened:
+                other = await opened.open("local", "other")
+                printed(await other.run("open('outputs/secret.txt', 'w').write('x')", number=1, timeout=60))
+                secret = place / "threads" / "other" / "workspace" / "outputs" / "secret.txt"
+                code = f"import os, tempfile\ntempfile.TemporaryFile()\nprint(os.path.exists({str(secret)!r}))"
+                sandbox = await opened.open("local", "curious")
+                assert printed(await sandbox.run(code, number=1, timeout=60)) == "False\n"
+                assert not (await sandbox.snapshot(limit_bytes=1 << 20)).refused
+        finally:
+            await asyncio.to_thread(shutil.rmtree, place)
+
+
 @pytest.fixture
 async def walls(cache: Path) -> Walls:
     return await asyncio.to_thread(choose, Asked("", cache))
@@ -48,7 +67,7 @@ def order(folder: Path) -> dict[str, Any]:
         "workspace": "/workspace",
         "environment": {"PATH": "/usr/bin"},
         "folders": {name: (str(place), True) for name, place in places.items()},
-        "hidden": "",
+        "hidden": [],
         "kernel": {},
     }
 
