@@ -62,6 +62,7 @@ LET_THROUGH_FOR_ROOT: dict[Level, dict[str, str]] = {
 
 pytestmark = [
     pytest.mark.timeout(900),
+    pytest.mark.xdist_group("hostile code"),  # what was tried is remembered in one process
     pytest.mark.skipif(not seccomp.supported(), reason="no filter of system calls for this machine"),
 ]
 
@@ -121,7 +122,7 @@ def _driver(level: Level, user: str) -> Iterator[subprocess.Popen[str] | str]:
             yield f"it cannot read this Python or this folder ({checked.stderr.strip().splitlines()[-1]})"
             return
         yield subprocess.Popen(
-            [*command, "-m", "tests.security.driver", str(base), level],
+            ["nice", "-n", "15", *command, "-m", "tests.security.driver", str(base), level],
             env=environment,
             cwd=base,
             stdout=subprocess.PIPE,
