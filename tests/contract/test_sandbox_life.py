@@ -100,10 +100,10 @@ async def test_a_closed_sandbox_runs_nothing(any_sandbox: Sandbox) -> None:
 
 
 async def test_closing_ends_a_running_cell_and_its_children(sandbox: Sandbox, run: Run, mark: str) -> None:
-    began = asyncio.get_running_loop().create_future()
+    began = asyncio.Event()
     code = MARK.format(mark=mark) + "print('on', flush=True)\nwhile True: pass"
-    task = asyncio.ensure_future(run(code, on_output=lambda _: began.done() or began.set_result(None)))
-    await asyncio.wait_for(began, 60)
+    task = asyncio.ensure_future(run(code, on_output=lambda _: began.set()))
+    await asyncio.wait_for(began.wait(), 60)
     assert await asyncio.to_thread(marked, mark) == 2
     await sandbox.close()
     result: CellResult = await asyncio.wait_for(task, 10)
