@@ -36,10 +36,10 @@ def marked(mark: str) -> int:
     return count
 
 
-def gone(mark: str) -> bool:
-    """Whether all are gone within a few seconds."""
+def gone(mark: str, *, left: int = 0) -> bool:
+    """Whether all are gone within a few seconds, or as many are there as are said to be."""
     deadline = time.monotonic() + 10
-    while marked(mark):
+    while marked(mark) != left:
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
@@ -104,7 +104,7 @@ async def test_closing_ends_a_running_cell_and_its_children(sandbox: Sandbox, ru
     code = MARK.format(mark=mark) + "print('on', flush=True)\nwhile True: pass"
     task = asyncio.ensure_future(run(code, on_output=lambda _: began.set()))
     await asyncio.wait_for(began.wait(), 60)
-    assert await asyncio.to_thread(marked, mark) == 2
+    assert await asyncio.to_thread(gone, mark, left=2)
     await sandbox.close()
     result: CellResult = await asyncio.wait_for(task, 10)
     assert (result.status, result.variables_kept) == ("killed", False)
@@ -175,7 +175,7 @@ async def test_nothing_survives_a_killed_host(tmp_path: Path, level: str, mark: 
             assert host.stdout is not None
             try:
                 assert host.stdout.readline() == "on\n"
-                assert marked(mark) == 2
+                assert gone(mark, left=2)
             finally:
                 host.kill()
         return gone(mark)
