@@ -53,16 +53,16 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
     _arrange([nothing, output, errors, control, host, proc])
     proc = 5
     os.setsid()
-    die_with_parent(signal.SIGKILL)
     try:
         if config["private_root"]:
+            die_with_parent(signal.SIGKILL)
             flags = users.NEW_MOUNTS | users.NEW_IPC | users.NEW_UTS | users.NEW_CGROUP
             users.unshare(flags | users.NEW_NETWORK)
             socket.sethostname("sandbox")
             sizes = {name: config[name] for name in ("tmp_bytes", "shared_memory_bytes")}
             owner = (config["user"], config["group"])
             private_root.build(config["read_only"], owner=owner, with_proc=config["with_proc"], **sizes)
-        else:
+        else:  # nobody would end the others after it: so it dies of nothing but the end of its connection to the host
             prctl(PR_SET_CHILD_SUBREAPER, 1)
         Init(config, socket.socket(fileno=HOST), proc).serve()
     except BaseException as error:
