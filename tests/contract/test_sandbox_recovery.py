@@ -146,7 +146,8 @@ async def test_all_processes_together_cannot_either(limited: Sandbox, how: str) 
     }
     result = await life.run(codes[how], timeout=30)
     assert result.status == "killed"
-    assert "of memory, and 315 MB are allowed, so it was ended; read in chunks" in result.note
+    # Whichever is faster: the watch, which knows how much it was, or a control group.
+    assert "memory, and 315 MB are allowed, so it was ended; read in chunks" in result.note
 
 
 async def test_a_fork_bomb_ends_at_the_limit_of_processes(limited: Sandbox) -> None:
