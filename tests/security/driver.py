@@ -30,7 +30,7 @@ LIMITS = Limits(
     shared_memory=16 * MEGABYTE,
     open_files=256,
 )
-AT_ONCE = 6
+AT_ONCE = 4
 HUNG = 25.0
 """Seconds after its time limit at which a cell, or a step of the host, counts as never ending."""
 WATCHED = ("victims", "growth")

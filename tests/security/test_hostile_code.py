@@ -62,7 +62,7 @@ LET_THROUGH_FOR_ROOT: dict[Level, dict[str, str]] = {
 
 pytestmark = [
     pytest.mark.timeout(900),
-    pytest.mark.xdist_group("hostile code"),  # what was tried is remembered in one process
+    pytest.mark.xdist_group("hostile"),  # what was tried is remembered in one process
     pytest.mark.skipif(not seccomp.supported(), reason="no filter of system calls for this machine"),
 ]
 
