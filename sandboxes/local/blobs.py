@@ -55,8 +55,9 @@ def supply(folder: Path, files: Iterable[Path]) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        distinct = {file.name: file for file in files}.values()
         with ThreadPoolExecutor(AT_ONCE) as pool:  # the disk reads ahead for one while another is written
-            for _ in pool.map(lambda file: _supply(folder, file), files):
+            for _ in pool.map(lambda file: _supply(folder, file), distinct):
                 continue
     except OSError as error:
         raise SandboxUnavailableError(

@@ -200,6 +200,17 @@ async def test_blobs_leave_the_spool_and_a_name_that_is_none_is_refused(steps: S
         await steps.sandbox.restore("0" * 64)
 
 
+async def test_a_blob_that_is_named_from_two_folders_is_given_once(steps: Steps, tmp_path: Path) -> None:
+    data = [bytes([number]) * 1_000_000 for number in range(20)]
+    files = [tmp_path / side / hashlib.sha256(one).hexdigest() for one in data for side in ("here", "there")]
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+    for file, one in zip(files, (one for one in data for _ in range(2)), strict=True):
+        await asyncio.to_thread(file.write_bytes, one)
+    await steps.sandbox.supply_blobs(files)
+    assert await steps.sandbox.supplied_blobs() >= {file.name for file in files}
+
+
 async def test_code_that_dies_while_it_is_pickled_leaves_no_snapshot(steps: Steps) -> None:
     await steps.run("""
         import os

@@ -86,3 +86,9 @@ def test_every_setting_is_in_the_example_file() -> None:
     for name in Settings.model_fields:
         variable = name.upper() if name.startswith("openai") else f"STEPWELL_{name.upper()}"
         assert f"#{variable}=" in example, variable
+
+
+@pytest.mark.xdist_group("kept together")
+def test_tests_of_one_group_run_in_one_process(request: pytest.FixtureRequest) -> None:
+    grouping = hasattr(request.config, "workerinput") and request.config.getoption("loadgroup", default=False)
+    assert not grouping or request.node.nodeid.endswith("@kept together")
