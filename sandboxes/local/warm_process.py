@@ -6,7 +6,9 @@ import json
 import os
 import signal
 import socket
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
 from sandboxes.local.network.doorway import PORT
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import Connection, Ending, Order
+from sandboxes.local.upkeep import later
 from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
 from sandboxes.local.warm import PARENTS, CannotWallInError, Ready
 from sandboxes.zygote.private_root import OWN, PLACES, WRITTEN
@@ -26,6 +29,8 @@ from sandboxes.zygote.private_root import OWN, PLACES, WRITTEN
 NOTICES = 4
 """The descriptor by which the kernel reaches init."""
 MAX_EVENT = 65_536
+STARTING = ThreadPoolExecutor(8, "stepwell-start")
+"""Not the threads of an event loop: what they began must be let go of also when the loop is closed meanwhile."""
 LIMITED = ("memory", "processes", "workspace")
 
 
@@ -105,15 +110,20 @@ class WarmProcess:
             )
             group = self._ready.group
             if ending.code == -signal.SIGKILL and not ending.limit and group is not None:
-                later(self._look_for_overrun(ending, group))
+                later(partial(self._look_for_overrun, asyncio.get_running_loop(), ending, group))
             else:
-                self.exited.set_result(ending)
+                self._ended(ending)
 
-    async def _look_for_overrun(self, ending: Ending, group: ControlGroup) -> None:
-        """Say of a process that was killed whether it was for its memory."""
-        overrun = await asyncio.to_thread(group.overrun)
+    def _look_for_overrun(self, loop: asyncio.AbstractEventLoop, ending: Ending, group: ControlGroup) -> None:
+        """Say of a process that was killed whether it was for its memory; blocks."""
+        if group.overrun():
+            ending = replace(ending, limit="memory")
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits any more
+            loop.call_soon_threadsafe(self._ended, ending)
+
+    def _ended(self, ending: Ending) -> None:
         if not self.exited.done():
-            self.exited.set_result(replace(ending, limit="memory") if overrun else ending)
+            self.exited.set_result(ending)
 
     def _gone(self) -> None:
         """Init has ended, and with it everything."""
@@ -121,9 +131,8 @@ class WarmProcess:
         self._init.close()
         PARENTS.ended(self._ready)
         if self._ready.group is not None:
-            later(asyncio.to_thread(self._ready.group.remove))
-        if not self.exited.done():
-            self.exited.set_result(Ending(1 if self.why else -signal.SIGKILL))
+            later(self._ready.group.remove)
+        self._ended(Ending(1 if self.why else -signal.SIGKILL))
         self.gone.set_result(None)
 
 
@@ -144,7 +153,12 @@ class StartWarm:
             SandboxUnavailableError: it cannot be started.
         """
         try:
-            ready = await asyncio.to_thread(self.begin, order)
+            beginning = STARTING.submit(self.begin, order)
+            try:
+                ready = await asyncio.wrap_future(beginning)
+            except asyncio.CancelledError:
+                beginning.add_done_callback(_let_go)
+                raise
         except CannotWallInError as error:
             raise SandboxUnavailableError(
                 f"A sandbox of level {self._walls.level} cannot be started with {self._walls.python} ({error}). "
@@ -152,7 +166,7 @@ class StartWarm:
             ) from error
         ready.control.setblocking(False)
         process = WarmProcess(ready)
-        later(asyncio.to_thread(PARENTS.refill, self._walls))
+        later(partial(PARENTS.refill, self._walls))
         stdout, stderr = Pipe.at(ready.stdout), Pipe.at(ready.stderr)
         if not self._walls.network:
             return Connection(process, ready.control, stdout, stderr)
@@ -254,6 +268,17 @@ class StartWarm:
         return {**environment, **own, "MPLCONFIGDIR": self._walls.cache}
 
 
+def _let_go(beginning: "Future[Ready]") -> None:
+    """End what began although nobody waits for it any more."""
+    if beginning.cancelled() or beginning.exception() is not None:
+        return
+    ready = beginning.result()
+    ready.close()
+    PARENTS.ended(ready)
+    if ready.group is not None:
+        later(ready.group.remove)
+
+
 def _place(name: str) -> str:
     """Where one of the host's folders is in the sandbox."""
     return f"{OWN}/{reached.NOTE}" if name == "note" else PLACES.get(name, f"{OWN}/{name}")
@@ -309,13 +334,3 @@ def prepare(folder: Path, walls: Walls) -> None:
             f"The sandbox folder {folder} cannot be made ready ({error.strerror or error}). "
             "Choose another place with STEPWELL_HOME."
         ) from error
-
-
-_REFILLING: set[asyncio.Future[None]] = set()
-
-
-def later(work: Any) -> None:
-    """Do something beside what follows; the set keeps it from being forgotten."""
-    task = asyncio.ensure_future(work)
-    _REFILLING.add(task)
-    task.add_done_callback(_REFILLING.discard)

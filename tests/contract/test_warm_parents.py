@@ -1,6 +1,7 @@
 """Sandboxes that one parent forked share nothing but its packages; parents are renewed, and none stays behind."""
 
 import asyncio
+import gc
 import os
 import shutil
 import sys
@@ -10,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from sandboxes.local import upkeep, workspace
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
+from sandboxes.local.processes import Connection, Order
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm import WarmParents
+from sandboxes.local.warm_process import StartWarm
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed
 
@@ -110,3 +114,56 @@ def test_a_parent_that_died_is_replaced(walls: Walls, tmp_path: Path) -> None:
             ready.close()
     finally:
         parents.close()
+
+
+def made(folder: Path) -> Path:
+    """A sandbox's folder."""
+    workspace.make_all(folder, folder.parent / "cache")
+    return folder
+
+
+async def leave(connection: Connection) -> None:
+    connection.process.kill()
+    await connection.process.gone
+    for end in (connection.control, connection.stdout, connection.stderr):
+        end.close()
+    await asyncio.sleep(0.05)
+
+
+def test_a_sandbox_that_ends_while_its_event_loop_is_closed_is_no_error(walls: Walls, tmp_path: Path) -> None:
+    complaints: list[dict[str, Any]] = []
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda _, said: complaints.append(said))
+    try:
+        connection = loop.run_until_complete(StartWarm(walls)(Order(made(tmp_path / "1"))))
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.run_until_complete(leave(connection))
+    finally:
+        loop.close()
+    gc.collect()
+    assert complaints == []
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing_behind(walls: Walls, tmp_path: Path) -> None:
+    await leave(await StartWarm(walls)(Order(await asyncio.to_thread(made, tmp_path / "first"))))
+    before = await asyncio.to_thread(descriptors)
+    cancelled = 0
+    for number in range(8):
+        folder = await asyncio.to_thread(made, tmp_path / str(number))
+        starting = asyncio.ensure_future(StartWarm(walls)(Order(folder)))
+        await asyncio.sleep(0.001 * number)
+        starting.cancel()
+        await asyncio.wait((starting,))
+        cancelled += starting.cancelled()
+        if not starting.cancelled():
+            await leave(starting.result())
+    assert cancelled
+    async with asyncio.timeout(20):
+        while await asyncio.to_thread(descriptors) > before:
+            await asyncio.sleep(0.01)
+
+
+def descriptors() -> int:
+    """How many this process has open, once the next sandbox is ready."""
+    upkeep.wait()
+    return len(list(Path("/proc/self/fd").iterdir()))
