@@ -20,9 +20,10 @@ from graph.state import Cell, State
 from nodes.calling import RepeatableCalls
 from nodes.rebuilding import rebuild
 from nodes.snapshots import NotRestoredError, Snapshots
-from sandboxes.base import LostVariable, RestoredSession, Sandbox
+from sandboxes.base import Sandbox
 from sandboxes.functions import Functions
 from sandboxes.living import on_wait
+from sandboxes.results import LostVariable, RestoredSession
 
 BEGINNING = "beginning"
 """Names the state of a thread that has run nothing: inputs only."""

@@ -12,14 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from graph.state import Cell, LostName
-from sandboxes.base import (
-    LostVariable,
-    RestoredSession,
-    Sandbox,
-    SandboxLostError,
-    SandboxUnavailableError,
-    SnapshotMissingError,
-)
+from sandboxes.base import Sandbox, SandboxLostError, SandboxUnavailableError, SnapshotMissingError
+from sandboxes.results import LostVariable, RestoredSession
 from storage.blobs import NAME, BlobError, BlobMissingError, Blobs
 
 MAX_MANIFEST = 64 << 20

@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from sandboxes.base import (
+from sandboxes.base import workspace_path
+from sandboxes.rebuilding import BrokenOff, RebuildPlan
+from sandboxes.results import (
     CellError,
     ChangedFile,
     Display,
@@ -13,9 +15,7 @@ from sandboxes.base import (
     NamespaceRow,
     RestoredSession,
     SnapshotTaken,
-    workspace_path,
 )
-from sandboxes.rebuilding import BrokenOff, RebuildPlan
 
 MAX_DISPLAYS = 60
 """Displays of one cell that are listened to; an honest kernel sends fewer."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sandboxes import replies
-from sandboxes.base import Display, Streamed
 from sandboxes.calls import Calls
 from sandboxes.output import Capture, Live
+from sandboxes.results import Display, Streamed
 
 OnOutput = Callable[[Streamed], None]
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from blockbuster import BlockBuster
 
-from sandboxes.base import CellResult, RestoredSession, Sandbox, SnapshotTaken, Streamed
+from sandboxes.base import Sandbox
 from sandboxes.fake import FakeSandbox
 from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult, RestoredSession, SnapshotTaken, Streamed
 
 Run = Callable[..., Awaitable[CellResult]]
 

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from sandboxes.base import Sandbox, Streamed
+from sandboxes.base import Sandbox
+from sandboxes.results import Streamed
 from tests.contract.conftest import Run, fine, printed
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.base import CellResult, Sandbox
+from sandboxes.base import Sandbox
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult
 from tests.contract.conftest import LEVELS, fine, printed
 
 FROZEN = 0.3

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from nodes.snapshots import Snapshots
-from sandboxes.base import RestoredSession, SandboxLostError
+from sandboxes.base import SandboxLostError
 from sandboxes.living import Living
 from sandboxes.local import LocalSandbox, upkeep
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
 from sandboxes.opening import Sandboxes
+from sandboxes.results import RestoredSession
 from storage.blobs import Blobs
 from tests.contract.conftest import printed
 

@@ -14,10 +14,11 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from sandboxes.base import CellResult, Sandbox, SandboxError
+from sandboxes.base import Sandbox, SandboxError
 from sandboxes.local import walls
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult
 from tests.security.attack import Attack, attacks, preamble
 from tests.security.victims import Victims, preface
 
