@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.local.control_groups import ControlGroup
+from sandboxes.local.control_groups import ControlGroup, new_group
+from sandboxes.local.upkeep import later
 from sandboxes.local.walls import KERNEL, ZYGOTE, Walls, clean_environment
 
 START_SECONDS = 60.0
@@ -31,15 +32,21 @@ MAX_MESSAGE = 1 << 20
 
 
 class Ready:
-    """A sandbox that waits for its order: our ends of its connections."""
+    """A sandbox that waits for its order: our ends of its connections.
 
-    def __init__(self) -> None:
+    Args:
+        group: The control group that it enters; entering one takes milliseconds, so it is not done with the order.
+    """
+
+    def __init__(self, group: ControlGroup | None = None) -> None:
         self.control, control = socket.socketpair()
         self.init, init = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         (self.stdout, output), (self.stderr, errors) = os.pipe(), os.pipe()
         self.parent: WarmParent | None = None
-        self.group: ControlGroup | None = None
+        self.group = group
         self.theirs = [control.detach(), output, errors, init.detach()]
+        if group is not None:
+            self.theirs.append(group.take_door())
 
     def close_theirs(self) -> None:
         """Close the other ends here, once the parent has them."""
@@ -74,6 +81,8 @@ class WarmParent:
         self.sandboxes = 0
         """How many have begun and have not ended."""
         self._pool: deque[Ready] = deque()
+        self._forked: set[Ready] = set()
+        """Those that have not ended."""
         try:
             self._process = self._start(theirs)
             self._configure()
@@ -135,42 +144,58 @@ class WarmParent:
         """Whether it can fork."""
         return self._process.poll() is None
 
-    def begin(self, order: dict[str, Any], group: int = -1) -> Ready | None:
+    def begin(self, order: dict[str, Any]) -> Ready | None:
         """Take a sandbox that waits, and give it its order; None when the parent is gone.
 
-        Args:
-            order: The sandbox's.
-            group: A descriptor by which it enters a control group; -1: it enters none.
+        Raises:
+            SandboxUnavailableError: it cannot have a control group.
         """
         try:
             ready = self._pool.popleft() if self._pool else self._spawn()
         except OSError:
             return None
         try:
-            self._send({"op": "begin", **order}, [ready.init.fileno(), *([group] if group >= 0 else [])])
+            self._send({"op": "begin", **order}, [ready.init.fileno()])
         except OSError:
-            ready.close()
+            self._let_go(ready)
             return None
         ready.parent = self
         self.sandboxes += 1
         return ready
 
     def refill(self) -> None:
-        """Have the next ones ready."""
-        with contextlib.suppress(OSError):
+        """Have the next ones ready; what hinders that, `begin` will say."""
+        with contextlib.suppress(OSError, SandboxUnavailableError):
             while len(self._pool) < POOL:
                 self._pool.append(self._spawn())
 
     def _spawn(self) -> Ready:
-        ready = Ready()
+        try:
+            group = new_group(self._walls.limits.memory_or_half)
+        except OSError as error:
+            raise SandboxUnavailableError(
+                f"No control group can be made for a sandbox ({error.strerror or error}); there may be too many."
+            ) from error
+        ready = Ready(group)
+        self._forked.add(ready)
         try:
             self._send({"op": "spawn"}, ready.theirs)
         except OSError:
-            ready.close()
+            self._let_go(ready)
             raise
         ready.close_theirs()
         self.forks += 1
         return ready
+
+    def _let_go(self, ready: Ready) -> None:
+        ready.close()
+        self.ended(ready)
+
+    def ended(self, ready: Ready) -> None:
+        """One of its sandboxes has ended: its group goes, too."""
+        self._forked.discard(ready)
+        if ready.group is not None:
+            later(ready.group.remove)
 
     def _send(self, said: dict[str, Any], descriptors: list[int]) -> None:
         attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
@@ -186,6 +211,13 @@ class WarmParent:
             process.kill()
             process.wait()
         self._said.close()
+        for ready in self._forked:
+            with contextlib.suppress(OSError):  # it ends with its connection, if not with its parent
+                ready.init.shutdown(socket.SHUT_RDWR)
+        for ready in self._forked:
+            if ready.group is not None:
+                ready.group.remove()
+        self._forked.clear()
 
 
 class CannotWallInError(Exception):
@@ -216,13 +248,8 @@ class WarmParents:
         with self._turn_of(walls):
             self._parent(walls)
 
-    def begin(self, walls: Walls, order: dict[str, Any], group: int = -1) -> Ready:
+    def begin(self, walls: Walls, order: dict[str, Any]) -> Ready:
         """Take a sandbox that is ready, and give it its order.
-
-        Args:
-            walls: What the parent is made for.
-            order: The sandbox's.
-            group: A descriptor by which it enters a control group; -1: it enters none.
 
         Raises:
             CannotWallInError: there cannot be one at that level.
@@ -231,26 +258,25 @@ class WarmParents:
         with self._turn_of(walls):
             for _ in range(2):
                 parent = self._parent(walls)
-                if (ready := parent.begin(order, group)) is not None:
+                if (ready := parent.begin(order)) is not None:
                     return ready
                 self._parents.pop(walls).close()
         raise SandboxUnavailableError("The program that starts sandboxes ended twice in a row; try again.")
 
-    def begin_alone(self, walls: Walls, wrap: Sequence[str], order: dict[str, Any], group: int = -1) -> Ready:
+    def begin_alone(self, walls: Walls, wrap: Sequence[str], order: dict[str, Any]) -> Ready:
         """Start a sandbox with a parent of its own, which ends with it.
 
         Args:
             walls: What the parent is made for.
             wrap: The command that walls it in.
             order: The sandbox's.
-            group: A descriptor by which it enters a control group; -1: it enters none.
 
         Raises:
             CannotWallInError: the command does not do so.
             SandboxUnavailableError: its interpreter cannot be started, or the parent died.
         """
         parent = WarmParent(walls, wrap)
-        ready = parent.begin(order, group)
+        ready = parent.begin(order)
         if ready is None:
             parent.close()
             raise SandboxUnavailableError("The program that starts a sandbox ended at once; try again.")
@@ -272,6 +298,7 @@ class WarmParents:
             if parent is None:
                 return
             ready.parent, parent.sandboxes = None, parent.sandboxes - 1
+            parent.ended(ready)
             gone = parent in self._worn and not parent.sandboxes
             if gone:
                 self._worn.remove(parent)

@@ -16,7 +16,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.local import reached, workspace
 from sandboxes.local.bubblewrap import bubblewrap, wrapped
 from sandboxes.local.child_process import cloudpickle_path
-from sandboxes.local.control_groups import ControlGroup, new_group
+from sandboxes.local.control_groups import ControlGroup
 from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
 from sandboxes.local.network.doorway import PORT
 from sandboxes.local.pipes import Pipe
@@ -130,8 +130,6 @@ class WarmProcess:
         asyncio.get_running_loop().remove_reader(self._init)
         self._init.close()
         PARENTS.ended(self._ready)
-        if self._ready.group is not None:
-            later(self._ready.group.remove)
         self._ended(Ending(1 if self.why else -signal.SIGKILL))
         self.gone.set_result(None)
 
@@ -189,23 +187,11 @@ class StartWarm:
             SandboxUnavailableError: the interpreter cannot be started.
         """
         said = self._order(order)
-        group = new_group(self._walls.limits.memory_or_half)
-        join = group.join if group is not None else -1
-        try:
-            if self._walls.level != "bwrap":
-                ready = PARENTS.begin(self._walls, said, join)
-            else:
-                given = self._folders(order).items()
-                folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
-                ready = PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said, join)
-        except BaseException:
-            if group is not None:
-                group.remove()
-            raise
-        if group is not None:
-            group.close()
-        ready.group = group
-        return ready
+        if self._walls.level != "bwrap":
+            return PARENTS.begin(self._walls, said)
+        given = self._folders(order).items()
+        folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
+        return PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said)
 
     def _order(self, order: Order) -> dict[str, Any]:
         """The order as init and runner need it."""
@@ -275,8 +261,6 @@ def _let_go(beginning: "Future[Ready]") -> None:
     ready = beginning.result()
     ready.close()
     PARENTS.ended(ready)
-    if ready.group is not None:
-        later(ready.group.remove)
 
 
 def _place(name: str) -> str:

@@ -44,12 +44,19 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
 
     Args:
         config: The zygote's.
-        given: Descriptors: the kernel's connection, what the sandbox prints into, the same for stderr, our connection.
+        given: Descriptors: the kernel's connection, what the sandbox prints into, the same for stderr, our connection,
+            and the door to a control group, if there is one.
         proc: A descriptor of a `/proc` that shows this process and its children.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nothing = os.open("/dev/null", os.O_RDONLY)
-    control, output, errors, host = given
+    control, output, errors, host, *groups = given
+    try:
+        for group in groups:
+            os.write(group, b"0")
+    except OSError as error:
+        _tell(socket.socket(fileno=host), {"event": "failed", "why": f"its control group: {error}"})
+        os._exit(1)
     _arrange([nothing, output, errors, control, host, proc])
     proc = 5
     os.setsid()
@@ -173,7 +180,6 @@ class Init:
             self._end()
         try:
             given = dict(zip(order["trees"], trees, strict=True))
-            self._join(given.pop("group", -1))
             if self._config["private_root"]:
                 private_root.attach_places(given, hidden=order["hidden"], needed=self._config["read_only"])
             self._folder = FolderSize(order["workspace"])
@@ -191,13 +197,6 @@ class Init:
             self._tell({"event": "failed", "why": str(error)})
             self._end()
         os.close(self._order)
-
-    def _join(self, group: int) -> None:
-        """Enter the control group that the host made, together with the runner."""
-        if group >= 0:
-            for process in (0, self._runner):
-                os.write(group, str(process).encode())
-            os.close(group)
 
     def _note(self, poll: select.poll) -> None:
         """Learn which process is the frozen copy: its number comes from the operating system, not from what it says."""

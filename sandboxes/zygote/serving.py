@@ -110,7 +110,7 @@ class Parent:
                 if order["op"] == "spawn":
                     self._spawn(list(given))
                 else:
-                    self._begin(order, given[0], list(given[1:2]))
+                    self._begin(order, given[0])
             finally:
                 for descriptor in given:
                     os.close(descriptor)
@@ -133,9 +133,9 @@ class Parent:
         if self._config["private_root"]:
             users.enter(self._home, users.NEW_PIDS)
 
-    def _begin(self, order: dict[str, Any], host: int, group: list[int]) -> None:
-        """Open the folders that a sandbox gets, as they are here, and pass them to its init, with its control group."""
-        order["trees"], trees = ["group"] * len(group), array.array("i", [os.dup(one) for one in group])
+    def _begin(self, order: dict[str, Any], host: int) -> None:
+        """Open the folders that a sandbox gets, as they are here, and pass them to its init."""
+        order["trees"], trees = [], array.array("i")
         try:
             if self._config["private_root"]:
                 for name, (path, read_only) in order.pop("folders").items():
