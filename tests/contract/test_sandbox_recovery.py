@@ -90,6 +90,14 @@ async def test_a_snapshot_can_be_taken_after_it(sandboxes: Sandboxes) -> None:
     assert printed(await life.run("print(x, y)")) == "5 6\n"
 
 
+async def test_figures_are_shown_where_the_cell_shows_them_after_it(sandboxes: Sandboxes) -> None:
+    life = Life(await sandboxes.open("local", "drawing"))
+    fine(await life.run("import os; import matplotlib.pyplot as plt"))
+    assert (await life.run("os.kill(os.getpid(), 9)")).recovered == "copy"
+    drawn = fine(await life.run("plt.plot([1]); plt.show(); plt.title('second'); plt.plot([2]); plt.show()"))
+    assert [display.text for display in drawn.displays] == ["figure", "figure: second"]
+
+
 async def test_files_that_the_cell_changed_cost_the_head(sandboxes: Sandboxes) -> None:
     life = Life(await sandboxes.open("local", "dying"))
     fine(await life.run("import os\nx = 5", head="one"))
