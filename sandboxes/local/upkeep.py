@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger(__name__)
-_THREADS = ThreadPoolExecutor(2, "stepwell-upkeep")
+_THREADS = ThreadPoolExecutor(4, "stepwell-upkeep")
 _UNDER_WAY: set[Future[None]] = set()
 
 

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from typing import IO, Any
@@ -28,6 +29,8 @@ MAX_FORKS = 1_000
 """Sandboxes of one parent; they share the layout of its memory and the seed of its hashes."""
 POOL = 1
 """Sandboxes that are kept ready."""
+REFILL_SECONDS = 0.05
+"""How long after a start the next one is made ready."""
 MAX_MESSAGE = 1 << 20
 
 
@@ -285,7 +288,8 @@ class WarmParents:
         return ready
 
     def refill(self, walls: Walls) -> None:
-        """Have the next sandboxes ready."""
+        """Have the next sandboxes ready, a little later: the one that has just begun has a first cell to run."""
+        time.sleep(REFILL_SECONDS)
         with self._turn_of(walls):
             parent = self._parents.get(walls)
             if parent is not None and parent.forks < self._max_forks:

@@ -24,6 +24,7 @@ from sandboxes.local.processes import Connection, Ending, Order
 from sandboxes.local.upkeep import later
 from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
 from sandboxes.local.warm import PARENTS, CannotWallInError, Ready
+from sandboxes.local.watch import Watch
 from sandboxes.zygote.private_root import OWN, PLACES, WRITTEN
 
 NOTICES = 4
@@ -47,6 +48,7 @@ class WarmProcess:
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         """The listening socket in the sandbox's network, where there is to be one."""
+        self._watch = Watch(lambda runs: self._tell({"op": "cell", "runs": runs}))
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
     @property
@@ -56,7 +58,7 @@ class WarmProcess:
 
     def busy(self, runs: bool) -> None:
         """Have the limits watched while a cell runs."""
-        self._tell({"op": "cell", "runs": runs})
+        self._watch.cell(runs)
 
     def interrupt(self) -> None:
         """Send SIGINT to the runner and its children."""

@@ -11,6 +11,7 @@ from typing import Any
 
 KERNEL = (
     "session", "calls", "standby", "snapshots.engine", "snapshots.taking", "snapshots.restoring", "start", "lifeline",
+    "rehearsal",
 )  # fmt: skip
 
 
