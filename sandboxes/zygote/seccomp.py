@@ -7,6 +7,7 @@ because nobody had heard of it. The kernel keeps the answer for calls whose argu
 
 import ctypes
 import errno
+import functools
 import struct
 import sys
 
@@ -109,6 +110,7 @@ def supported() -> bool:
     return native and MACHINE in COLUMN
 
 
+@functools.cache
 def program(*, network: bool, strict: bool, machine: str = MACHINE) -> bytes:
     """The filter, as an array of `struct sock_filter`.
 

@@ -34,6 +34,7 @@ def serve(control: int) -> None:
             _enter(config)
         os.environ.update(config.pop("caches"))
         preload(config.pop("preload"))
+        seccomp.program(network=config["network"], strict=config["seccomp"] == "strict")  # once for all of them
         if threads() > 1:
             raise OSError("one of the packages that were imported has started threads")
     except Exception as error:
