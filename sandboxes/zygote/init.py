@@ -338,7 +338,9 @@ class Init:
         self._kill(self._runner)
 
     def _tell(self, said: dict[str, Any]) -> None:
-        _tell(self._host, said)
+        """Say something to the host; without one there is nothing left to do."""
+        if not _tell(self._host, said):
+            self._end()
 
 
 def _own_number(proc: int) -> int:
@@ -346,11 +348,13 @@ def _own_number(proc: int) -> int:
     return int(os.readlink("self", dir_fd=proc))
 
 
-def _tell(host: socket.socket, said: dict[str, Any]) -> None:
+def _tell(host: socket.socket, said: dict[str, Any]) -> bool:
+    """Send a message to the host; false when it is gone."""
     try:
         host.send(json.dumps(said).encode())
     except OSError:
-        os._exit(0)  # without a host there is nothing left to do
+        return False
+    return True
 
 
 def _arrange(descriptors: list[int]) -> None:
