@@ -1,4 +1,4 @@
-"""Behind Landlock alone nobody but its own processes ends what a sandbox started: whoever dies, nothing stays behind."""
+"""Behind Landlock only its own processes end what a sandbox started: whoever of them dies, nothing stays behind."""
 
 import json
 import os
