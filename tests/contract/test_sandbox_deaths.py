@@ -16,7 +16,7 @@ from sandboxes.local import workspace
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
 from sandboxes.local.processes import Order
-from sandboxes.local.warm import Ready
+from sandboxes.local.warm_parent import Ready
 from sandboxes.local.warm_process import StartWarm
 
 SECONDS = 20.0
