@@ -1,4 +1,4 @@
-"""The limits that the operating system does not keep for a sandbox as a whole: its init looks at them again and again."""
+"""Limits that the operating system does not keep for a sandbox as a whole: its init looks at them again and again."""
 
 import os
 import sys
