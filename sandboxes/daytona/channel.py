@@ -1,0 +1,364 @@
+"""The way to the bridge: requests go in as the code of an interpreter context, what comes of them is its output.
+
+A context takes one request and cannot be cancelled; so what is said to a request under way is uploaded as a file, and a
+request that follows at once goes the same way and answers over the connection that is still open. A connection that
+breaks off costs nothing: the bridge keeps what it said, and another context hears the rest of it.
+"""
+
+import asyncio
+import base64
+import itertools
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
+from sandboxes.bridge.attach import SEPARATOR
+from sandboxes.daytona.place import Place, State
+from sandboxes.kernel import frames
+
+if TYPE_CHECKING:
+    from daytona import AsyncSandbox, InterpreterContext, OutputMessage
+
+LINGER_SECONDS = 3.0
+"""How long a connection stays open for the request that follows: the snapshot after a cell."""
+SILENT_SECONDS = 45.0
+"""A bridge says something every ten seconds; a connection that is silent for so long is dead."""
+BEAT_SECONDS = 6.0
+"""How often the bridge hears of us while a request is under way."""
+LOCK_SECONDS = 60.0
+"""How long we wait for another worker."""
+MAX_BREAKS = 5
+"""Connections of one request that may break off without anything new having come."""
+USEFUL_SECONDS = 20.0
+"""A connection that held for so long was worth it, whatever came."""
+MAX_CODE = 200_000
+"""Characters of code; a longer request is uploaded."""
+
+Frame = tuple[dict[str, Any], bytes]
+
+
+class TakenError(Exception):
+    """Another worker holds the sandbox."""
+
+    def __init__(self, who: str, seconds: float) -> None:
+        super().__init__(who)
+        self.who, self.seconds = who, seconds
+
+
+class Exchange:
+    """One request and what comes of it.
+
+    Args:
+        n: Its number.
+        message: All that the bridge is told of it: a frame.
+        take: Called with each frame about it, in order; the last one is of type `over`, or `lost` and `over`.
+    """
+
+    def __init__(self, n: int, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]):
+        self.n = n
+        self.header, self.body = header, body
+        self._take = take
+        self.seen = 0
+        self.sent = False
+        """Whether it may have arrived."""
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.over_at = 0.0
+
+    def take(self, header: dict[str, Any], body: bytes) -> None:
+        """Take a frame in, each once."""
+        if header.get("n") != self.n or header.get("seq") != self.seen or self.over.done():
+            return
+        self.seen += 1
+        self._take(header, body)
+        if header.get("type") == "over":
+            self.over_at = time.monotonic()
+            self.over.set_result(None)
+
+
+class Channel:
+    """What one session of the host's has to do with the bridge of a sandbox.
+
+    Args:
+        place: Where the bridge is.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.token = secrets.token_hex(16)
+        self._who = f"process {os.getpid()} on {socket.gethostname()}"
+        self._numbers = itertools.count(1)
+        self._names = itertools.count(1)
+        self._context: tuple[int, InterpreterContext] | None = None
+        """With the life of the sandbox that it is in."""
+        self._dropped: list[tuple[int, InterpreterContext]] = []
+        self._now: Exchange | None = None
+        self._talk: asyncio.Task[None] | None = None
+
+    async def exchange(
+        self, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]
+    ) -> Exchange:
+        """Begin a request; it is over when its `over` is done.
+
+        Raises:
+            SandboxLostError: it began, and nobody knows how it went on.
+            SandboxUnavailableError: the sandbox cannot be reached; the request was not begun.
+        """
+        await self._place.ready()
+        exchange = Exchange(next(self._numbers), header, body, take)
+        before, self._now = self._now, exchange
+        if self._talk is not None and not self._talk.done():
+            if before is not None and before.over.done():
+                # Over the connection that is open. If it closes at this very moment the request goes the usual way, and
+                # should it arrive twice, the bridge does it once.
+                exchange.sent = True
+                with suppress(SandboxUnavailableError):
+                    await self._upload({"do": "ask", **header, "n": exchange.n}, body)
+            else:
+                await self._hang_up()
+        if self._talk is None or self._talk.done():
+            self._talk = asyncio.get_running_loop().create_task(self._follow())
+        return exchange
+
+    async def say(self, exchange: Exchange, do: str, body: bytes = b"", **more: Any) -> None:
+        """Say something to a request that is under way; when it cannot be said, its end will tell."""
+        if not exchange.over.done():
+            with suppress(SandboxUnavailableError):
+                await self._upload({"do": do, "n": exchange.n, **more}, body)
+
+    async def _upload(self, header: dict[str, Any], body: bytes) -> None:
+        base = (await self._place.ready()).base
+        name = f"{next(self._names):09d}-{secrets.token_hex(4)}"
+        message = frames.pack({**header, "token": self.token}, body)
+        await self._place.upload({f"{base}/inbox/{name}": message}, doing="say something to the sandbox")
+
+    async def _follow(self) -> None:
+        """Hear all of the requests of now, over as many connections as that takes; one that cannot be fails."""
+        breaks, until = 0, time.monotonic() + LOCK_SECONDS
+        while (exchange := self._now) is not None and not exchange.over.done():
+            seen, began = exchange.seen, time.monotonic()
+            why: BaseException | str = "the connection broke off"
+            try:
+                await self._connect(exchange)
+            except TakenError as error:
+                if time.monotonic() > until:
+                    taken = f"The sandbox is in use by another worker ({error.who}); wait for it, or stop it first."
+                    self._fail(exchange, SandboxUnavailableError(taken))
+                    return
+                exchange.sent = False
+                await asyncio.sleep(min(max(error.seconds, 0.2), 1.0))
+                continue
+            except (SandboxLostError, SandboxRefusedError) as error:
+                self._fail(exchange, error)
+                return
+            except Exception as error:  # of the client; whatever it is, the bridge knows how it goes on
+                why = error
+            if exchange.over.done():
+                continue  # and what follows it is heard, if there is something
+            self._drop_context()
+            useful = exchange.seen > seen or time.monotonic() - began > USEFUL_SECONDS
+            breaks = 1 if useful else breaks + 1
+            if breaks > MAX_BREAKS or (exchange.sent and not await self._still_there()):
+                self._fail(exchange, self._lost(exchange, why))
+                return
+            await asyncio.sleep(min(0.1 * 2**breaks, 3.0))
+
+    def _fail(self, exchange: Exchange, error: Exception) -> None:
+        if not exchange.over.done():
+            exchange.over.set_exception(error)
+            exchange.over.exception()  # whoever waits is told; nobody may wait any more
+
+    def _lost(self, exchange: Exchange, why: object) -> Exception:
+        said = " ".join(str(why).split())[:300].rstrip(".") or type(why).__name__
+        if not exchange.sent:
+            return SandboxUnavailableError(f"The session in the Daytona sandbox cannot be reached ({said}).")
+        return SandboxLostError(f"The session in the Daytona sandbox is lost ({said}).")
+
+    async def _still_there(self) -> bool:
+        """Whether the life of the sandbox in which the request began goes on."""
+        try:
+            return await self._place.machine.runs()
+        except SandboxUnavailableError:
+            return True  # that could not be said; trying will show
+
+    async def _connect(self, exchange: Exchange) -> None:
+        """Hear what is said, until the bridge hangs up or the connection breaks off.
+
+        Raises:
+            SandboxLostError: the life of the sandbox in which the request began is over.
+            SandboxUnavailableError: it cannot be reached.
+            TakenError: another worker holds the sandbox.
+        """
+        state = await self._place.ready()
+        again = exchange.sent
+        header = {"do": "attach", "token": self.token, "who": self._who, "seen": exchange.seen, "again": again}
+        message = frames.pack({**exchange.header, **header, "n": exchange.n}, exchange.body)
+        encoded = base64.b64encode(message).decode()
+        if len(encoded) > MAX_CODE:
+            uploaded = f"{state.base}/in/{secrets.token_hex(16)}"
+            await self._place.upload({uploaded: encoded.encode()}, doing="send a request to the sandbox")
+            argument = f"open({uploaded!r}).read()"
+        else:
+            argument = repr(encoded)
+        code = (
+            f"__import__('runpy').run_path({state.program + '/bridge/attach.py'!r})['attach']"
+            f"({state.base!r}, {state.program!r}, {argument})"
+        )
+        sandbox, context = await self._in_context(state)
+        connection = _Connection(self, exchange, asyncio.get_running_loop())
+        exchange.sent = True
+        running = asyncio.ensure_future(
+            sandbox.code_interpreter.run_code(code, context=context, on_stdout=connection.hear, timeout=0)
+        )
+        beating = asyncio.ensure_future(self._beat())
+        try:
+            while True:
+                heard = connection.heard
+                await asyncio.wait((running, connection.refused), timeout=SILENT_SECONDS, return_when="FIRST_COMPLETED")
+                if connection.refused.done() or running.done() or connection.heard == heard:
+                    break
+        finally:
+            beating.cancel()
+            if not running.done():
+                running.cancel()
+            await asyncio.wait((running, beating))
+            await connection.close()
+        if connection.refused.done():
+            raise connection.refused.result()
+        if not running.cancelled() and (error := running.exception()) is not None:
+            if not again and isinstance(getattr(error.__cause__, "status", None), int):
+                exchange.sent = False  # the handshake was refused, so nothing was sent
+            raise error
+        if not running.cancelled() and (complaint := running.result().error) is not None:
+            raise ConnectionError(f"{complaint.name}: {complaint.value}")
+
+    async def _in_context(self, state: State) -> "tuple[AsyncSandbox, InterpreterContext]":
+        """The context of ours, a new one if there is none in this life of the sandbox."""
+        if self._context is None or self._context[0] != state.life:
+            self._drop_context()
+            dropped, self._dropped = [one for life, one in self._dropped if life == state.life], []
+
+            async def call(sandbox: "AsyncSandbox") -> "InterpreterContext":
+                for context in dropped:
+                    with suppress(Exception):  # it goes with the sandbox in any case
+                        await sandbox.code_interpreter.delete_context(context)
+                return await sandbox.code_interpreter.create_context(cwd=state.base)
+
+            made = await self._place.machine.use("make an interpreter context", call)
+            self._context = state.life, made
+        return await self._place.machine.ready(), self._context[1]
+
+    def _drop_context(self) -> None:
+        """Never use this context again: its worker may have died, or may be busy with what nobody hears."""
+        if self._context is not None:
+            self._dropped.append(self._context)
+            self._context = None
+
+    async def _beat(self) -> None:
+        """Let the bridge know that somebody waits for what is under way."""
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            if self._now is not None:
+                await self.say(self._now, "beat")
+
+    def deliver(self, header: dict[str, Any], body: bytes) -> None:
+        """Pass a frame on to the request that it is about."""
+        if self._now is not None:
+            self._now.take(header, body)
+
+    async def fetch(self, name: str) -> bytes:
+        """The body of a frame that went by a file.
+
+        Raises:
+            SandboxUnavailableError: it cannot be had.
+        """
+        base = (await self._place.ready()).base
+        path = f"{base}/out/{Path(name).name}"
+        found = (await self._place.download({path: None}, doing="fetch what a cell said")).get(path)
+        self._place.discard(Path(name).name)
+        if found is None:
+            raise SandboxUnavailableError("What a cell said is not to be had from the Daytona sandbox.")
+        return found
+
+    async def _hang_up(self) -> None:
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.cancel()
+            await asyncio.wait((talk,))
+            self._drop_context()
+
+    async def close(self) -> None:
+        """Let go of the connection and its context; the bridge is not asked."""
+        if self._now is not None and not self._now.over.done():
+            self._fail(self._now, SandboxLostError("The sandbox was closed."))
+        await self._hang_up()
+
+
+class _Connection:
+    """Reads the lines of one connection. Bodies that went by a file are fetched, and everything stays in order."""
+
+    def __init__(self, channel: Channel, exchange: Exchange, loop: asyncio.AbstractEventLoop) -> None:
+        self._channel = channel
+        self._unpacker = frames.Unpacker()
+        self._rest = ""
+        self.heard = 0
+        self.refused: asyncio.Future[Exception] = loop.create_future()
+        self._behind: asyncio.Queue[Frame | None] = asyncio.Queue()
+        self._working: asyncio.Task[None] | None = None
+        self._loop = loop
+
+    def hear(self, message: "OutputMessage") -> None:
+        """Take in what the context printed."""
+        self.heard += 1
+        *lines, self._rest = (self._rest + message.output).split("\n")
+        for line in lines:
+            if not line.startswith(SEPARATOR):
+                continue  # nothing that the bridge says
+            try:
+                said = self._unpacker.feed(base64.b64decode(line[1:], validate=True))
+            except (ValueError, frames.ProtocolError) as error:
+                self._refuse(ConnectionError(f"something other than the bridge wrote to the connection ({error})"))
+                return
+            for frame in said:
+                self._take(frame)
+
+    def _take(self, frame: Frame) -> None:
+        header, _ = frame
+        if header.get("type") == "taken":
+            self._refuse(TakenError(str(header.get("who", ""))[:200], float(header.get("seconds", 1.0))))
+        elif header.get("type") == "lost" and "n" not in header:
+            self._refuse(SandboxLostError(f"The session in the Daytona sandbox is lost ({header.get('why', '')})."))
+        elif "file" in header or self._working is not None:
+            self._behind.put_nowait(frame)
+            if self._working is None:
+                self._working = self._loop.create_task(self._work())
+        else:
+            self._channel.deliver(*frame)
+
+    async def _work(self) -> None:
+        while (frame := await self._behind.get()) is not None:
+            header, body = frame
+            if "file" in header:
+                try:
+                    body = await self._channel.fetch(str(header["file"]))
+                except SandboxUnavailableError as error:
+                    self._refuse(error)
+                    return
+            self._channel.deliver(header, body)
+
+    def _refuse(self, error: Exception) -> None:
+        if not self.refused.done():
+            self.refused.set_result(error)
+
+    async def close(self) -> None:
+        """Wait for what is still being fetched."""
+        if self._working is not None:
+            self._behind.put_nowait(None)
+            await asyncio.wait((self._working,))
+
+
