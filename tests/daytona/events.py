@@ -23,6 +23,7 @@ async def listen(request: web.Request) -> web.StreamResponse:
     async def tell(name: str, told: dict[str, Any]) -> None:
         await socket.send_str(EVENT + json.dumps([name, told]))
 
+    world.gateways.append(request)
     try:
         while True:
             try:
@@ -40,6 +41,7 @@ async def listen(request: web.Request) -> web.StreamResponse:
                 await socket.send_str(CONNECT + json.dumps({"sid": secrets.token_hex(8)}))
                 world.listeners.append(tell)
     finally:
+        world.gateways.remove(request)
         if tell in world.listeners:
             world.listeners.remove(tell)
         await socket.close()

@@ -42,6 +42,8 @@ class World:
     counters: Counters = field(default_factory=Counters)
     listeners: list[Callable[[str, dict[str, Any]], Awaitable[None]]] = field(default_factory=list)
     """Clients that hear of changes of state."""
+    gateways: list[web.Request] = field(default_factory=list)
+    """The requests that they hear by."""
     ahead: float = 0.0
     """Minutes that the clock was set forward."""
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -82,7 +84,10 @@ class World:
             await sandbox.catch_up()
 
     async def end(self) -> None:
-        """Delete every sandbox; nothing of any is left."""
+        """Delete every sandbox; nothing of any is left. Nobody hears of it."""
+        for request in self.gateways:
+            if request.transport is not None:
+                request.transport.abort()
         await asyncio.gather(*(one.happens("deleted") for one in list(self.sandboxes.values())))
         for task in list(self._tasks):
             task.cancel()
