@@ -1,0 +1,341 @@
+"""The emulator of Daytona, seen through the real SDK: what each endpoint does, and what is left in the end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from daytona import (
+    AsyncDaytona,
+    AsyncSandbox,
+    CreateSandboxFromImageParams,
+    CreateSandboxFromSnapshotParams,
+    DaytonaConfig,
+    DaytonaError,
+    FileDownloadRequest,
+    FileUpload,
+    ListSandboxesQuery,
+    Resources,
+    SandboxState,
+)
+from daytona.common.errors import (
+    DaytonaAuthenticationError,
+    DaytonaBadRequestError,
+    DaytonaConflictError,
+    DaytonaConnectionError,
+    DaytonaForbiddenError,
+    DaytonaNotFoundError,
+    DaytonaTimeoutError,
+)
+
+from tests.daytona.emulator import Emulator
+from tests.daytona.faults import SlowStart
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    async with Emulator(grace_seconds=0.3) as emulator:
+        yield emulator
+
+
+async def client_of(emulator: Emulator, key: str = "") -> AsyncDaytona:
+    config = DaytonaConfig(api_key=key or emulator.api_key, api_url=emulator.api_url, target="us")
+    return await asyncio.to_thread(AsyncDaytona, config)
+
+
+@pytest.fixture
+async def daytona(emulator: Emulator) -> AsyncIterator[AsyncDaytona]:
+    client = await client_of(emulator)
+    yield client
+    await client.close()  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture
+async def sandbox(daytona: AsyncDaytona) -> AsyncSandbox:
+    return await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not await asyncio.to_thread(happened):
+            await asyncio.sleep(0.01)
+
+
+# Sandboxes
+
+
+async def test_a_sandbox_is_made_as_asked_and_found_by_id_and_by_name(daytona: AsyncDaytona) -> None:
+    made = await daytona.create(
+        CreateSandboxFromSnapshotParams(
+            name="one",
+            snapshot="daytona-medium",
+            labels={"app": "x"},
+            env_vars={"A": "b"},
+            auto_stop_interval=5,
+            auto_delete_interval=60,
+            domain_allow_list="example.org",
+        )
+    )
+    assert made.state == "started"
+    for name in (made.id, "one"):
+        found = await daytona.get(name)
+        assert (found.id, found.snapshot, found.labels["app"]) == (made.id, "daytona-medium", "x")
+        assert (found.auto_stop_interval, found.auto_delete_interval) == (5, 60)
+        assert found.domain_allow_list == "example.org"
+    assert (await made.process.exec("echo $A")).result == "b\n"
+
+
+async def test_a_sandbox_from_an_image_is_built_first_and_has_the_resources_asked_for(
+    daytona: AsyncDaytona, emulator: Emulator
+) -> None:
+    emulator.faults.add(SlowStart(seconds=0.3))
+    making = asyncio.create_task(
+        daytona.create(
+            CreateSandboxFromImageParams(name="one", image="python:3.13", resources=Resources(cpu=2, memory=4, disk=5))
+        )
+    )
+    seen = set()
+    while not making.done():
+        seen |= set(emulator.states().values())
+        await asyncio.sleep(0.02)
+    made = await making
+    assert {"pending_build", "building_snapshot", "creating"} <= seen
+    assert (made.cpu, made.memory, made.disk) == (2, 4, 5)
+
+
+async def test_bad_orders_are_refused(daytona: AsyncDaytona, sandbox: AsyncSandbox, emulator: Emulator) -> None:
+    with pytest.raises(DaytonaConflictError, match="already exists"):
+        await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+    with pytest.raises(DaytonaBadRequestError, match="Snapshot nothing not found"):
+        await daytona.create(CreateSandboxFromSnapshotParams(snapshot="nothing"))
+    with pytest.raises(DaytonaNotFoundError):
+        await daytona.get("nobody")
+    with pytest.raises(DaytonaBadRequestError):
+        await sandbox.start()
+    with pytest.raises(DaytonaBadRequestError):
+        await sandbox.archive()
+    assert set(emulator.states()) == {"one"}
+
+
+async def test_a_bad_key_is_refused_everywhere(sandbox: AsyncSandbox, emulator: Emulator) -> None:
+    stranger = await client_of(emulator, key="wrong")
+    with pytest.raises(DaytonaAuthenticationError):
+        await stranger.create()
+    with pytest.raises(DaytonaAuthenticationError):
+        await stranger.get("one")
+    await stranger.close()  # type: ignore[no-untyped-call]
+
+
+async def test_a_list_is_filtered_by_labels_and_states_and_comes_in_pages(daytona: AsyncDaytona) -> None:
+    for number in range(5):
+        await daytona.create(CreateSandboxFromSnapshotParams(name=f"n{number}", labels={"even": str(number % 2 == 0)}))
+    await (await daytona.get("n4")).stop()
+
+    async def names(query: ListSandboxesQuery) -> list[str]:
+        return [found.name async for found in daytona.list(query)]
+
+    assert await names(ListSandboxesQuery(limit=2)) == ["n0", "n1", "n2", "n3", "n4"]
+    assert await names(ListSandboxesQuery(labels={"even": "True"}, limit=2)) == ["n0", "n2", "n4"]
+    assert await names(ListSandboxesQuery(labels={"even": "True", "more": "x"})) == []
+    assert await names(ListSandboxesQuery(states=[SandboxState.STOPPED])) == ["n4"]
+
+
+async def test_labels_intervals_and_network_rules_can_be_changed(daytona: AsyncDaytona, sandbox: AsyncSandbox) -> None:
+    await sandbox.set_labels({"only": "this"})
+    await sandbox.set_autostop_interval(7)
+    await sandbox.set_auto_archive_interval(8)
+    await sandbox.set_auto_delete_interval(9)
+    await sandbox.set_ttl(10)
+    await sandbox.update_network_settings(network_block_all=True)
+    await sandbox.refresh_activity()
+    found = await daytona.get("one")
+    assert found.labels == {"only": "this"}
+    assert (found.auto_stop_interval, found.auto_archive_interval, found.auto_delete_interval) == (7, 8, 9)
+    assert found.network_block_all is True
+
+
+async def test_files_outlive_stop_and_archive_and_processes_do_not(
+    daytona: AsyncDaytona, sandbox: AsyncSandbox, emulator: Emulator
+) -> None:
+    context = await sandbox.code_interpreter.create_context()
+    await sandbox.code_interpreter.run_code("open('kept', 'w').write('x')", context=context)
+    await sandbox.process.exec("setsid sleep 1000 >/dev/null 2>&1 & env -i setsid sleep 1000 >/dev/null 2>&1 &")
+    assert len(await asyncio.to_thread(emulator.processes, "one")) == 3
+    await sandbox.stop()
+    assert sandbox.state == "stopped"
+    assert await asyncio.to_thread(emulator.processes, "one") == set()
+    with pytest.raises(DaytonaBadRequestError, match="Is the Sandbox started"):
+        await sandbox.process.exec("true")
+    with pytest.raises(DaytonaError, match="400") as caught:
+        await sandbox.fs.download_file("kept")
+    assert caught.value.status_code is None  # a refused bulk download has no class of its own
+    with pytest.raises(DaytonaError, match="400") as caught:
+        await sandbox.code_interpreter.run_code("1", context=context)
+    assert caught.value.status_code is None  # nor a refused handshake
+    await sandbox.archive()
+    await until(lambda: emulator.states() == {"one": "archived"})
+    with pytest.raises(DaytonaNotFoundError, match="container not found"):
+        await sandbox.process.exec("true")
+    again = await daytona.get("one")
+    await again.start()
+    assert await again.fs.download_file("kept") == b"x"
+    assert await again.code_interpreter.list_contexts() == []
+    with pytest.raises(DaytonaConnectionError, match=r"context not found.*1008"):
+        await again.code_interpreter.run_code("1", context=context)
+
+
+async def test_deleting_leaves_nothing_and_frees_the_name(
+    daytona: AsyncDaytona, sandbox: AsyncSandbox, emulator: Emulator
+) -> None:
+    await sandbox.code_interpreter.create_context()
+    home, processes = emulator.home("one"), await asyncio.to_thread(emulator.processes, "one")
+    assert processes
+    await sandbox.delete(wait=True)
+    assert emulator.states() == {}
+    assert not await asyncio.to_thread(home.exists)
+    assert not [pid for pid in processes if await asyncio.to_thread(alive, pid)]
+    with pytest.raises(DaytonaNotFoundError):
+        await daytona.get("one")
+    await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+
+
+async def test_a_change_of_state_refuses_another(daytona: AsyncDaytona, emulator: Emulator) -> None:
+    emulator.faults.add(SlowStart(seconds=1.0))
+    making = asyncio.create_task(daytona.create(CreateSandboxFromSnapshotParams(name="one")))
+    await until(lambda: bool(emulator.states()))
+    with pytest.raises(DaytonaConflictError, match="state change in progress"):
+        await (await daytona.get("one")).delete()
+    made = await making
+    assert made.state == "started"
+    await made.delete(wait=True)
+
+
+async def test_the_clock_stops_archives_and_deletes(daytona: AsyncDaytona, emulator: Emulator) -> None:
+    await daytona.create(CreateSandboxFromSnapshotParams(name="idle", auto_stop_interval=15))
+    await daytona.create(CreateSandboxFromSnapshotParams(name="never", auto_stop_interval=0))
+    await daytona.create(CreateSandboxFromSnapshotParams(name="short", ttl_minutes=30))
+    await daytona.create(CreateSandboxFromSnapshotParams(name="gone", auto_delete_interval=60))
+    await emulator.advance(minutes=14)
+    assert set(emulator.states().values()) == {"started"}
+    await emulator.advance(minutes=2)
+    assert emulator.states() == {"idle": "stopped", "never": "started", "short": "stopped", "gone": "stopped"}
+    await emulator.advance(minutes=60)
+    assert emulator.states() == {"idle": "stopped", "never": "started"}
+    await emulator.advance(minutes=7 * 24 * 60)
+    assert emulator.states() == {"idle": "archived", "never": "started"}
+
+
+async def test_use_keeps_a_sandbox_from_being_idle(sandbox: AsyncSandbox, emulator: Emulator) -> None:
+    await emulator.advance(minutes=10)
+    await sandbox.process.exec("true")
+    await emulator.advance(minutes=10)
+    assert emulator.states() == {"one": "started"}
+    running = asyncio.create_task(sandbox.code_interpreter.run_code("import time; time.sleep(0.5); print('through')"))
+    await until(lambda: emulator.counters.requests["run"] == 1)
+    await emulator.advance(minutes=60)
+    assert (await running).stdout == "through\n"
+    assert emulator.states() == {"one": "started"}
+
+
+# Files
+
+
+async def test_files_go_up_and_down_in_bulk(sandbox: AsyncSandbox, emulator: Emulator, tmp_path: Path) -> None:
+    big = b"0123456789abcdef" * 200_000
+    source, target = tmp_path / "source", tmp_path / "target"
+    await asyncio.to_thread(source.write_bytes, big)
+    before = emulator.counters.copy()
+    await sandbox.fs.upload_files(
+        [FileUpload(str(source), "new/folder/big"), FileUpload(b"", "empty"), FileUpload(b"small", '名前 "x".txt')]
+    )
+    got = await sandbox.fs.download_files(
+        [
+            FileDownloadRequest("new/folder/big", str(target)),
+            FileDownloadRequest("empty"),
+            FileDownloadRequest('名前 "x".txt'),
+            FileDownloadRequest("missing"),
+            FileDownloadRequest("new"),
+        ]
+    )
+    spent = emulator.counters - before
+    assert await asyncio.to_thread(target.read_bytes) == big
+    assert [one.result for one in got[1:3]] == [b"", b"small"]
+    assert got[3].error_details is not None
+    assert (got[3].error_details.status_code, got[3].error_details.code) == (404, "FILE_NOT_FOUND")
+    assert got[4].error is not None
+    assert (spent.requests["upload"], spent.requests["download"]) == (1, 1)
+    assert spent.uploaded_bytes == spent.downloaded_bytes == len(big) + 5
+    assert spent.bytes_up > len(big)
+    assert spent.bytes_down > len(big)
+
+
+async def test_files_are_streamed(sandbox: AsyncSandbox) -> None:
+    await sandbox.fs.upload_file_stream(b"abc" * 100_000, "streamed")
+    chunks = [chunk async for chunk in await sandbox.fs.download_file_stream("streamed")]
+    assert b"".join(chunks) == b"abc" * 100_000
+
+
+async def test_folders_and_files_are_listed_changed_and_removed(sandbox: AsyncSandbox) -> None:
+    files = sandbox.fs
+    await files.create_folder("a/b", "755")
+    await files.upload_file(b"x", "a/b/c")
+    assert [(one.name, one.is_dir) for one in await files.list_files("a")] == [("b", True)]
+    assert [one.name for one in await files.list_files("a", depth=2)] == ["b", "c"]
+    await files.set_file_permissions("a/b/c", mode="600")
+    found = await files.get_file_info("a/b/c")
+    assert (found.size, found.is_dir, found.permissions, found.mode) == (1, False, "0600", "-rw-------")
+    await files.move_files("a/b/c", "a/d")
+    with pytest.raises(DaytonaNotFoundError):
+        await files.get_file_info("a/b/c")
+    with pytest.raises(DaytonaBadRequestError, match="recursive"):
+        await files.delete_file("a")
+    await files.delete_file("a", recursive=True)
+    with pytest.raises(DaytonaNotFoundError):
+        await files.list_files("a")
+
+
+async def test_a_path_is_the_same_in_files_and_in_code(sandbox: AsyncSandbox) -> None:
+    home = await sandbox.get_work_dir()
+    await sandbox.fs.upload_file(b"x", f"{home}/there")
+    assert (await sandbox.process.exec(f"cat {home}/there; cat there")).result == "xx"
+
+
+async def test_nothing_is_written_outside_of_the_sandbox(sandbox: AsyncSandbox, tmp_path: Path) -> None:
+    with pytest.raises(DaytonaError, match="permission denied"):
+        await sandbox.fs.upload_file(b"x", str(tmp_path / "outside"))
+    with pytest.raises(DaytonaForbiddenError):
+        await sandbox.fs.create_folder("../../outside", "755")
+    assert not await asyncio.to_thread((tmp_path / "outside").exists)
+
+
+# Commands
+
+
+async def test_commands_have_one_stream_a_folder_and_a_time_limit(sandbox: AsyncSandbox) -> None:
+    await sandbox.fs.create_folder("below", "755")
+    done = await sandbox.process.exec("pwd; echo error >&2; echo $X; exit 3", cwd="below", env={"X": "y"})
+    assert done.exit_code == 3
+    assert done.result == f"{await sandbox.get_work_dir()}/below\nerror\ny\n"
+    with pytest.raises(DaytonaTimeoutError):
+        await sandbox.process.exec("echo lost; sleep 100", timeout=1)
+    assert (await sandbox.process.exec("true", cwd="nowhere")).exit_code == -1
+
+
+def alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+async def test_closing_leaves_neither_processes_nor_files() -> None:
+    async with Emulator() as emulator:
+        daytona = await client_of(emulator)
+        sandbox = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+        context = await sandbox.code_interpreter.create_context()
+        running = asyncio.create_task(sandbox.code_interpreter.run_code("while True: pass", context=context))
+        await until(lambda: emulator.counters.requests["run"] == 1)
+        home, processes = emulator.home("one"), await asyncio.to_thread(emulator.processes, "one")
+    with pytest.raises(DaytonaConnectionError):
+        await running
+    await daytona.close()  # type: ignore[no-untyped-call]
+    assert processes
+    assert not [pid for pid in processes if await asyncio.to_thread(alive, pid)]
+    assert not await asyncio.to_thread(home.parent.parent.exists)
