@@ -168,13 +168,14 @@ class Bridge:
         if self._request is not None and not self._request.over:
             self._drop_kernel("its owner asked something else")
             self._look()
+        fresh = bool(header.get("fresh"))
+        if fresh or (self._kernel is not None and self._kernel.ended):
+            self._drop_kernel("")
         request = self._request = Request(self._base, header)
         blobs.retire(self._base, header.get("drop", []))
-        if header.get("fresh"):
-            self._drop_kernel("")
+        if fresh:
             self._start(str(header.get("network", "none")))
-        elif self._kernel is None or self._kernel.ended:
-            self._drop_kernel("")
+        elif self._kernel is None:
             self._say("lost", why=self._why_gone or "its process ended between two cells")
             self._over()
             return
@@ -235,6 +236,9 @@ class Bridge:
             if header.get("type") == request.answer:
                 self._finish(kernel, header=header, body=body)
             else:
+                for stream in (kernel.stdout, kernel.stderr):
+                    stream.read()
+                self._flush(kernel)  # what was printed before comes before
                 self._say("kernel", body, header=header)
 
     def _drop_connection(self, kernel: KernelProcess) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LINGER_SECONDS = 3.0
 """How long a connection stays open for the request that follows: the snapshot after a cell."""
+CLOSING_SECONDS = 1.0
+"""How long we wait for a connection to close over which nothing more comes."""
 SILENT_SECONDS = 45.0
 """A bridge says something every ten seconds; a connection that is silent for so long is dead."""
 BEAT_SECONDS = 6.0
@@ -111,7 +113,11 @@ class Channel:
         """
         await self._place.ready()
         exchange = Exchange(next(self._numbers), header, body, take)
-        before, self._now = self._now, exchange
+        before = self._now
+        if self._talk is not None and not self._talk.done() and before is not None and before.over.done():
+            if not before.header.get("linger"):
+                await asyncio.wait((self._talk,), timeout=CLOSING_SECONDS)
+        self._now = exchange
         if self._talk is not None and not self._talk.done():
             if before is not None and before.over.done():
                 # Over the connection that is open. If it closes at this very moment the request goes the usual way, and

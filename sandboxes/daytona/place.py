@@ -104,7 +104,7 @@ class Place:
         """Where the place is, and what it says of itself; None when our programs are not there."""
         text = BEGIN.format(folder=FOLDER, name=name, mark=MARK, asked=json.dumps({"do": "state"}))
         printed = await self.shell(text, "look at the sandbox")
-        lines = [line[1:] for line in printed.splitlines() if line.startswith(SEPARATOR)]
+        lines = [line[1:] for line in printed.split("\n") if line.startswith(SEPARATOR)]
         base = next((line.removeprefix("BASE ") for line in lines if line.startswith("BASE ")), "")
         said = next((line for line in lines if line.startswith("{")), None)
         if not base.startswith("/"):
@@ -142,7 +142,7 @@ class Place:
             text = json.dumps({"from": name})
         start = f"exec python3 -P -s '{state.program}/bridge/start.py' do '{state.base}' <<'{MARK}'\n{text}\n{MARK}\n"
         printed = await self.shell(start, "run a command in the sandbox", seconds=seconds, again=again)
-        for line in printed.splitlines():
+        for line in printed.split("\n"):  # not splitlines(): the separator is an end of line for it
             if line.startswith(SEPARATOR):
                 said = json.loads(line[1:])
                 return said if isinstance(said, dict) else {}
