@@ -162,6 +162,8 @@ class Bridge:
             elif do == "interrupt":
                 request.interrupt_at = time.monotonic()
                 request.grace = float(header.get("grace", request.grace))
+            elif do == "kill":
+                self._drop_kernel("the sandbox was closed or reset while the cell ran")
 
     def _begin(self, header: dict[str, Any], body: bytes) -> None:
         """Pass a request on to the kernel, a new one if that is asked for."""

@@ -1,5 +1,4 @@
-"""Sandboxes in Daytona: the same kernel on somebody else's machine."""
+"""Sandboxes in Daytona: the same kernel on somebody else's machine.
 
-from sandboxes.daytona.sandbox import DaytonaSandbox
-
-__all__ = ["DaytonaSandbox"]
+Nothing is imported here: Daytona's client is an extra, and takes a second to import.
+"""

@@ -12,6 +12,7 @@ import os
 import secrets
 import socket
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -101,6 +102,8 @@ class Channel:
         self._dropped: list[tuple[int, InterpreterContext]] = []
         self._now: Exchange | None = None
         self._talk: asyncio.Task[None] | None = None
+        self._waiting: deque[bytes] = deque()
+        self._sending = asyncio.Lock()
 
     async def exchange(
         self, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]
@@ -131,11 +134,25 @@ class Channel:
             self._talk = asyncio.get_running_loop().create_task(self._follow())
         return exchange
 
-    async def say(self, exchange: Exchange, do: str, body: bytes = b"", **more: Any) -> None:
+    async def say(self, exchange: Exchange, do: str, **more: Any) -> None:
         """Say something to a request that is under way; when it cannot be said, its end will tell."""
         if not exchange.over.done():
             with suppress(SandboxUnavailableError):
-                await self._upload({"do": do, "n": exchange.n, **more}, body)
+                await self._upload({"do": do, "n": exchange.n, **more}, b"")
+
+    async def pass_on(self, exchange: Exchange, data: bytes) -> None:
+        """Pass frames on to the kernel; what is to be passed on while others are on their way goes with the next."""
+        self._waiting.append(data)
+        async with self._sending:
+            data, size = b"", 0
+            while self._waiting and size + len(self._waiting[0]) <= frames.MAX_BODY:
+                size += len(self._waiting[0])
+                data += self._waiting.popleft()
+            if not data and self._waiting:
+                data = self._waiting.popleft()
+            if data and not exchange.over.done():
+                with suppress(SandboxUnavailableError):
+                    await self._upload({"do": "say", "n": exchange.n}, data)
 
     async def _upload(self, header: dict[str, Any], body: bytes) -> None:
         base = (await self._place.ready()).base
@@ -221,7 +238,8 @@ class Channel:
         running = asyncio.ensure_future(
             sandbox.code_interpreter.run_code(code, context=context, on_stdout=connection.hear, timeout=0)
         )
-        beating = asyncio.ensure_future(self._beat())
+        done = asyncio.Event()
+        beating = asyncio.ensure_future(self._beat(done))
         try:
             while True:
                 heard = connection.heard
@@ -229,10 +247,10 @@ class Channel:
                 if connection.refused.done() or running.done() or connection.heard == heard:
                     break
         finally:
-            beating.cancel()
+            done.set()
             if not running.done():
                 running.cancel()
-            await asyncio.wait((running, beating))
+            await asyncio.wait((running, beating), timeout=CLOSING_SECONDS)
             await connection.close()
         if connection.refused.done():
             raise connection.refused.result()
@@ -265,11 +283,12 @@ class Channel:
             self._dropped.append(self._context)
             self._context = None
 
-    async def _beat(self) -> None:
+    async def _beat(self, done: asyncio.Event) -> None:
         """Let the bridge know that somebody waits for what is under way."""
-        while True:
-            await asyncio.sleep(BEAT_SECONDS)
-            if self._now is not None:
+        while not done.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(done.wait(), BEAT_SECONDS)
+            if self._now is not None and not done.is_set():
                 await self.say(self._now, "beat")
 
     def deliver(self, header: dict[str, Any], body: bytes) -> None:

@@ -122,7 +122,7 @@ class Session:
         except asyncio.CancelledError:
             self.alive = False
             if self._exchange is not None:
-                await asyncio.shield(self._channel.say(self._exchange, "interrupt", grace=0.0))
+                await asyncio.shield(self._channel.say(self._exchange, "kill"))
             raise
         finally:
             self._exchange = None
@@ -142,7 +142,7 @@ class Session:
             except FloodError as error:
                 work.flooded = str(error)
                 if self._exchange is not None:
-                    work.ending = loop.create_task(self._channel.say(self._exchange, "interrupt", grace=0.0))
+                    work.ending = loop.create_task(self._channel.say(self._exchange, "kill"))
 
         try:
             self._exchange = exchange = await self._channel.exchange(header, data, take)
@@ -163,7 +163,7 @@ class Session:
 
     async def _tell(self, data: bytes) -> None:
         if self._exchange is not None:
-            await self._channel.say(self._exchange, "say", data)
+            await self._channel.pass_on(self._exchange, data)
 
     async def _stop(self, work: "_Work", grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting gives the session up."""
@@ -185,7 +185,7 @@ class Session:
     async def interrupt(self) -> None:
         """End what runs now."""
         if self._exchange is not None:
-            await self._channel.say(self._exchange, "interrupt", grace=0.0)
+            await self._channel.say(self._exchange, "kill")
 
 
 class _Work:

@@ -3,16 +3,20 @@
 import asyncio
 import hashlib
 import json
+import secrets
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from blockbuster import BlockBuster
 
 from sandboxes.base import CellResult, RestoredSession, Sandbox, SnapshotTaken, Streamed
+from sandboxes.daytona.options import Account, Options
 from sandboxes.fake import FakeSandbox
 from sandboxes.opening import Sandboxes
+from tests.daytona.emulator import Emulator
 
 Run = Callable[..., Awaitable[CellResult]]
 
@@ -38,20 +42,58 @@ async def sandboxes(tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
         yield opened
 
 
-LEVELS = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "process")
-
-
-@pytest.fixture(params=LEVELS)
-async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
-    """Sandboxes of every level of isolation."""
-    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=request.param) as opened:
-        yield opened
+@pytest.fixture(scope="session")
+def emulated() -> Iterator[Emulator]:
+    """A Daytona for all tests of this process."""
+    with Emulator() as emulator:
+        yield emulator
 
 
 @pytest.fixture
-async def sandbox(walled: Sandboxes) -> Sandbox:
+def in_daytona(emulated: Emulator) -> Options:
+    """How sandboxes there are made: with names of their own for each test."""
+    account = Account(api_key=emulated.api_key, api_url=emulated.api_url, target="us")
+    return Options(account, prefix=f"test-{secrets.token_hex(4)}")
+
+
+LEVELS = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "process")
+DAYTONA = "daytona"
+
+
+@pytest.fixture(params=[*LEVELS, DAYTONA])
+async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
+    """Sandboxes of every level of isolation, and elsewhere: what `kind` says."""
+    folder = tmp_path / "sandboxes"
+    if request.param == DAYTONA:
+        async with elsewhere(folder, request.getfixturevalue("in_daytona")) as opened:
+            yield opened
+        return
+    async with Sandboxes(folder, cache=cache, isolation=request.param) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def elsewhere(folder: Path, options: Options) -> AsyncIterator[Sandboxes]:
+    """Sandboxes in Daytona, of which nothing is left there afterwards."""
+    async with Sandboxes(folder, daytona=options) as opened:
+        try:
+            yield opened
+        finally:
+            for one in await opened.daytona.listed():
+                await opened.daytona.delete(one.thread)
+
+
+@pytest.fixture
+def kind(request: pytest.FixtureRequest) -> str:
+    """The kind of sandbox that `walled` is about."""
+    callspec = getattr(request.node, "callspec", None)
+    return DAYTONA if callspec is not None and callspec.params.get("walled") == DAYTONA else "local"
+
+
+@pytest.fixture
+async def sandbox(walled: Sandboxes, kind: str) -> Sandbox:
     """A sandbox in which code runs."""
-    return await walled.open("local", "contract")
+    return await walled.open(kind, "contract")
 
 
 @pytest.fixture(params=["local", "fake"])
