@@ -20,7 +20,7 @@ LONGEST_LINE = 1 << 20
 """The daemon reads the worker's lines with a buffer of this size. A longer one, and it reads no further."""
 MOST_FRAMES = 1024
 """Frames that may wait for a client."""
-SLOW_AFTER = 2.0
+SLOW_AFTER = 1.0
 """Seconds that a full queue is waited for. The daemon does not wait, but has a thread for each client."""
 
 
@@ -58,6 +58,8 @@ class Cell:
         waited = 0.0
         while self.frames.qsize() >= MOST_FRAMES and self.attached:
             if waited >= SLOW_AFTER:
+                while not self.frames.empty():
+                    self.frames.get_nowait()
                 self.end(Ending(1008, "slow consumer"))
                 return
             await asyncio.sleep(0.01)

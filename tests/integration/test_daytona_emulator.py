@@ -10,7 +10,6 @@ from daytona import (
     AsyncSandbox,
     CreateSandboxFromImageParams,
     CreateSandboxFromSnapshotParams,
-    DaytonaConfig,
     DaytonaError,
     FileDownloadRequest,
     FileUpload,
@@ -28,6 +27,7 @@ from daytona.common.errors import (
     DaytonaTimeoutError,
 )
 
+from tests.daytona.clients import client_of
 from tests.daytona.emulator import Emulator
 from tests.daytona.faults import SlowStart
 
@@ -38,16 +38,10 @@ async def emulator() -> AsyncIterator[Emulator]:
         yield emulator
 
 
-async def client_of(emulator: Emulator, key: str = "") -> AsyncDaytona:
-    config = DaytonaConfig(api_key=key or emulator.api_key, api_url=emulator.api_url, target="us")
-    return await asyncio.to_thread(AsyncDaytona, config)
-
-
 @pytest.fixture
 async def daytona(emulator: Emulator) -> AsyncIterator[AsyncDaytona]:
-    client = await client_of(emulator)
-    yield client
-    await client.close()  # type: ignore[no-untyped-call]
+    async with client_of(emulator) as client:
+        yield client
 
 
 @pytest.fixture
@@ -118,12 +112,11 @@ async def test_bad_orders_are_refused(daytona: AsyncDaytona, sandbox: AsyncSandb
 
 
 async def test_a_bad_key_is_refused_everywhere(sandbox: AsyncSandbox, emulator: Emulator) -> None:
-    stranger = await client_of(emulator, key="wrong")
-    with pytest.raises(DaytonaAuthenticationError):
-        await stranger.create()
-    with pytest.raises(DaytonaAuthenticationError):
-        await stranger.get("one")
-    await stranger.close()  # type: ignore[no-untyped-call]
+    async with client_of(emulator, key="wrong") as stranger:
+        with pytest.raises(DaytonaAuthenticationError):
+            await stranger.create()
+        with pytest.raises(DaytonaAuthenticationError):
+            await stranger.get("one")
 
 
 async def test_a_list_is_filtered_by_labels_and_states_and_comes_in_pages(daytona: AsyncDaytona) -> None:
@@ -326,16 +319,17 @@ def alive(pid: int) -> bool:
 
 
 async def test_closing_leaves_neither_processes_nor_files() -> None:
-    async with Emulator() as emulator:
-        daytona = await client_of(emulator)
+    emulator = Emulator()
+    await asyncio.to_thread(emulator.start)
+    async with client_of(emulator) as daytona:
         sandbox = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
         context = await sandbox.code_interpreter.create_context()
         running = asyncio.create_task(sandbox.code_interpreter.run_code("while True: pass", context=context))
         await until(lambda: emulator.counters.requests["run"] == 1)
         home, processes = emulator.home("one"), await asyncio.to_thread(emulator.processes, "one")
-    with pytest.raises(DaytonaConnectionError):
-        await running
-    await daytona.close()  # type: ignore[no-untyped-call]
+        await asyncio.to_thread(emulator.close)
+        with pytest.raises(DaytonaConnectionError):
+            await running
     assert processes
     assert not [pid for pid in processes if await asyncio.to_thread(alive, pid)]
     assert not await asyncio.to_thread(home.parent.parent.exists)
