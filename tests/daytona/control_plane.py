@@ -64,6 +64,13 @@ async def start(request: web.Request) -> web.Response:
     return web.json_response(sandbox.shown())
 
 
+async def recover(request: web.Request) -> web.Response:
+    """Start one that is in a state of error."""
+    sandbox = _asked_for(request)
+    sandbox.recover()
+    return web.json_response(sandbox.shown())
+
+
 async def stop(request: web.Request) -> web.Response:
     """Stop a started one."""
     sandbox = _asked_for(request)

@@ -30,7 +30,6 @@ convenient one: a request in the middle of a change of state is a 409 (a deletio
 """
 
 import asyncio
-import shutil
 import sys
 import tempfile
 import threading
@@ -42,6 +41,7 @@ from typing import Any, Self, TypeVar
 
 from aiohttp import web
 
+from sandboxes.local.removing import remove
 from tests.daytona.counters import Counters
 from tests.daytona.faults import Faults
 from tests.daytona.processes import members
@@ -190,4 +190,4 @@ class Emulator:
             await self._world.end()
         finally:
             await runner.cleanup()
-            await asyncio.to_thread(shutil.rmtree, self._world.root)
+            await asyncio.to_thread(remove, self._world.root)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import uuid
 from collections.abc import Awaitable, Callable
@@ -12,6 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
+from sandboxes.local.removing import remove
 from tests.daytona.answers import RefusedError, now
 from tests.daytona.contexts import Contexts
 from tests.daytona.faults import SlowStart, StartFails
@@ -112,10 +112,23 @@ class EmulatedSandbox:
             RefusedError: it is neither stopped nor archived.
         """
         self._settled()
-        if self.state not in ("stopped", "archived", "error"):
+        if self.state not in ("stopped", "archived"):
             raise RefusedError(400, "Sandbox is not in valid state")
         self._become("restoring" if self.state == "archived" else "starting")
         self._rise("start", ["starting"] if self.state == "restoring" else [])
+
+    def recover(self) -> None:
+        """Begin to start after an error.
+
+        Raises:
+            RefusedError: there was none, or it is not one to recover from.
+        """
+        self._settled()
+        if self.state != "error" or not self._record.get("recoverable"):
+            raise RefusedError(400, "Sandbox is not in a recoverable state")
+        self.set(errorReason=None, recoverable=None)
+        self._become("starting")
+        self._rise("start", [])
 
     def stop(self) -> None:
         """Begin to stop.
@@ -166,7 +179,7 @@ class EmulatedSandbox:
                     self._become("destroying")
                     await self._remove()
                 elif what == "failed":
-                    self.set(errorReason="the runner was lost", recoverable=True)
+                    self.set(errorReason="the runner was lost", recoverable=False)
                     await self._end_processes()
                     self._become("error")
                 else:
@@ -239,7 +252,7 @@ class EmulatedSandbox:
             await asyncio.sleep(wait / (len(between) + 1))
             self.touch()
             if failing:
-                self.set(errorReason=failing[0].reason, recoverable=False)
+                self.set(errorReason=failing[0].reason, recoverable=failing[0].recoverable)
             self._become(failing[0].state if failing else "started")
 
         self._move(rising)
@@ -263,7 +276,7 @@ class EmulatedSandbox:
 
     async def _remove(self) -> None:
         await self._end_processes()
-        await asyncio.to_thread(shutil.rmtree, self.root)
+        await asyncio.to_thread(remove, self.root)
         self._become("destroyed")
         self._world.sandboxes.pop(self.id, None)
 

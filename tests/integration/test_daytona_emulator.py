@@ -1,15 +1,20 @@
 """The emulator of Daytona, seen through the real SDK: what each endpoint does, and what is left in the end."""
 
 import asyncio
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import aiohttp
 import pytest
 from daytona import (
     AsyncDaytona,
     AsyncSandbox,
     CreateSandboxFromImageParams,
     CreateSandboxFromSnapshotParams,
+    DaytonaConfig,
     DaytonaError,
     FileDownloadRequest,
     FileUpload,
@@ -181,6 +186,7 @@ async def test_deleting_leaves_nothing_and_frees_the_name(
     daytona: AsyncDaytona, sandbox: AsyncSandbox, emulator: Emulator
 ) -> None:
     await sandbox.code_interpreter.create_context()
+    await sandbox.process.exec("mkdir -p shut/in; touch shut/in/file; chmod 0 shut/in shut")
     home, processes = emulator.home("one"), await asyncio.to_thread(emulator.processes, "one")
     assert processes
     await sandbox.delete(wait=True)
@@ -333,3 +339,23 @@ async def test_closing_leaves_neither_processes_nor_files() -> None:
     assert processes
     assert not [pid for pid in processes if await asyncio.to_thread(alive, pid)]
     assert not await asyncio.to_thread(home.parent.parent.exists)
+
+
+async def test_it_serves_on_its_own_and_ends_with_its_standard_input() -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.daytona.serve", "--key", "mine"),
+        cwd=Path(__file__).parents[2],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    told = json.loads(await process.stdout.readline())
+    async with AsyncDaytona(DaytonaConfig(**told, target="us")) as daytona, aiohttp.ClientSession() as session:
+        made = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+        home = Path(await made.get_work_dir())
+        async with session.get(told["api_url"].removesuffix("/api") + "/counters") as answer:
+            assert (await answer.json())["requests"]["create"] == 1
+    process.stdin.close()
+    assert await process.wait() == 0
+    assert not await asyncio.to_thread(home.exists)

@@ -8,6 +8,7 @@ import pytest
 from daytona import AsyncDaytona, AsyncSandbox, CreateSandboxFromSnapshotParams, DaytonaError, FileUpload
 from daytona.common.errors import (
     DaytonaBadGatewayError,
+    DaytonaBadRequestError,
     DaytonaConflictError,
     DaytonaConnectionError,
     DaytonaNotFoundError,
@@ -152,6 +153,17 @@ async def test_a_connection_can_end_before_and_after_the_work(sandbox: AsyncSand
     assert (await sandbox.process.exec("cat there")).result == "2\n"
 
 
+async def test_the_sdk_repeats_some_requests_by_itself(daytona: AsyncDaytona, emulator: Emulator) -> None:
+    await daytona.create(ONE)
+    fault = emulator.faults.add(Unreached(on="get", times=2))
+    assert (await daytona.get("one")).name == "one"
+    assert fault.met == 2
+    emulator.faults.add(Unanswered(on="delete"))
+    with pytest.raises(DaytonaError) as caught:  # the second request finds the first one's work
+        await (await daytona.get("one")).delete()
+    assert caught.value.status_code in (404, 409)
+
+
 async def test_slow_requests_and_slow_answers_differ_in_when_they_are_carried_out(
     sandbox: AsyncSandbox, emulator: Emulator
 ) -> None:
@@ -187,15 +199,35 @@ async def test_another_worker_can_be_faster(daytona: AsyncDaytona, emulator: Emu
     assert theirs.labels["app"] == "x"
 
 
-@pytest.mark.parametrize("what", ["stopped", "archived", "failed"])
+@pytest.mark.parametrize("what", ["stopped", "archived"])
 async def test_a_sandbox_can_be_put_away_under_us(sandbox: AsyncSandbox, emulator: Emulator, what: str) -> None:
     emulator.faults.add(Happens(on="exec", what=what))  # type: ignore[arg-type]
     with pytest.raises(DaytonaError):
         await sandbox.process.exec("true")
     await sandbox.refresh_data()
-    assert sandbox.state == ("error" if what == "failed" else what)
+    assert sandbox.state == what
     await sandbox.start()
     assert (await sandbox.process.exec("true")).exit_code == 0
+
+
+async def test_a_failed_sandbox_cannot_be_started(sandbox: AsyncSandbox, emulator: Emulator) -> None:
+    await emulator.happens("one", "failed")
+    with pytest.raises(DaytonaBadRequestError):
+        await sandbox.start()
+    with pytest.raises(DaytonaBadRequestError):
+        await sandbox.recover()
+    await sandbox.delete(wait=True)
+    assert emulator.states() == {}
+
+
+async def test_a_start_that_failed_may_be_recovered_from(sandbox: AsyncSandbox, emulator: Emulator) -> None:
+    await sandbox.fs.upload_file(b"x", "kept")
+    await sandbox.stop()
+    emulator.faults.add(StartFails(on="start", recoverable=True))
+    with pytest.raises(DaytonaError, match="no runner is available"):
+        await sandbox.start()
+    await sandbox.recover()
+    assert await sandbox.fs.download_file("kept") == b"x"
 
 
 async def test_a_sandbox_can_be_deleted_under_us(sandbox: AsyncSandbox, emulator: Emulator) -> None:
