@@ -25,11 +25,11 @@ async def create(request: web.Request) -> web.Response:
     if not asked.get("buildInfo") and any(asked.get(name) for name in ("cpu", "memory", "disk", "gpu")):
         raise RefusedError(400, "Cannot specify Sandbox resources when using a snapshot")
     if world.faults.take("name", "create", asked.get("name") or ""):
-        await EmulatedSandbox(world, asked).create()
+        EmulatedSandbox(world, asked).create()
     if asked.get("name") and world.named(asked["name"]):
         raise RefusedError(409, f"Sandbox with name {asked['name']} already exists")
     made = EmulatedSandbox(world, asked)
-    await made.create()
+    made.create()
     return web.json_response(made.shown())
 
 

@@ -5,9 +5,9 @@ import json
 
 from aiohttp import WSMsgType, web
 
-from tests.daytona.contexts import Cell, Ending
 from tests.daytona.faults import Closed, Dropped, HappensInCell, InCell
 from tests.daytona.sandbox import SANDBOX, EmulatedSandbox
+from tests.daytona.workers import Cell, Ending
 from tests.daytona.world import WORLD, World
 
 DEFAULT_TIMEOUT = 600.0

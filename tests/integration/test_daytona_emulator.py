@@ -359,3 +359,27 @@ async def test_it_serves_on_its_own_and_ends_with_its_standard_input() -> None:
     process.stdin.close()
     assert await process.wait() == 0
     assert not await asyncio.to_thread(home.exists)
+
+
+async def test_of_many_that_create_one_name_one_succeeds(daytona: AsyncDaytona, emulator: Emulator) -> None:
+    made = await asyncio.gather(
+        *(daytona.create(CreateSandboxFromSnapshotParams(name="one")) for _ in range(5)), return_exceptions=True
+    )
+    assert sum(isinstance(one, AsyncSandbox) for one in made) == 1
+    assert sum(isinstance(one, DaytonaConflictError) for one in made) == 4
+    assert set(emulator.states()) == {"one"}
+
+
+async def test_it_can_be_closed_while_states_change() -> None:
+    async with Emulator(start_seconds=1000, stop_seconds=1000) as emulator, client_of(emulator) as daytona:
+        making = asyncio.create_task(daytona.create(CreateSandboxFromSnapshotParams(name="rising")))
+        await until(lambda: emulator.states() == {"rising": "creating"})
+        making.cancel()
+        await asyncio.wait([making])
+
+
+async def test_it_can_be_closed_while_a_sandbox_is_deleted() -> None:
+    async with Emulator() as emulator, client_of(emulator) as daytona:
+        made = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+        await made.process.exec("mkdir many; cd many; seq 3000 | xargs touch")
+        await made.delete()
