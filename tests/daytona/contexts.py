@@ -29,11 +29,6 @@ class Context:
         self._jammed = False
         self._closed = False
 
-    @property
-    def busy(self) -> bool:
-        """Whether a cell runs or waits."""
-        return bool(self._cells)
-
     def shown(self) -> dict[str, Any]:
         """What the toolbox says of it."""
         return {
@@ -127,11 +122,6 @@ class Contexts:
         self._grace = grace
         self._contexts: dict[str, Context] = {}
         self._default: Context | None = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether a cell runs or waits in one of them."""
-        return any(context.busy for context in self._all())
 
     @property
     def workers(self) -> list[Worker]:

@@ -192,7 +192,8 @@ class EmulatedSandbox:
         """Do what was due while the clock was set forward: stop, archive, delete."""
         minutes = self._world.minutes()
         record = self._record
-        if self.state == "started" and not self.connections and not self.contexts.busy:
+        # Only an open request counts: a cell that runs on without its client keeps nothing awake.
+        if self.state == "started" and not self.connections:
             due = self._used + record["autoStopInterval"]
             if record["autoStopInterval"] and due <= minutes:
                 await self.happens("stopped")

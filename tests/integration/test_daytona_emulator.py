@@ -107,6 +107,9 @@ async def test_bad_orders_are_refused(daytona: AsyncDaytona, sandbox: AsyncSandb
         await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
     with pytest.raises(DaytonaBadRequestError, match="Snapshot nothing not found"):
         await daytona.create(CreateSandboxFromSnapshotParams(snapshot="nothing"))
+    for networks in ("example.org", "10.0.0.0/33", ",".join(f"10.0.{n}.0/24" for n in range(11))):
+        with pytest.raises(DaytonaBadRequestError, match="allow list"):
+            await daytona.create(CreateSandboxFromSnapshotParams(network_allow_list=networks))
     with pytest.raises(DaytonaNotFoundError):
         await daytona.get("nobody")
     with pytest.raises(DaytonaBadRequestError):
@@ -236,6 +239,15 @@ async def test_use_keeps_a_sandbox_from_being_idle(sandbox: AsyncSandbox, emulat
     assert emulator.states() == {"one": "started"}
 
 
+async def test_a_cell_without_its_client_keeps_nothing_awake(sandbox: AsyncSandbox, emulator: Emulator) -> None:
+    running = asyncio.create_task(sandbox.code_interpreter.run_code("print('begun')\nwhile True: pass"))
+    await until(lambda: emulator.counters.frames == 1)
+    running.cancel()
+    await asyncio.wait([running])
+    await emulator.advance(minutes=60)
+    assert emulator.states() == {"one": "stopped"}
+
+
 # Files
 
 
@@ -279,7 +291,8 @@ async def test_folders_and_files_are_listed_changed_and_removed(sandbox: AsyncSa
     await files.create_folder("a/b", "755")
     await files.upload_file(b"x", "a/b/c")
     assert [(one.name, one.is_dir) for one in await files.list_files("a")] == [("b", True)]
-    assert [one.name for one in await files.list_files("a", depth=2)] == ["b", "c"]
+    deep = await files.list_files("a", depth=2)  # v0.190.0 does not know of depth, nor of paths
+    assert [(one.name, one.path) for one in deep] == [("b", None)]
     await files.set_file_permissions("a/b/c", mode="600")
     found = await files.get_file_info("a/b/c")
     assert (found.size, found.is_dir, found.permissions, found.mode) == (1, False, "0600", "-rw-------")
