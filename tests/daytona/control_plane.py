@@ -1,6 +1,7 @@
 """The control plane: sandboxes are made, found, listed, moved between states and deleted."""
 
 import base64
+import ipaddress
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.daytona.sandbox import EmulatedSandbox
 from tests.daytona.world import WORLD, World
 
 PAGE = 100
+MOST_NETWORKS = 10
 INTERVALS = {"autostop": "autoStopInterval", "autoarchive": "autoArchiveInterval", "autodelete": "autoDeleteInterval"}
 
 
@@ -24,12 +26,13 @@ async def create(request: web.Request) -> web.Response:
         )
     if not asked.get("buildInfo") and any(asked.get(name) for name in ("cpu", "memory", "disk", "gpu")):
         raise RefusedError(400, "Cannot specify Sandbox resources when using a snapshot")
+    _check_networks(asked)
     if world.faults.take("name", "create", asked.get("name") or ""):
-        await EmulatedSandbox(world, asked).create()
+        EmulatedSandbox(world, asked).create()
     if asked.get("name") and world.named(asked["name"]):
         raise RefusedError(409, f"Sandbox with name {asked['name']} already exists")
     made = EmulatedSandbox(world, asked)
-    await made.create()
+    made.create()
     return web.json_response(made.shown())
 
 
@@ -61,6 +64,13 @@ async def start(request: web.Request) -> web.Response:
     """Start a stopped or archived one."""
     sandbox = _asked_for(request)
     sandbox.start()
+    return web.json_response(sandbox.shown())
+
+
+async def recover(request: web.Request) -> web.Response:
+    """Start one that is in a state of error."""
+    sandbox = _asked_for(request)
+    sandbox.recover()
     return web.json_response(sandbox.shown())
 
 
@@ -96,6 +106,7 @@ async def network(request: web.Request) -> web.Response:
     """Change what it may reach."""
     sandbox = _asked_for(request)
     asked: dict[str, Any] = await request.json()
+    _check_networks(asked)
     sandbox.set(**asked)
     return web.json_response(sandbox.shown())
 
@@ -123,6 +134,17 @@ async def activity(request: web.Request) -> web.Response:
 async def toolbox_address(request: web.Request) -> web.Response:
     """Where its toolbox is."""
     return web.json_response({"url": _asked_for(request).shown()["toolboxProxyUrl"]})
+
+
+def _check_networks(asked: dict[str, Any]) -> None:
+    networks = [one.strip() for one in (asked.get("networkAllowList") or "").split(",") if one.strip()]
+    if len(networks) > MOST_NETWORKS:
+        raise RefusedError(400, f"Network allow list cannot contain more than {MOST_NETWORKS} networks")
+    for network in networks:
+        try:
+            ipaddress.IPv4Network(network, strict=False)
+        except ValueError as error:
+            raise RefusedError(400, f"Invalid network in the network allow list: {network}") from error
 
 
 def _asked_for(request: web.Request) -> EmulatedSandbox:

@@ -2,8 +2,7 @@
 
 ```python
 with Emulator() as emulator:  # or `async with`; one serves many tests
-    config = DaytonaConfig(api_key=emulator.api_key, api_url=emulator.api_url, target="us")
-    async with await asyncio.to_thread(AsyncDaytona, config) as daytona:  # its constructor reads files
+    async with client_of(emulator) as daytona:  # tests/daytona/clients.py: the SDK with its `api_url` and `api_key`
         sandbox = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
 
         fault = emulator.faults.add(RateLimited(on="upload", retry_after=1))  # all faults: tests/daytona/faults.py
@@ -26,11 +25,12 @@ It is no isolation. Uploads to `/tmp` and other places outside of a sandbox's fo
 
 Follows what is known of the toolbox v0.190.0 and the SDK 0.226.1. Where a choice had to be made it is the less
 convenient one: a request in the middle of a change of state is a 409 (a deletion too), starting a started sandbox is a
-400, a context whose worker died never runs anything again, `default` context included.
+400, a sandbox in a state of error can only be deleted, a context whose worker died never runs anything again, the
+default one included. At a time limit only the worker is signalled; deleting a context ends all that descends from its
+worker, but not what has detached itself: that goes when the sandbox stops.
 """
 
 import asyncio
-import shutil
 import sys
 import tempfile
 import threading
@@ -42,6 +42,7 @@ from typing import Any, Self, TypeVar
 
 from aiohttp import web
 
+from sandboxes.local.removing import remove
 from tests.daytona.counters import Counters
 from tests.daytona.faults import Faults
 from tests.daytona.processes import members
@@ -190,4 +191,4 @@ class Emulator:
             await self._world.end()
         finally:
             await runner.cleanup()
-            await asyncio.to_thread(shutil.rmtree, self._world.root)
+            await asyncio.to_thread(remove, self._world.root)

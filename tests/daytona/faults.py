@@ -2,11 +2,13 @@
 
 A fault waits for a kind of request and is used up: `emulator.faults.add(RateLimited(on="create", times=2))`. Kinds:
 
-- control plane: `create get list start stop archive delete labels network autostop autoarchive autodelete ttl activity`
+- control plane: `create get list start recover stop archive delete labels network autostop autoarchive autodelete ttl
+  activity`
 - toolbox: `upload download list_files info folder move permissions delete_file exec create_context list_contexts
   delete_context run work_dir home_dir version`
 
-`*` stands for each of them.
+`*` stands for each of them. When a connection fails, the SDK itself asks again, twice and unseen, if the method is GET,
+PUT or DELETE (not for `download` and `run`); `Unreached(on="get", times=3)` is what arrives.
 """
 
 from dataclasses import dataclass, field
@@ -123,6 +125,8 @@ class StartFails(Fault):
     on: str = "create"
     state: Literal["error", "build_failed"] = "error"
     reason: str = "no runner is available"
+    recoverable: bool = False
+    """Whether the service can be asked to recover it; starting it is refused either way."""
 
 
 @dataclass(kw_only=True)

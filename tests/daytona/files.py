@@ -144,18 +144,12 @@ def _part(boundary: str, name: str, path: str, kind: str, size: int) -> bytes:
 
 
 async def list_files(request: web.Request) -> web.Response:
-    """What is in a folder, and below it down to a depth."""
-    depth = int(request.query.get("depth") or 1)
+    """What is in a folder. Newer toolboxes know `depth` and say where an entry is; this one stands for v0.190.0."""
 
-    def look(place: Path, left: int) -> list[dict[str, Any]]:
-        found = []
-        for entry in sorted(place.iterdir()):
-            found.append(_shown(entry, entry.lstat()))
-            if left > 1 and entry.is_dir() and not entry.is_symlink():
-                found += look(entry, left - 1)
-        return found
+    def look(place: Path) -> list[dict[str, Any]]:
+        return [_shown(entry, entry.lstat()) for entry in sorted(place.iterdir())]
 
-    return web.json_response(await _work(request, "open", lambda place: look(place, depth)))
+    return web.json_response(await _work(request, "open", look))
 
 
 async def info(request: web.Request) -> web.Response:
@@ -251,7 +245,6 @@ def _shown(place: Path, status: os.stat_result) -> dict[str, Any]:
     changed = datetime.fromtimestamp(status.st_mtime, UTC)
     return {
         "name": place.name,
-        "path": str(place),
         "size": status.st_size,
         "isDir": stat.S_ISDIR(status.st_mode),
         "mode": stat.filemode(status.st_mode),

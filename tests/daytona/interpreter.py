@@ -5,9 +5,9 @@ import json
 
 from aiohttp import WSMsgType, web
 
-from tests.daytona.contexts import Cell, Ending
 from tests.daytona.faults import Closed, Dropped, HappensInCell, InCell
 from tests.daytona.sandbox import SANDBOX, EmulatedSandbox
+from tests.daytona.workers import Cell, Ending
 from tests.daytona.world import WORLD, World
 
 DEFAULT_TIMEOUT = 600.0
@@ -34,7 +34,7 @@ async def delete_context(request: web.Request) -> web.Response:
 async def run(request: web.Request) -> web.StreamResponse:
     """One cell: a frame with the code comes, frames with its output go, and the close code says how it ended."""
     world, sandbox = request.app[WORLD], request[SANDBOX]
-    socket = web.WebSocketResponse(max_msg_size=0)
+    socket = web.WebSocketResponse(max_msg_size=0, timeout=2.0)
     await socket.prepare(request)
     first = await socket.receive()
     if first.type is not WSMsgType.TEXT:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import uuid
 from collections.abc import Awaitable, Callable
@@ -12,13 +11,14 @@ from typing import Any
 
 from aiohttp import web
 
+from sandboxes.local.removing import remove
 from tests.daytona.answers import RefusedError, now
 from tests.daytona.contexts import Contexts
 from tests.daytona.faults import SlowStart, StartFails
 from tests.daytona.processes import MARK, end_all
+from tests.daytona.records import new_record
 from tests.daytona.world import World
 
-WEEK = 7 * 24 * 60
 LONGEST_ARCHIVE_WAIT = 30 * 24 * 60
 ONLY_ALONE = ("env", "kvm", "volumes", "buildInfo")
 """Fields that a list leaves out."""
@@ -46,10 +46,11 @@ class EmulatedSandbox:
             world.python, self.home, self.temporary / "daytona_repl_worker.py", self.environment, world.grace_seconds
         )
         self._moving: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
         self._used = world.minutes()
         self._stopped = 0.0
         self._dies = world.minutes() + asked["ttlMinutes"] if asked.get("ttlMinutes") else None
-        self._record = _record(asked, world)
+        self._record = new_record(asked)
         self.touch()
 
     def shown(self, *, listed: bool = False) -> dict[str, Any]:
@@ -97,10 +98,8 @@ class EmulatedSandbox:
             MARK: self.id,
         }
 
-    async def create(self) -> None:
+    def create(self) -> None:
         """Begin to exist; it is started a while later."""
-        for folder in (self.home, self.temporary):
-            await asyncio.to_thread(folder.mkdir, parents=True)
         self._world.sandboxes[self.id] = self
         between = ["building_snapshot", "creating"] if self._record.get("buildInfo") else []
         self._rise("create", between)
@@ -111,11 +110,24 @@ class EmulatedSandbox:
         Raises:
             RefusedError: it is neither stopped nor archived.
         """
-        self._settled()
-        if self.state not in ("stopped", "archived", "error"):
+        self._check_settled()
+        if self.state not in ("stopped", "archived"):
             raise RefusedError(400, "Sandbox is not in valid state")
         self._become("restoring" if self.state == "archived" else "starting")
         self._rise("start", ["starting"] if self.state == "restoring" else [])
+
+    def recover(self) -> None:
+        """Begin to start after an error.
+
+        Raises:
+            RefusedError: there was none, or it is not one to recover from.
+        """
+        self._check_settled()
+        if self.state != "error" or not self._record.get("recoverable"):
+            raise RefusedError(400, "Sandbox is not in a recoverable state")
+        self.set(errorReason=None, recoverable=None)
+        self._become("starting")
+        self._rise("start", [])
 
     def stop(self) -> None:
         """Begin to stop.
@@ -123,7 +135,7 @@ class EmulatedSandbox:
         Raises:
             RefusedError: it does not run.
         """
-        self._settled()
+        self._check_settled()
         if self.state != "started":
             raise RefusedError(400, "Sandbox is not started")
         self._become("stopping")
@@ -135,7 +147,7 @@ class EmulatedSandbox:
         Raises:
             RefusedError: it is not stopped.
         """
-        self._settled()
+        self._check_settled()
         if self.state != "stopped":
             raise RefusedError(400, "Sandbox is not stopped")
         self._become("archiving")
@@ -147,7 +159,7 @@ class EmulatedSandbox:
         Raises:
             RefusedError: its state is changing.
         """
-        self._settled()
+        self._check_settled()
         self._become("destroying")
         self._move(self._destroy)
 
@@ -161,12 +173,14 @@ class EmulatedSandbox:
             case "contexts lost":
                 await self.contexts.lose()
             case _:
-                await self._halt()
+                await self._settle()
+                if self.state == "destroyed":
+                    return
                 if what == "deleted":
                     self._become("destroying")
                     await self._remove()
                 elif what == "failed":
-                    self.set(errorReason="the runner was lost", recoverable=True)
+                    self.set(errorReason="the runner was lost", recoverable=False)
                     await self._end_processes()
                     self._become("error")
                 else:
@@ -178,7 +192,8 @@ class EmulatedSandbox:
         """Do what was due while the clock was set forward: stop, archive, delete."""
         minutes = self._world.minutes()
         record = self._record
-        if self.state == "started" and not self.connections and not self.contexts.busy:
+        # Only an open request counts: a cell that runs on without its client keeps nothing awake.
+        if self.state == "started" and not self.connections:
             due = self._used + record["autoStopInterval"]
             if record["autoStopInterval"] and due <= minutes:
                 await self.happens("stopped")
@@ -205,7 +220,7 @@ class EmulatedSandbox:
                 source="DAYTONA_PROXY",
             )
 
-    def _settled(self) -> None:
+    def _check_settled(self) -> None:
         if self._moving is not None:
             raise RefusedError(409, "Sandbox state change in progress")
 
@@ -216,16 +231,23 @@ class EmulatedSandbox:
 
     def _move(self, work: Callable[[], Awaitable[None]]) -> None:
         async def moving() -> None:
-            await work()
-            self._moving = None
+            try:
+                await work()
+            finally:
+                self._moving = None
 
         self._moving = asyncio.create_task(moving())
 
-    async def _halt(self) -> None:
+    async def _settle(self) -> None:
+        """Come to the end of a change of state, without delay."""
         if self._moving is not None:
-            self._moving.cancel()
+            self._hurry.set()
             await asyncio.wait([self._moving])
-            self._moving = None
+            self._hurry.clear()
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._hurry.wait(), seconds)
 
     def _rise(self, kind: str, between: list[str]) -> None:
         faults = self._world.faults.take("start", kind, self.id, self.name)
@@ -233,20 +255,22 @@ class EmulatedSandbox:
         failing = [one for one in faults if isinstance(one, StartFails)]
 
         async def rising() -> None:
+            for folder in (self.home, self.temporary):
+                await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
             for state in between:
-                await asyncio.sleep(wait / (len(between) + 1))
+                await self._pause(wait / (len(between) + 1))
                 self._become(state)
-            await asyncio.sleep(wait / (len(between) + 1))
+            await self._pause(wait / (len(between) + 1))
             self.touch()
             if failing:
-                self.set(errorReason=failing[0].reason, recoverable=False)
+                self.set(errorReason=failing[0].reason, recoverable=failing[0].recoverable)
             self._become(failing[0].state if failing else "started")
 
         self._move(rising)
 
     async def _stop(self) -> None:
         await self._end_processes()
-        await asyncio.sleep(self._world.stop_seconds)
+        await self._pause(self._world.stop_seconds)
         self._stopped = self._world.minutes()
         self._become("stopped")
         if self._record["autoDeleteInterval"] == 0:
@@ -254,16 +278,16 @@ class EmulatedSandbox:
             await self._remove()
 
     async def _archive(self) -> None:
-        await asyncio.sleep(self._world.stop_seconds)
+        await self._pause(self._world.stop_seconds)
         self._become("archived")
 
     async def _destroy(self) -> None:
-        await asyncio.sleep(self._world.stop_seconds)
+        await self._pause(self._world.stop_seconds)
         await self._remove()
 
     async def _remove(self) -> None:
         await self._end_processes()
-        await asyncio.to_thread(shutil.rmtree, self.root)
+        await asyncio.to_thread(remove, self.root)
         self._become("destroyed")
         self._world.sandboxes.pop(self.id, None)
 
@@ -273,40 +297,10 @@ class EmulatedSandbox:
                 request.transport.abort()
         await self.contexts.lose()
         await asyncio.to_thread(end_all, self.id, self.root)
-
-
-def _record(asked: dict[str, Any], world: World) -> dict[str, Any]:
-    built = "buildInfo" in asked
-    copied = (
-        *("public", "networkBlockAll", "networkAllowList", "domainAllowList", "outboundProxyUrl", "kvm"),
-        *("autoStopInterval", "autoArchiveInterval", "autoDeleteInterval", "queueTimeout", "volumes"),
-    )
-    record = {
-        "organizationId": "emulated-organization",
-        "user": asked.get("user") or "daytona",
-        "env": asked.get("env") or {},
-        "labels": asked.get("labels") or {},
-        "public": False,
-        "networkBlockAll": False,
-        "kvm": False,
-        "target": asked.get("target") or "us",
-        "cpu": asked.get("cpu", 1) if built else 1,
-        "gpu": 0,
-        "memory": asked.get("memory", 1) if built else 1,
-        "disk": asked.get("disk", 3) if built else 3,
-        "autoStopInterval": 15,
-        "autoArchiveInterval": WEEK,
-        "autoDeleteInterval": -1,
-        "sandboxClass": "container",
-        "daemonVersion": "v0.190.0",
-        "createdAt": now(),
-    }
-    record.update({name: asked[name] for name in copied if asked.get(name) is not None})
-    if built:
-        record["buildInfo"] = {**asked["buildInfo"], "createdAt": now(), "updatedAt": now(), "snapshotRef": "emulated"}
-    else:
-        record["snapshot"] = asked.get("snapshot") or "daytona-small"
-    return record
+        while self.connections:  # a request may have been about to start a process
+            await asyncio.sleep(0.005)
+            await asyncio.to_thread(end_all, self.id, self.root)
+        await self.contexts.lose()
 
 
 SANDBOX = web.RequestKey("sandbox", EmulatedSandbox)

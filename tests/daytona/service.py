@@ -20,6 +20,7 @@ CONTROL: list[tuple[str, str, str, Handler]] = [
     ("GET", "/{sandbox}", "get", control_plane.get),
     ("DELETE", "/{sandbox}", "delete", control_plane.delete),
     ("POST", "/{sandbox}/start", "start", control_plane.start),
+    ("POST", "/{sandbox}/recover", "recover", control_plane.recover),
     ("POST", "/{sandbox}/stop", "stop", control_plane.stop),
     ("POST", "/{sandbox}/archive", "archive", control_plane.archive),
     ("PUT", "/{sandbox}/labels", "labels", control_plane.labels),
@@ -53,6 +54,11 @@ async def version(request: web.Request) -> web.Response:
     return web.json_response({"version": "v0.190.0"})
 
 
+async def counters(request: web.Request) -> web.Response:
+    """What went over the wire; no part of the real service."""
+    return web.json_response(request.app[WORLD].counters.as_json())
+
+
 TOOLBOX: list[tuple[str, str, str, Handler]] = [
     ("POST", "/files/bulk-upload", "upload", files.upload),
     ("POST", "/files/bulk-download", "download", files.download),
@@ -82,6 +88,7 @@ def application(world: World) -> web.Application:
     for method, path, kind, handler in TOOLBOX:
         app.router.add_route(method, f"/toolbox/{{sandbox}}{path}", handler, name=kind)
     app.router.add_get("/api/socket.io/", events.listen, name="events")
+    app.router.add_get("/counters", counters, name="counters")
     return app
 
 
@@ -91,15 +98,15 @@ async def _answering(request: web.Request, handler: Handler) -> web.StreamRespon
     route = request.match_info.route.name
     if route is None:
         return RefusedError(404, f"Cannot {request.method} {request.path}").answer(request)
-    if route == "events":
+    if route in ("events", "counters"):
         return await handler(request)
     kind = request.match_info.get("which", route)
     world.counters.requests[kind] += 1
-    world.counters.bytes_up += request.content_length or 0
     try:
         response = await _carry_out(request, handler, kind)
     except RefusedError as refusal:
         response = refusal.answer(request)
+    world.counters.bytes_up += request.content.total_bytes
     if isinstance(response, web.Response) and isinstance(response.body, bytes):
         world.counters.bytes_down += len(response.body)
     elif not isinstance(response, web.WebSocketResponse):

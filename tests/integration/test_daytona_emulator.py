@@ -1,9 +1,13 @@
 """The emulator of Daytona, seen through the real SDK: what each endpoint does, and what is left in the end."""
 
 import asyncio
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import aiohttp
 import pytest
 from daytona import (
     AsyncDaytona,
@@ -28,6 +32,7 @@ from daytona.common.errors import (
     DaytonaTimeoutError,
 )
 
+from tests.daytona.clients import client_of
 from tests.daytona.emulator import Emulator
 from tests.daytona.faults import SlowStart
 
@@ -38,16 +43,10 @@ async def emulator() -> AsyncIterator[Emulator]:
         yield emulator
 
 
-async def client_of(emulator: Emulator, key: str = "") -> AsyncDaytona:
-    config = DaytonaConfig(api_key=key or emulator.api_key, api_url=emulator.api_url, target="us")
-    return await asyncio.to_thread(AsyncDaytona, config)
-
-
 @pytest.fixture
 async def daytona(emulator: Emulator) -> AsyncIterator[AsyncDaytona]:
-    client = await client_of(emulator)
-    yield client
-    await client.close()  # type: ignore[no-untyped-call]
+    async with client_of(emulator) as client:
+        yield client
 
 
 @pytest.fixture
@@ -108,6 +107,9 @@ async def test_bad_orders_are_refused(daytona: AsyncDaytona, sandbox: AsyncSandb
         await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
     with pytest.raises(DaytonaBadRequestError, match="Snapshot nothing not found"):
         await daytona.create(CreateSandboxFromSnapshotParams(snapshot="nothing"))
+    for networks in ("example.org", "10.0.0.0/33", ",".join(f"10.0.{n}.0/24" for n in range(11))):
+        with pytest.raises(DaytonaBadRequestError, match="allow list"):
+            await daytona.create(CreateSandboxFromSnapshotParams(network_allow_list=networks))
     with pytest.raises(DaytonaNotFoundError):
         await daytona.get("nobody")
     with pytest.raises(DaytonaBadRequestError):
@@ -118,12 +120,11 @@ async def test_bad_orders_are_refused(daytona: AsyncDaytona, sandbox: AsyncSandb
 
 
 async def test_a_bad_key_is_refused_everywhere(sandbox: AsyncSandbox, emulator: Emulator) -> None:
-    stranger = await client_of(emulator, key="wrong")
-    with pytest.raises(DaytonaAuthenticationError):
-        await stranger.create()
-    with pytest.raises(DaytonaAuthenticationError):
-        await stranger.get("one")
-    await stranger.close()  # type: ignore[no-untyped-call]
+    async with client_of(emulator, key="wrong") as stranger:
+        with pytest.raises(DaytonaAuthenticationError):
+            await stranger.create()
+        with pytest.raises(DaytonaAuthenticationError):
+            await stranger.get("one")
 
 
 async def test_a_list_is_filtered_by_labels_and_states_and_comes_in_pages(daytona: AsyncDaytona) -> None:
@@ -188,6 +189,7 @@ async def test_deleting_leaves_nothing_and_frees_the_name(
     daytona: AsyncDaytona, sandbox: AsyncSandbox, emulator: Emulator
 ) -> None:
     await sandbox.code_interpreter.create_context()
+    await sandbox.process.exec("mkdir -p shut/in; touch shut/in/file; chmod 0 shut/in shut")
     home, processes = emulator.home("one"), await asyncio.to_thread(emulator.processes, "one")
     assert processes
     await sandbox.delete(wait=True)
@@ -237,6 +239,15 @@ async def test_use_keeps_a_sandbox_from_being_idle(sandbox: AsyncSandbox, emulat
     assert emulator.states() == {"one": "started"}
 
 
+async def test_a_cell_without_its_client_keeps_nothing_awake(sandbox: AsyncSandbox, emulator: Emulator) -> None:
+    running = asyncio.create_task(sandbox.code_interpreter.run_code("print('begun')\nwhile True: pass"))
+    await until(lambda: emulator.counters.frames == 1)
+    running.cancel()
+    await asyncio.wait([running])
+    await emulator.advance(minutes=60)
+    assert emulator.states() == {"one": "stopped"}
+
+
 # Files
 
 
@@ -280,7 +291,8 @@ async def test_folders_and_files_are_listed_changed_and_removed(sandbox: AsyncSa
     await files.create_folder("a/b", "755")
     await files.upload_file(b"x", "a/b/c")
     assert [(one.name, one.is_dir) for one in await files.list_files("a")] == [("b", True)]
-    assert [one.name for one in await files.list_files("a", depth=2)] == ["b", "c"]
+    deep = await files.list_files("a", depth=2)  # v0.190.0 does not know of depth, nor of paths
+    assert [(one.name, one.path) for one in deep] == [("b", None)]
     await files.set_file_permissions("a/b/c", mode="600")
     found = await files.get_file_info("a/b/c")
     assert (found.size, found.is_dir, found.permissions, found.mode) == (1, False, "0600", "-rw-------")
@@ -326,16 +338,61 @@ def alive(pid: int) -> bool:
 
 
 async def test_closing_leaves_neither_processes_nor_files() -> None:
-    async with Emulator() as emulator:
-        daytona = await client_of(emulator)
+    emulator = Emulator()
+    await asyncio.to_thread(emulator.start)
+    async with client_of(emulator) as daytona:
         sandbox = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
         context = await sandbox.code_interpreter.create_context()
         running = asyncio.create_task(sandbox.code_interpreter.run_code("while True: pass", context=context))
         await until(lambda: emulator.counters.requests["run"] == 1)
         home, processes = emulator.home("one"), await asyncio.to_thread(emulator.processes, "one")
-    with pytest.raises(DaytonaConnectionError):
-        await running
-    await daytona.close()  # type: ignore[no-untyped-call]
+        await asyncio.to_thread(emulator.close)
+        with pytest.raises(DaytonaConnectionError):
+            await running
     assert processes
     assert not [pid for pid in processes if await asyncio.to_thread(alive, pid)]
     assert not await asyncio.to_thread(home.parent.parent.exists)
+
+
+async def test_it_serves_on_its_own_and_ends_with_its_standard_input() -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.daytona.serve", "--key", "mine"),
+        cwd=Path(__file__).parents[2],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    told = json.loads(await process.stdout.readline())
+    async with AsyncDaytona(DaytonaConfig(**told, target="us")) as daytona, aiohttp.ClientSession() as session:
+        made = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+        home = Path(await made.get_work_dir())
+        async with session.get(told["api_url"].removesuffix("/api") + "/counters") as answer:
+            assert (await answer.json())["requests"]["create"] == 1
+    process.stdin.close()
+    assert await process.wait() == 0
+    assert not await asyncio.to_thread(home.exists)
+
+
+async def test_of_many_that_create_one_name_one_succeeds(daytona: AsyncDaytona, emulator: Emulator) -> None:
+    made = await asyncio.gather(
+        *(daytona.create(CreateSandboxFromSnapshotParams(name="one")) for _ in range(5)), return_exceptions=True
+    )
+    assert sum(isinstance(one, AsyncSandbox) for one in made) == 1
+    assert sum(isinstance(one, DaytonaConflictError) for one in made) == 4
+    assert set(emulator.states()) == {"one"}
+
+
+async def test_it_can_be_closed_while_states_change() -> None:
+    async with Emulator(start_seconds=1000, stop_seconds=1000) as emulator, client_of(emulator) as daytona:
+        making = asyncio.create_task(daytona.create(CreateSandboxFromSnapshotParams(name="rising")))
+        await until(lambda: emulator.states() == {"rising": "creating"})
+        making.cancel()
+        await asyncio.wait([making])
+
+
+async def test_it_can_be_closed_while_a_sandbox_is_deleted() -> None:
+    async with Emulator() as emulator, client_of(emulator) as daytona:
+        made = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+        await made.process.exec("mkdir many; cd many; seq 3000 | xargs touch")
+        await made.delete()
