@@ -64,15 +64,14 @@ def unpack(base: str, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def end(base: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """End the session of the asker, and empty the workspace if that is asked for."""
-    connection = reach(base)
+    """End the session of the asker; empty the workspace, too, if another one is to follow."""
+    ours, again, connection = True, bool(asked.get("again")), reach(base)
     if connection is not None:
         with connection, suppress(OSError):
             connection.settimeout(10.0)
-            connection.sendall(frames.pack({"do": "end", "token": asked["token"]}))
-            while connection.recv(1 << 16):
-                continue
-    return workspace.empty(base) if asked.get("empty") else {}
+            connection.sendall(frames.pack({"do": "end", "token": asked["token"], "keep": again}))
+            ours = bool(frames.receive(connection.fileno())[0].get("ours"))
+    return {"ours": ours, **(workspace.empty(base) if again else {})}
 
 
 def supplied(base: str, asked: dict[str, Any]) -> dict[str, Any]:

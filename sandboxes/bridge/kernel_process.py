@@ -49,6 +49,8 @@ class KernelProcess:
         self.unpacker = frames.Unpacker()
         self.greeted = False
         """Whether it has said hello: it has begun."""
+        self.garbled = False
+        """Whether something other than it wrote to its connection."""
         self.waiting = bytearray()
         """What is on its way to it."""
 
@@ -88,6 +90,7 @@ class KernelProcess:
         try:
             return self.unpacker.feed(data) if data else None
         except frames.ProtocolError:
+            self.garbled = True
             return None
 
     def interrupt(self) -> None:

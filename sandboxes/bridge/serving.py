@@ -32,6 +32,8 @@ BUSY_SECONDS = 20.0
 IDLE_SECONDS = 5.0
 """The same between its requests."""
 
+DISCARDED = "the sandbox was closed or reset while the cell ran"
+
 
 class Bridge:
     """The state of the bridge.
@@ -103,12 +105,13 @@ class Bridge:
         viewer.close()
 
     def _end(self, viewer: Viewer, header: dict[str, Any]) -> None:
-        """End the session, if it is the asker's; whoever is still told of it hears that."""
-        if header.get("token") == self._owner or self._free_in() <= 0:
-            self._drop_kernel("the sandbox was closed or reset while the cell ran")
+        """End the session, if it is the asker's; who waits for it is told. `keep`: the asker goes on with another."""
+        ours = header.get("token") == self._owner or self._free_in() <= 0
+        if ours:
+            self._drop_kernel(DISCARDED)
             self._look()
-            self._owner = ""
-        self._hang_up(viewer, packed("ended"))
+            self._owner = self._owner if header.get("keep") else ""
+        self._hang_up(viewer, packed("ended", ours=ours))
 
     def _free_in(self) -> float:
         """In how many seconds somebody else may take over."""
@@ -163,7 +166,7 @@ class Bridge:
                 request.interrupt_at = time.monotonic()
                 request.grace = float(header.get("grace", request.grace))
             elif do == "kill":
-                self._drop_kernel("the sandbox was closed or reset while the cell ran")
+                self._drop_kernel(DISCARDED)
 
     def _begin(self, header: dict[str, Any], body: bytes) -> None:
         """Pass a request on to the kernel, a new one if that is asked for."""
@@ -251,7 +254,7 @@ class Bridge:
         while not kernel.ended and time.monotonic() < deadline:
             time.sleep(0.01)
         code = kernel.kill()
-        self._finish(kernel, code=code)
+        self._finish(kernel, code=code, garbled=kernel.garbled)
 
     def _finish(
         self,
@@ -261,6 +264,7 @@ class Bridge:
         body: bytes = b"",
         code: int | None = None,
         discarded: bool = False,
+        garbled: bool = False,
     ) -> None:
         """The request is over: all that was printed comes before the kernel's last word."""
         request = self._request
@@ -278,7 +282,7 @@ class Bridge:
                 self._say("rest", tail, stream=name, dropped=dropped)
         if header is not None:
             self._say("kernel", body, header=header)
-        self._over(code=code, discarded=discarded, failed=why)
+        self._over(code=code, discarded=discarded, garbled=garbled, failed=why)
 
     def _over(self, **how: Any) -> None:
         request = self._request
@@ -321,6 +325,9 @@ class Bridge:
             return
         if tick := request.tick():
             self._viewer.send(tick)
+        if request.over and kernel is not None and kernel.ended:
+            self._viewer.send(packed("gone"))
+            self._drop_kernel("")
         if request.over and now >= request.ended_at + request.linger:
             viewer, self._viewer = self._viewer, None
             if not viewer.closed:

@@ -94,6 +94,8 @@ class Channel:
     def __init__(self, place: Place) -> None:
         self._place = place
         self.token = secrets.token_hex(16)
+        self.when_gone: Callable[[], None] = _nobody_to_tell
+        """Called when the kernel ended by itself and we happen to hear of it."""
         self._who = f"process {os.getpid()} on {socket.gethostname()}"
         self._numbers = itertools.count(1)
         self._names = itertools.count(1)
@@ -324,6 +326,10 @@ class Channel:
         await self._hang_up()
 
 
+def _nobody_to_tell() -> None:
+    return
+
+
 class _Connection:
     """Reads the lines of one connection. Bodies that went by a file are fetched, and everything stays in order."""
 
@@ -358,6 +364,8 @@ class _Connection:
             self._refuse(TakenError(str(header.get("who", ""))[:200], float(header.get("seconds", 1.0))))
         elif header.get("type") == "lost" and "n" not in header:
             self._refuse(SandboxLostError(f"The session in the Daytona sandbox is lost ({header.get('why', '')})."))
+        elif header.get("type") == "gone":
+            self._channel.when_gone()
         elif "file" in header or self._working is not None:
             self._behind.put_nowait(frame)
             if self._working is None:

@@ -126,9 +126,15 @@ class Place:
         return await self.machine.use(doing, call, again=again)
 
     async def command(
-        self, do: str, *, seconds: float = COMMAND_SECONDS, again: bool = True, **asked: Any
+        self, do: str, *, seconds: float = COMMAND_SECONDS, twice: bool = True, **asked: Any
     ) -> dict[str, Any]:
         """Have `sandboxes/bridge/commands.py` do something.
+
+        Args:
+            do: What.
+            seconds: How long it may take.
+            twice: Whether it may be done twice, when nobody knows whether it was done.
+            asked: What for.
 
         Raises:
             SandboxUnavailableError: it cannot be done now.
@@ -141,7 +147,7 @@ class Place:
             await self.upload({f"{state.base}/in/{name}": text.encode()}, doing="upload a command")
             text = json.dumps({"from": name})
         start = f"exec python3 -P -s '{state.program}/bridge/start.py' do '{state.base}' <<'{MARK}'\n{text}\n{MARK}\n"
-        printed = await self.shell(start, "run a command in the sandbox", seconds=seconds, again=again)
+        printed = await self.shell(start, "run a command in the sandbox", seconds=seconds, again=twice)
         for line in printed.split("\n"):  # not splitlines(): the separator is an end of line for it
             if line.startswith(SEPARATOR):
                 said = json.loads(line[1:])

@@ -102,8 +102,7 @@ class DaytonaSandbox:
         async with self._turn:
             if self.rest != "never":
                 slept = self._at.head
-                await self._drop()
-                await self._machine.stop()
+                await self._stop()
                 self._slept = slept
 
     async def run(
@@ -125,21 +124,24 @@ class DaytonaSandbox:
         async with self._turn:
             session = await self._ready()
             self._at, self._noted = Standing(), False
-            result = await session.run(
-                code,
-                number=number,
-                timeout=timeout,
-                grace=self._grace,
-                head=head,
-                on_output=on_output,
-                functions=functions,
-                drop=self._dropping(),
-            )
+            try:
+                result = await session.run(
+                    code,
+                    number=number,
+                    timeout=timeout,
+                    grace=self._grace,
+                    head=head,
+                    on_output=on_output,
+                    functions=functions,
+                    drop=self._dropping(),
+                )
+            finally:
+                if not session.alive:
+                    self._forget_session()
             self._noted = True
             if result.variables_kept:
                 self._at = Standing(head)
                 return result
-            await self._drop()
             return replace(result, reached=replies.reached({"reached": list(session.note[1:])}))
 
     async def reached(self) -> Reached:
@@ -165,7 +167,7 @@ class DaytonaSandbox:
         """The living session; a new one begins with its first request."""
         self._refuse_when_closed()
         if self._session is not None and not self._session.alive:
-            await self._drop()
+            self._forget_session()
             raise SandboxLostError(f"The session of sandbox {self._id} ended between two cells; its variables are lost.")
         if self._slept:
             self._slept = ""
@@ -188,7 +190,7 @@ class DaytonaSandbox:
         if self._session is not None:
             await self._session.interrupt()
 
-    async def _drop(self) -> None:
+    def _forget_session(self) -> None:
         session, self._session = self._session, None
         self._at, self._slept = Standing(), ""
         if session is not None:
@@ -259,11 +261,11 @@ class DaytonaSandbox:
         await self._break_off()
         async with self._turn:
             woken = bool(id) and self._slept == id
-            await self._drop()
+            self._forget_session()
             said = await self._ask("restore", {"snapshot": id}, answer="restored", drop=False)
             problem, failed = replies.problems(said)
             if problem or failed:
-                await self._drop()
+                self._forget_session()
             if problem:
                 # Which of them was damaged, and whether others were, is not known here: they have to be supplied anew.
                 await self._place.command("forget")
@@ -295,11 +297,11 @@ class DaytonaSandbox:
         """
         await self._break_off()
         async with self._turn:
-            await self._drop()
+            self._forget_session()
             seconds = order.seconds + SNAPSHOT_SECONDS
             said = await self._ask("rebuild", {}, body=order.as_json(), seconds=seconds, drop=False)
             if broken_off := replies.broken_off(said):
-                await self._drop()
+                self._forget_session()
                 return broken_off
             # What was made again is in the session only.
             self._at = Standing(order.snapshot, stored=True, whole=False)
@@ -316,15 +318,19 @@ class DaytonaSandbox:
         drop: bool = True,
     ) -> dict[str, Any]:
         session = await self._ready()
-        return await session.ask(
-            kind,
-            content,
-            answer=answer or kind,
-            timeout=seconds,
-            grace=self._grace,
-            body=body,
-            drop=self._dropping() if drop else (),
-        )
+        try:
+            return await session.ask(
+                kind,
+                content,
+                answer=answer or kind,
+                timeout=seconds,
+                grace=self._grace,
+                body=body,
+                drop=self._dropping() if drop else (),
+            )
+        finally:
+            if not session.alive:
+                self._forget_session()
 
     async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`.
@@ -367,7 +373,7 @@ class DaytonaSandbox:
         """
         await self._break_off()
         async with self._turn:
-            await self._drop()
+            self._forget_session()
             await transfers.empty(self._place, self._channel.token)
 
     async def close(self) -> None:
@@ -375,11 +381,16 @@ class DaytonaSandbox:
         self._closed = True
         await self._break_off()
         async with self._turn:
-            await self._drop()
-            await self._channel.close()
-            if self._keep:
-                await self._machine.stop()
-            else:
-                await self._machine.delete()
+            await self._stop()
             await self._machine.settled()
+
+    async def _stop(self) -> None:
+        """End the session and stop the sandbox, unless another worker is in it."""
+        had_session = self._session is not None
+        self._forget_session()
+        await self._channel.close()
+        if not self._keep:
+            await self._machine.delete()
+        elif self._machine.known and (not had_session or await transfers.end(self._place, self._channel.token)):
+            await self._machine.stop()
 

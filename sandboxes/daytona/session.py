@@ -37,6 +37,10 @@ class Session:
         """The note on the last cell, as it was when the last request ended."""
         self._offered = b"[]"
         self._exchange: Exchange | None = None
+        channel.when_gone = self._gone
+
+    def _gone(self) -> None:
+        self.alive = False
 
     async def run(
         self,
@@ -260,6 +264,8 @@ class _Work:
             return f"the session was ended because {self.flooded}"
         if self.over.get("discarded"):
             return "the sandbox was closed or reset while the cell ran"
+        if self.over.get("garbled"):
+            return "the session was ended because something other than the session wrote to its connection"
         if self.over.get("hanging"):
             limit = f"the cell reached its time limit of {self._timeout:g} s"
             return f"{limit}, did not react to the interrupt and was ended"

@@ -33,7 +33,7 @@ async def put(place: Place, source: Path, path: str) -> None:
     base = (await place.ready()).base
     name = secrets.token_hex(16)
     await place.upload({f"{base}/in/{name}": str(source)}, doing="upload a file (is there room for it?)")
-    said = await place.command("place", source=name, path=path, again=False)
+    said = await place.command("place", source=name, path=path, twice=False)
     if wrong := said.get("wrong"):
         raise ValueError(str(wrong))
     if failed := said.get("failed"):
@@ -137,7 +137,7 @@ async def run_program(place: Place, program: Path, arguments: Sequence[str], tim
     folder = await place.program(program)
     seconds = timeout + MORE_SECONDS
     said = await place.command(
-        "program", folder=folder, arguments=list(arguments), timeout=timeout, seconds=seconds, again=False
+        "program", folder=folder, arguments=list(arguments), timeout=timeout, seconds=seconds, twice=False
     )
     code, complained = said.get("code"), str(said.get("stderr", ""))
     status: Status = "ok" if code == 0 else "timeout" if code is None else "error"
@@ -151,9 +151,19 @@ async def run_program(place: Place, program: Path, arguments: Sequence[str], tim
 
 async def empty(place: Place, token: str) -> None:
     """End the session, and leave nothing in the workspace but the inputs."""
-    said = await place.command("end", token=token, empty=True)
+    said = await place.command("end", token=token, again=True)
     if failed := said.get("failed"):
         raise SandboxUnavailableError(f"The workspace in the Daytona sandbox is in the way. {failed}.")
 
 
-__all__ = ["checked", "empty", "fetch", "files", "put", "run_program", "supplied_blobs", "supply_blobs", "take_blobs"]
+async def end(place: Place, token: str) -> bool:
+    """End the session; returns whether it was ours, or nobody's."""
+    try:
+        if not await place.machine.runs():
+            return True  # and it is not started for that
+        return bool((await place.command("end", token=token)).get("ours", True))
+    except SandboxUnavailableError:
+        return True  # what cannot be asked is not in use
+
+
+__all__ = ["checked", "empty", "end", "fetch", "files", "put", "run_program", "supplied_blobs", "supply_blobs", "take_blobs"]

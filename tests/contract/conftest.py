@@ -62,7 +62,7 @@ DAYTONA = "daytona"
 
 @pytest.fixture(params=[*LEVELS, DAYTONA])
 async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
-    """Sandboxes of every level of isolation, and elsewhere: what `kind` says."""
+    """Sandboxes of every level of isolation, and elsewhere."""
     folder = tmp_path / "sandboxes"
     if request.param == DAYTONA:
         async with elsewhere(folder, request.getfixturevalue("in_daytona")) as opened:
@@ -84,16 +84,20 @@ async def elsewhere(folder: Path, options: Options) -> AsyncIterator[Sandboxes]:
 
 
 @pytest.fixture
-def kind(request: pytest.FixtureRequest) -> str:
-    """The kind of sandbox that `walled` is about."""
-    callspec = getattr(request.node, "callspec", None)
-    return DAYTONA if callspec is not None and callspec.params.get("walled") == DAYTONA else "local"
+async def sandbox(walled: Sandboxes, request: pytest.FixtureRequest) -> Sandbox:
+    """A sandbox in which code runs."""
+    return await walled.open(DAYTONA if request.node.callspec.params["walled"] == DAYTONA else "local", "contract")
 
 
 @pytest.fixture
-async def sandbox(walled: Sandboxes, kind: str) -> Sandbox:
-    """A sandbox in which code runs."""
-    return await walled.open(kind, "contract")
+async def own_folder(sandbox: Sandbox, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Where the things of `sandbox` are on this machine: its workspace, its spool."""
+    if sandbox.kind != DAYTONA:
+        return tmp_path / "sandboxes" / sandbox.id
+    await sandbox.files(".")
+    emulated, options = request.getfixturevalue("emulated"), request.getfixturevalue("in_daytona")
+    folder: Path = emulated.home(f"{options.prefix}-{sandbox.id}") / "stepwell"
+    return folder
 
 
 @pytest.fixture(params=["local", "fake"])
