@@ -25,6 +25,8 @@ from .request import Request, note, packed
 from .viewer import Viewer
 
 POLL_SECONDS = 0.02
+SOON_SECONDS = 0.002
+"""The same while the cell waits for the answer to a call."""
 FLUSH_SECONDS = 0.03
 """How long output is gathered before it is passed on."""
 BUSY_SECONDS = 20.0
@@ -57,12 +59,15 @@ class Bridge:
         """When the owner was heard of last."""
         self._flushed = 0.0
         self._why_gone = ""
+        self._calls = 0
+        """Calls of the cell that are not answered, as far as we see."""
 
     def serve(self) -> None:
         """Serve until the sandbox ends."""
         while True:
             active = self._viewer is not None or (self._request is not None and not self._request.over)
-            for key, _ in self._selector.select(POLL_SECONDS if active else None):
+            poll = SOON_SECONDS if self._calls > 0 else POLL_SECONDS
+            for key, _ in self._selector.select(poll if active else None):
                 key.data()
             if active:
                 self._take_messages()
@@ -161,6 +166,7 @@ class Bridge:
             elif request is None or header.get("n") != request.n or request.over:
                 continue
             elif do == "say":
+                self._calls -= int(header.get("answers", 1))
                 self._tell_kernel(body)
             elif do == "interrupt":
                 request.interrupt_at = time.monotonic()
@@ -176,7 +182,8 @@ class Bridge:
         fresh = bool(header.get("fresh"))
         if fresh or (self._kernel is not None and self._kernel.ended):
             self._drop_kernel("")
-        request = self._request = Request(self._base, header)
+        request, self._calls = Request(self._base, header), 0
+        self._request = request
         blobs.retire(self._base, header.get("drop", []))
         if fresh:
             self._start(str(header.get("network", "none")))
@@ -244,6 +251,7 @@ class Bridge:
                 for stream in (kernel.stdout, kernel.stderr):
                     stream.read()
                 self._flush(kernel)  # what was printed before comes before
+                self._calls += header.get("type") == "call"
                 self._say("kernel", body, header=header)
 
     def _drop_connection(self, kernel: KernelProcess) -> None:

@@ -40,6 +40,8 @@ MAX_BREAKS = 5
 """Connections of one request that may break off without anything new having come."""
 USEFUL_SECONDS = 20.0
 """A connection that held for so long was worth it, whatever came."""
+TOGETHER = 1 << 20
+"""Bytes of answers that go together."""
 MAX_CODE = 200_000
 """Characters of code; a longer request is uploaded."""
 
@@ -146,15 +148,12 @@ class Channel:
         """Pass frames on to the kernel; what is to be passed on while others are on their way goes with the next."""
         self._waiting.append(data)
         async with self._sending:
-            data, size = b"", 0
-            while self._waiting and size + len(self._waiting[0]) <= frames.MAX_BODY:
-                size += len(self._waiting[0])
-                data += self._waiting.popleft()
-            if not data and self._waiting:
-                data = self._waiting.popleft()
-            if data and not exchange.over.done():
+            gathered: list[bytes] = []
+            while self._waiting and (not gathered or sum(map(len, gathered)) + len(self._waiting[0]) < TOGETHER):
+                gathered.append(self._waiting.popleft())
+            if gathered and not exchange.over.done():
                 with suppress(SandboxUnavailableError):
-                    await self._upload({"do": "say", "n": exchange.n}, data)
+                    await self._upload({"do": "say", "n": exchange.n, "answers": len(gathered)}, b"".join(gathered))
 
     async def _upload(self, header: dict[str, Any], body: bytes) -> None:
         base = (await self._place.ready()).base
