@@ -376,5 +376,3 @@ def main(base: str) -> None:
     os.chmod("bridge.sock", 0o600)
     listener.listen(16)
     Bridge(base, listener).serve()
-
-

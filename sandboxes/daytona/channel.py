@@ -24,7 +24,8 @@ from sandboxes.daytona.place import Place, State
 from sandboxes.kernel import frames
 
 if TYPE_CHECKING:
-    from daytona import AsyncSandbox, InterpreterContext, OutputMessage
+    from daytona import AsyncSandbox, OutputMessage
+    from daytona_toolbox_api_client_async import InterpreterContext
 
 LINGER_SECONDS = 3.0
 """How long a connection stays open for the request that follows: the snapshot after a cell."""
@@ -392,5 +393,3 @@ class _Connection:
         if self._working is not None:
             self._behind.put_nowait(None)
             await asyncio.wait((self._working,))
-
-

@@ -49,7 +49,7 @@ class Clients:
         if making is not None and not making.cancelled():
             await asyncio.wait((making,))
             if making.exception() is None:
-                await making.result().close()
+                await making.result().close()  # type: ignore[no-untyped-call]
 
 
 def _make(account: Account) -> "AsyncDaytona":

@@ -70,9 +70,7 @@ class Machine:
                 self._sandbox = await self._have()
             return self._sandbox
 
-    async def use(
-        self, doing: str, call: Callable[["AsyncSandbox"], Awaitable[T]], *, again: bool = True
-    ) -> T:
+    async def use(self, doing: str, call: Callable[["AsyncSandbox"], Awaitable[T]], *, again: bool = True) -> T:
         """Have the running sandbox do something; one that was stopped meanwhile is started, one that is gone is made.
 
         Args:
@@ -257,8 +255,7 @@ class Machine:
             base["auto_archive_interval"] = options.auto_archive
         if not options.image:
             return CreateSandboxFromSnapshotParams(snapshot=options.snapshot or None, **base)
-        size = {"cpu": options.cpu or None, "memory": options.memory or None, "disk": options.disk or None}
-        resources = Resources(**size) if any(size.values()) else None
+        resources = Resources(cpu=options.cpu or None, memory=options.memory or None, disk=options.disk or None)
         return CreateSandboxFromImageParams(image=options.image, resources=resources, **base)
 
 

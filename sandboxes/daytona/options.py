@@ -1,4 +1,4 @@
-"""What the operator says of sandboxes in Daytona: which account, which machine, how long it is kept, what it reaches."""
+"""What the operator says of sandboxes in Daytona: which account, what machine, how long it is kept, what it reaches."""
 
 from dataclasses import dataclass, field
 

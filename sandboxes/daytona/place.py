@@ -1,4 +1,4 @@
-"""The place of a thread in its Daytona sandbox: the folder of its things, our programs in it, and commands run there."""
+"""The place of a thread in its Daytona sandbox: a folder with its things and our programs, and commands run there."""
 
 import asyncio
 import json
@@ -91,7 +91,9 @@ class Place:
             await self.shell(UNPACK.format(folder=FOLDER, name=name, archive=packed), "unpack the kernel")
             base, said = await self._begin(name)
         if said is None:
-            raise SandboxUnavailableError("The kernel cannot be put into the Daytona sandbox: it does not arrive there.")
+            raise SandboxUnavailableError(
+                "The kernel cannot be put into the Daytona sandbox: it does not arrive there."
+            )
         return State(
             life=self.machine.life,
             base=base,
@@ -204,7 +206,7 @@ class Place:
             SandboxUnavailableError: it cannot be uploaded.
         """
         state = await self.ready()
-        if folder.absolute().parent == programs.HERE and folder.name in programs.OURS:
+        if folder.parent == programs.HERE and folder.name in programs.OURS:
             return f"{state.program}/{folder.name}"
         name, archive = await asyncio.to_thread(programs.another, folder)
         if name not in self._others:
@@ -213,5 +215,3 @@ class Place:
             await self.shell(UNPACK.format(folder=FOLDER, name=name, archive=packed), "unpack a program")
             self._others.add(name)
         return f"{state.base}/programs/{name}/{folder.name}"
-
-

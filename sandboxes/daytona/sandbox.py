@@ -168,7 +168,9 @@ class DaytonaSandbox:
         self._refuse_when_closed()
         if self._session is not None and not self._session.alive:
             self._forget_session()
-            raise SandboxLostError(f"The session of sandbox {self._id} ended between two cells; its variables are lost.")
+            raise SandboxLostError(
+                f"The session of sandbox {self._id} ended between two cells; its variables are lost."
+            )
         if self._slept:
             self._slept = ""
             raise SandboxLostError(f"The session of sandbox {self._id} was put to sleep; restore its snapshot.")
@@ -393,4 +395,3 @@ class DaytonaSandbox:
             await self._machine.delete()
         elif self._machine.known and (not had_session or await transfers.end(self._place, self._channel.token)):
             await self._machine.stop()
-

@@ -56,8 +56,7 @@ class Daytona:
             SandboxRefusedError: there is no key, or the client is not installed.
         """
         await self._clients.get()
-        sandbox = await asyncio.to_thread(self._make, id)
-        return sandbox
+        return await asyncio.to_thread(self._make, id)
 
     def _make(self, id: str) -> "DaytonaSandbox":
         from sandboxes.daytona.sandbox import DaytonaSandbox

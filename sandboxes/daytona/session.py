@@ -271,5 +271,3 @@ class _Work:
             return f"{limit}, did not react to the interrupt and was ended"
         code = self.over.get("code")
         return in_words(Ending(code if type(code) is int else 1), NO_LIMITS)
-
-

@@ -166,4 +166,15 @@ async def end(place: Place, token: str) -> bool:
         return True  # what cannot be asked is not in use
 
 
-__all__ = ["checked", "empty", "end", "fetch", "files", "put", "run_program", "supplied_blobs", "supply_blobs", "take_blobs"]
+__all__ = [
+    "checked",
+    "empty",
+    "end",
+    "fetch",
+    "files",
+    "put",
+    "run_program",
+    "supplied_blobs",
+    "supply_blobs",
+    "take_blobs",
+]
