@@ -25,7 +25,6 @@ def retire(base: str, names: Iterable[str]) -> None:
             continue
         with suppress(OSError):
             named = _named(os.path.join(spool, name))
-            newest = named if named is not None else newest
             os.replace(os.path.join(spool, name), os.path.join(blobs, name))
             if named is not None:
                 newest = {name, *named}
@@ -35,8 +34,11 @@ def retire(base: str, names: Iterable[str]) -> None:
 
 def retire_all(base: str) -> None:
     """What a session left in the spool is of no use to another one there, but may save an upload."""
-    with suppress(OSError):
-        retire(base, os.listdir(os.path.join(base, "spool")))
+    spool, blobs = os.path.join(base, "spool"), os.path.join(base, "blobs")
+    os.makedirs(blobs, exist_ok=True)
+    for name in names_in(spool):
+        with suppress(OSError):
+            os.replace(os.path.join(spool, name), os.path.join(blobs, name))
 
 
 def names_in(folder: str) -> list[str]:

@@ -340,6 +340,9 @@ class DaytonaSandbox:
         Raises:
             SnapshotMissingError: one is not there.
         """
+        for name in names:
+            if name in self._to_drop:
+                raise SnapshotMissingError(f"The sandbox has no blob {name} any more.")
         with self._turn.beside():
             await transfers.take_blobs(self._place, names, folder)
 

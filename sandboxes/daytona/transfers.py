@@ -105,12 +105,8 @@ async def take_blobs(place: Place, names: Sequence[str], folder: Path) -> None:
         some = [checked(name) for name in names[start : start + AT_ONCE]]
         asked: dict[str, Path | None] = {f"{base}/spool/{name}": folder / f"{PARTIAL}{name}" for name in some}
         found = await place.download(asked, doing="fetch a snapshot")
-        missing = [name for name in some if f"{base}/spool/{name}" not in found]
-        # Between two snapshots the sandbox may have put it where it keeps what it can be restored from.
-        again: dict[str, Path | None] = {f"{base}/blobs/{name}": folder / f"{PARTIAL}{name}" for name in missing}
-        found |= await place.download(again, doing="fetch a snapshot")
         for name in some:
-            if not {f"{base}/spool/{name}", f"{base}/blobs/{name}"} & found.keys():
+            if f"{base}/spool/{name}" not in found:
                 raise SnapshotMissingError(f"The sandbox has no blob {name}.")
             await asyncio.to_thread((folder / f"{PARTIAL}{name}").replace, folder / name)
 

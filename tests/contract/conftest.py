@@ -142,8 +142,12 @@ def has_shared_memory(sandbox: Sandbox) -> bool:
 class Steps:
     """A session that is put down and taken up again in another process."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
+    def __init__(self, sandboxes: Sandboxes, kind: str, folder: Callable[[str], Path]) -> None:
         self._sandboxes = sandboxes
+        self._kind = kind
+        self._folder = folder
+        self.elsewhere = kind != "local"
+        """Whether each sandbox takes a second to make."""
         self._opened = 0
         self.number = 0
         self.sandbox: Sandbox
@@ -152,7 +156,9 @@ class Steps:
     async def open(self) -> None:
         """Begin in a new, empty sandbox."""
         self._opened += 1
-        self.sandbox = await self._sandboxes.open("local", f"step-{self._opened}")
+        self.sandbox = await self._sandboxes.open(self._kind, f"step-{self._opened}")
+        if self.elsewhere:
+            await self.sandbox.supplied_blobs()  # makes it, so that its folder is there
 
     async def run(self, code: str) -> str:
         """Run a cell, which must be a good one; what it printed."""
@@ -194,11 +200,20 @@ class Steps:
 
     def folder(self, name: str) -> Path:
         """A folder of the sandbox of now."""
-        return self._sandboxes._root / self.sandbox.id / name
+        return self._folder(self.sandbox.id) / name
 
 
-@pytest.fixture
-async def steps(sandboxes: Sandboxes) -> Steps:
-    made = Steps(sandboxes)
-    await made.open()
-    return made
+@pytest.fixture(params=["local", DAYTONA])
+async def steps(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Steps]:
+    folder = tmp_path / "sandboxes"
+    if request.param == DAYTONA:
+        options, emulated = request.getfixturevalue("in_daytona"), request.getfixturevalue("emulated")
+        async with elsewhere(folder, options) as opened:
+            made = Steps(opened, DAYTONA, lambda id: emulated.home(f"{options.prefix}-{id}") / "stepwell")
+            await made.open()
+            yield made
+    else:
+        async with Sandboxes(folder, cache=cache) as opened:
+            made = Steps(opened, "local", lambda id: folder / id)
+            await made.open()
+            yield made
