@@ -163,6 +163,11 @@ class EmulatedSandbox:
         self._become("destroying")
         self._move(self._destroy)
 
+    async def moment(self) -> None:
+        """Let a change of state that takes no time come to its end."""
+        if self._moving is not None:
+            await asyncio.wait([self._moving], timeout=0.05)
+
     async def happens(self, what: str) -> None:
         """Let something happen to it that nobody asked for; returns when it has happened."""
         match what:
