@@ -43,7 +43,12 @@ class EmulatedSandbox:
         self.connections: list[web.Request] = []
         """Requests of the toolbox that are being carried out."""
         self.contexts = Contexts(
-            world.python, self.home, self.temporary / "daytona_repl_worker.py", self.environment, world.grace_seconds
+            world.python,
+            self.home,
+            self.temporary / "daytona_repl_worker.py",
+            self.environment,
+            world.grace_seconds,
+            world.spare_sessions,
         )
         self._moving: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
