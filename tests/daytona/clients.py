@@ -1,7 +1,7 @@
-"""The real SDK's client for an emulator."""
+"""The real SDK's client for an emulator, and waiting for what happens there."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from daytona import AsyncDaytona, DaytonaConfig
@@ -18,3 +18,10 @@ async def client_of(emulator: Emulator, key: str = "") -> AsyncIterator[AsyncDay
         yield client
     finally:
         await client.close()  # type: ignore[no-untyped-call]
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    """Wait until something has happened; it is asked in a thread."""
+    async with asyncio.timeout(20):
+        while not await asyncio.to_thread(happened):
+            await asyncio.sleep(0.01)

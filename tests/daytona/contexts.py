@@ -49,8 +49,8 @@ class Context:
         self._cells[task] = cell
         task.add_done_callback(lambda ended: self._cells.pop(ended, None))
 
-    async def close(self) -> None:
-        """End its worker and all that descends from it, and every cell in the queue."""
+    async def close(self, *, sessions: bool = True) -> None:
+        """End its worker with all that descends from it, and every cell in the queue."""
         self._closed = True
         waiting = dict(self._cells)
         for task, cell in waiting.items():
@@ -59,7 +59,7 @@ class Context:
         if waiting:
             await asyncio.wait(waiting)
         if self.worker is not None:
-            await self.worker.close()
+            await self.worker.close(sessions=sessions)
 
     async def _run(self, cell: Cell) -> None:
         async with self._turn:
@@ -110,16 +110,24 @@ class Contexts:
         program: Where the copy of the worker's program lies.
         environment: Says what environment a new process gets.
         grace: Seconds between SIGINT and SIGKILL.
+        spare_sessions: Deleting a context spares what has a session of its own.
     """
 
     def __init__(
-        self, python: str, home: Path, program: Path, environment: Callable[[], dict[str, str]], grace: float
+        self,
+        python: str,
+        home: Path,
+        program: Path,
+        environment: Callable[[], dict[str, str]],
+        grace: float,
+        spare_sessions: bool,
     ) -> None:
         self._python = python
         self._home = home
         self._program = program
         self._environment = environment
         self._grace = grace
+        self._spare_sessions = spare_sessions
         self._contexts: dict[str, Context] = {}
         self._default: Context | None = None
 
@@ -163,7 +171,7 @@ class Contexts:
         context = self._contexts.pop(id, None)
         if context is None:
             raise RefusedError(404, f"context not found: {id}")
-        await context.close()
+        await context.close(sessions=not self._spare_sessions)
 
     async def lose(self) -> None:
         """End them all; the default one begins anew at its next cell."""

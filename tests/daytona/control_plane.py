@@ -33,7 +33,7 @@ async def create(request: web.Request) -> web.Response:
         raise RefusedError(409, f"Sandbox with name {asked['name']} already exists")
     made = EmulatedSandbox(world, asked)
     made.create()
-    return web.json_response(made.shown())
+    return await _changing(made)
 
 
 async def get(request: web.Request) -> web.Response:
@@ -64,35 +64,35 @@ async def start(request: web.Request) -> web.Response:
     """Start a stopped or archived one."""
     sandbox = _asked_for(request)
     sandbox.start()
-    return web.json_response(sandbox.shown())
+    return await _changing(sandbox)
 
 
 async def recover(request: web.Request) -> web.Response:
     """Start one that is in a state of error."""
     sandbox = _asked_for(request)
     sandbox.recover()
-    return web.json_response(sandbox.shown())
+    return await _changing(sandbox)
 
 
 async def stop(request: web.Request) -> web.Response:
     """Stop a started one."""
     sandbox = _asked_for(request)
     sandbox.stop()
-    return web.json_response(sandbox.shown())
+    return await _changing(sandbox)
 
 
 async def archive(request: web.Request) -> web.Response:
     """Archive a stopped one."""
     sandbox = _asked_for(request)
     sandbox.archive()
-    return web.json_response(sandbox.shown())
+    return await _changing(sandbox)
 
 
 async def delete(request: web.Request) -> web.Response:
     """Delete one."""
     sandbox = _asked_for(request)
     sandbox.delete()
-    return web.json_response(sandbox.shown())
+    return await _changing(sandbox)
 
 
 async def labels(request: web.Request) -> web.Response:
@@ -145,6 +145,17 @@ def _check_networks(asked: dict[str, Any]) -> None:
             ipaddress.IPv4Network(network, strict=False)
         except ValueError as error:
             raise RefusedError(400, f"Invalid network in the network allow list: {network}") from error
+
+
+async def _changing(sandbox: EmulatedSandbox) -> web.Response:
+    """The answer to a request that began a change of state: how it stands at the beginning.
+
+    A change that takes no time is over when the answer is read, so that the SDK's first look sees it. Without that it
+    looks again after a second when the event came before it was connected to the gateway.
+    """
+    shown = sandbox.shown()
+    await sandbox.moment()
+    return web.json_response(shown)
 
 
 def _asked_for(request: web.Request) -> EmulatedSandbox:

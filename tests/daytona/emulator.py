@@ -63,6 +63,8 @@ class Emulator:
         stop_seconds: From stopping to stopped; the same for archiving and deleting.
         poll_seconds: The toolbox notices the end of a cell at a multiple of this after its start.
         grace_seconds: From SIGINT at a time limit to SIGKILL.
+        spare_sessions: Deleting a context ends only its worker's process group. Which of the two the real service does
+            is not known: a driver should pass with both.
         port: Where it listens on 127.0.0.1; 0: somewhere.
     """
 
@@ -76,6 +78,7 @@ class Emulator:
         stop_seconds: float = 0.0,
         poll_seconds: float = 0.05,
         grace_seconds: float = 2.0,
+        spare_sessions: bool = False,
         port: int = 0,
     ) -> None:
         self._world = World(
@@ -87,6 +90,7 @@ class Emulator:
             stop_seconds=stop_seconds,
             poll_seconds=poll_seconds,
             grace_seconds=grace_seconds,
+            spare_sessions=spare_sessions,
         )
         self._port = port
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="daytona", daemon=True)

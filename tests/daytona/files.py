@@ -10,7 +10,6 @@ import io
 import json
 import os
 import pwd
-import re
 import secrets
 import shutil
 import stat
@@ -20,64 +19,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from aiohttp import BodyPartReader, web
+from aiohttp import web
 
 from tests.daytona.answers import RefusedError
-from tests.daytona.faults import CutShort, OutOfDisk
+from tests.daytona.faults import CutShort
 from tests.daytona.sandbox import SANDBOX, EmulatedSandbox
 from tests.daytona.world import WORLD
 
-FIELD = re.compile(r"files\[(\d+)\]\.(path|file)")
 CHUNK = 1 << 18
-
-
-async def upload(request: web.Request) -> web.Response:
-    """Many files in one multipart body, each with a field for its path before it."""
-    sandbox, world = request[SANDBOX], request.app[WORLD]
-    full = world.faults.take("transfer", "upload", sandbox.id, sandbox.name)
-    room = min((one.after_bytes for one in full if isinstance(one, OutOfDisk)), default=None)
-    paths: dict[str, str] = {}
-    written: list[dict[str, Any]] = []
-    errors: list[str] = []
-    async for part in await request.multipart():
-        if not isinstance(part, BodyPartReader) or not (field := FIELD.fullmatch(part.name or "")):
-            continue
-        number, kind = field.groups()
-        if kind == "path":
-            paths[number] = await part.text()
-            continue
-        path = paths.get(number) or part.filename or ""
-        try:
-            size = await _write(part, _place(sandbox, path, writing=True), room)
-        except (RefusedError, OSError) as error:
-            message = error.message if isinstance(error, RefusedError) else _go_says("write", path, error)
-            errors.append(f"{path}: {message}")
-            while await part.read_chunk(CHUNK):
-                continue
-            continue
-        room = None if room is None else room - size
-        world.counters.uploaded_files += 1
-        world.counters.uploaded_bytes += size
-        written.append({"path": path, "bytes": size})
-    if errors:
-        return web.json_response({"errors": errors}, status=400)
-    return web.json_response({"files": written})
-
-
-async def _write(part: BodyPartReader, target: Path, room: int | None) -> int:
-    await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
-    size = 0
-    file = await asyncio.to_thread(target.open, "wb")
-    try:
-        while chunk := await part.read_chunk(CHUNK):
-            if room is not None and size + len(chunk) > room:
-                await asyncio.to_thread(file.write, chunk[: max(0, room - size)])
-                raise OSError(28, "No space left on device")
-            await asyncio.to_thread(file.write, chunk)
-            size += len(chunk)
-    finally:
-        await asyncio.to_thread(file.close)
-    return size
 
 
 async def download(request: web.Request) -> web.StreamResponse:
@@ -123,7 +72,7 @@ async def download(request: web.Request) -> web.StreamResponse:
 
 def _open(sandbox: EmulatedSandbox, path: str) -> tuple[io.BufferedReader, int] | bytes:
     try:
-        place = _place(sandbox, path)
+        place = place_of(sandbox, path)
         if place.is_dir():
             raise RefusedError(400, "path must be a file, not a directory", code="INVALID_FILE_PATH")
         file = place.open("rb")
@@ -166,7 +115,7 @@ async def folder(request: web.Request) -> web.Response:
 
 async def move(request: web.Request) -> web.Response:
     """Rename a file or folder."""
-    target = _place(request[SANDBOX], request.query["destination"], writing=True)
+    target = place_of(request[SANDBOX], request.query["destination"], writing=True)
     await _work(request, "rename", lambda place: place.rename(target), writing=True, name="source")
     return web.Response()
 
@@ -213,14 +162,14 @@ async def _work(
     path = request.query.get(name, "")
     if not path and doing != "open":
         raise RefusedError(400, f"{name} is required")
-    place = _place(request[SANDBOX], path, writing=writing)
+    place = place_of(request[SANDBOX], path, writing=writing)
     try:
         return await asyncio.to_thread(work, place)
     except OSError as error:
         raise refusal(doing, path, error) from error
 
 
-def _place(sandbox: EmulatedSandbox, path: str, *, writing: bool = False) -> Path:
+def place_of(sandbox: EmulatedSandbox, path: str, *, writing: bool = False) -> Path:
     place = sandbox.home / path
     if writing and not (place.parent.resolve() / place.name).is_relative_to(sandbox.root):
         raise RefusedError(403, f"open {path}: permission denied", code="FILE_ACCESS_DENIED")
@@ -229,7 +178,7 @@ def _place(sandbox: EmulatedSandbox, path: str, *, writing: bool = False) -> Pat
 
 def refusal(doing: str, path: str, error: OSError) -> RefusedError:
     """What the toolbox answers when the system said no."""
-    message = _go_says(doing, path, error)
+    message = go_says(doing, path, error)
     if isinstance(error, FileNotFoundError):
         return RefusedError(404, message, code="FILE_NOT_FOUND")
     if isinstance(error, PermissionError):
@@ -237,7 +186,7 @@ def refusal(doing: str, path: str, error: OSError) -> RefusedError:
     return RefusedError(400, message, code="INVALID_FILE_PATH")
 
 
-def _go_says(doing: str, path: str, error: OSError) -> str:
+def go_says(doing: str, path: str, error: OSError) -> str:
     return f"{doing} {path}: {os.strerror(error.errno or 0).lower()}"
 
 

@@ -1,6 +1,5 @@
 """The processes of an emulated sandbox: finding them, ending them, and running commands."""
 
-import asyncio
 import os
 import shutil
 import signal
@@ -14,8 +13,8 @@ from tests.daytona.answers import RefusedError
 MARK = "DAYTONA_SANDBOX_ID"
 
 
-async def execute(command: str, *, folder: Path, environment: Mapping[str, str], timeout: float) -> tuple[int, str]:
-    """Run a command as the toolbox does: given to a shell on its standard input, both streams in one.
+def execute(command: str, folder: Path, environment: Mapping[str, str], timeout: float | None) -> tuple[int, str]:
+    """Run a command as the toolbox does: given to a shell on its standard input, both streams in one. Blocks.
 
     Returns:
         Its exit code, and all that it printed.
@@ -25,8 +24,8 @@ async def execute(command: str, *, folder: Path, environment: Mapping[str, str],
     """
     shell = shutil.which("bash") or "/bin/sh"
     try:
-        process = await asyncio.create_subprocess_exec(
-            shell,
+        process = subprocess.Popen(
+            [shell],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -36,13 +35,14 @@ async def execute(command: str, *, folder: Path, environment: Mapping[str, str],
         )
     except OSError as error:
         return -1, f"fork/exec {shell}: {os.strerror(error.errno or 0).lower()}"
-    try:
-        printed, _ = await asyncio.wait_for(process.communicate(command.encode()), timeout or None)
-    except TimeoutError:
-        _kill_group(process.pid)
-        await process.wait()
-        raise RefusedError(408, "command execution timeout", code="PROCESS_EXECUTION_TIMEOUT") from None
-    return (-1 if process.returncode is None else process.returncode), printed.decode(errors="replace")
+    with process:
+        try:
+            printed, _ = process.communicate(command.encode(), timeout)
+        except subprocess.TimeoutExpired:
+            _kill_group(process.pid)
+            # Leaving waits only for the shell: what has left its group may hold the pipe for long.
+            raise RefusedError(408, "command execution timeout", code="PROCESS_EXECUTION_TIMEOUT") from None
+    return process.returncode, printed.decode(errors="replace")
 
 
 def _kill_group(pid: int) -> None:

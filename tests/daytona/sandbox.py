@@ -43,7 +43,12 @@ class EmulatedSandbox:
         self.connections: list[web.Request] = []
         """Requests of the toolbox that are being carried out."""
         self.contexts = Contexts(
-            world.python, self.home, self.temporary / "daytona_repl_worker.py", self.environment, world.grace_seconds
+            world.python,
+            self.home,
+            self.temporary / "daytona_repl_worker.py",
+            self.environment,
+            world.grace_seconds,
+            world.spare_sessions,
         )
         self._moving: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
@@ -162,6 +167,11 @@ class EmulatedSandbox:
         self._check_settled()
         self._become("destroying")
         self._move(self._destroy)
+
+    async def moment(self) -> None:
+        """Let a change of state that takes no time come to its end."""
+        if self._moving is not None:
+            await asyncio.wait([self._moving], timeout=0.05)
 
     async def happens(self, what: str) -> None:
         """Let something happen to it that nobody asked for; returns when it has happened."""

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from tests.daytona import control_plane, events, files, interpreter
+from tests.daytona import control_plane, events, files, interpreter, uploads
 from tests.daytona.answers import RefusedError
 from tests.daytona.faults import Answered, Happens, Slow, SlowAnswer, Unanswered, Unreached
 from tests.daytona.processes import execute
@@ -35,11 +35,13 @@ CONTROL: list[tuple[str, str, str, Handler]] = [
 async def exec_command(request: web.Request) -> web.Response:
     """Run a shell command."""
     sandbox, asked = request[SANDBOX], await request.json()
-    code, printed = await execute(
+    code, printed = await asyncio.get_running_loop().run_in_executor(
+        request.app[WORLD].commands,
+        execute,
         asked["command"],
-        folder=sandbox.home / (asked.get("cwd") or ""),
-        environment={**sandbox.environment(), **(asked.get("envs") or {})},
-        timeout=float(asked.get("timeout") or 0),
+        sandbox.home / (asked.get("cwd") or ""),
+        {**sandbox.environment(), **(asked.get("envs") or {})},
+        float(asked.get("timeout") or 0) or None,
     )
     return web.json_response({"exitCode": code, "result": printed})
 
@@ -60,7 +62,7 @@ async def counters(request: web.Request) -> web.Response:
 
 
 TOOLBOX: list[tuple[str, str, str, Handler]] = [
-    ("POST", "/files/bulk-upload", "upload", files.upload),
+    ("POST", "/files/bulk-upload", "upload", uploads.upload),
     ("POST", "/files/bulk-download", "download", files.download),
     ("GET", "/files", "list_files", files.list_files),
     ("GET", "/files/info", "info", files.info),

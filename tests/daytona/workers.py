@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -76,11 +77,31 @@ class Cell:
             self.done.set_result(how)
 
 
+@dataclass(frozen=True)
+class _Pipes:
+    reading: asyncio.ReadTransport
+    writing: asyncio.WriteTransport
+
+    def close(self) -> None:
+        self.reading.close()
+        if not self.writing.is_closing():
+            self.writing.abort()  # without what waits in it
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
 class Worker:
     """One worker process, and the cell that it runs."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, said: asyncio.StreamReader, pipes: "_Pipes") -> None:
         self._process = process
+        self._said = said
+        self._pipes = pipes
         self._cell: Cell | None = None
         self._reading = asyncio.create_task(self._read())
         self._waiting = asyncio.create_task(self._wait())
@@ -92,18 +113,34 @@ class Worker:
         Raises:
             OSError: the folder is not there.
         """
-        process = await asyncio.create_subprocess_exec(
-            python,
-            str(program),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
-            limit=LONGEST_LINE,
+        # Pipes of our own: with asyncio's, the end of a process is not seen while a child of it holds one of them.
+        told, telling = os.pipe()
+        hearing, saying = os.pipe()
+        loop = asyncio.get_running_loop()
+        said = asyncio.StreamReader(LONGEST_LINE)
+        reading, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(said), os.fdopen(hearing, "rb", 0)
         )
-        return cls(process)
+        writing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(telling, "wb", 0))
+        pipes = _Pipes(reading, writing)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                python,
+                str(program),
+                stdin=told,
+                stdout=saying,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+        except BaseException:
+            pipes.close()
+            raise
+        finally:
+            os.close(told)
+            os.close(saying)
+        return cls(process, said, pipes)
 
     @property
     def pid(self) -> int:
@@ -118,8 +155,7 @@ class Worker:
     def take(self, cell: Cell) -> None:
         """Give it a cell to run."""
         self._cell = cell
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"code": cell.code, "envs": dict(cell.envs)}).encode() + b"\n")
+        self._pipes.writing.write(json.dumps({"code": cell.code, "envs": dict(cell.envs)}).encode() + b"\n")
         cell.begun.set()
 
     def interrupt(self) -> None:
@@ -132,31 +168,33 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
-    async def close(self, *, family: bool = True) -> None:
-        """End it, with all that descends from it, and wait until it is gone."""
+    async def close(self, *, family: bool = True, sessions: bool = True) -> None:
+        """End it, and wait until it is gone.
+
+        Args:
+            family: What descends from it ends too,
+            sessions: even if it has a session of its own.
+        """
         if family and self.alive:
-            end(await asyncio.to_thread(descendants, self.pid))
+            found = await asyncio.to_thread(descendants, self.pid)
+            end(found if sessions else {pid for pid in found if _session(pid) in (None, self.pid)})
         self.kill()
         await self._waiting
         self._reading.cancel()
         await asyncio.wait([self._reading])
-        # A child of its may hold the other end of the pipe open; ours is closed either way.
-        self._process._transport.close()  # type: ignore[attr-defined]
+        self._pipes.close()
 
     async def _wait(self) -> None:
         await self._process.wait()
-        assert self._process.stdin is not None
-        self._process.stdin.close()
         # What it wrote last is still in the pipe; a child of its may hold the other end open, so this is not for ever.
         await asyncio.wait([self._reading], timeout=0.2)
         if self._cell is not None:
             self._cell.settle("died")
 
     async def _read(self) -> None:
-        assert self._process.stdout is not None
         while True:
             try:
-                line = await self._process.stdout.readline()
+                line = await self._said.readline()
             except ValueError:
                 return  # too long: whatever it says from here on, nobody reads
             if not line:

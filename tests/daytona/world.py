@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ class World:
     poll_seconds: float
     """The end of a cell is noticed at a multiple of this many seconds after its start."""
     grace_seconds: float
+    spare_sessions: bool
     url: str = ""
     snapshots: set[str] = field(default_factory=lambda: set(SNAPSHOTS))
     sandboxes: "dict[str, EmulatedSandbox]" = field(default_factory=dict)
@@ -44,6 +46,8 @@ class World:
     """Clients that hear of changes of state."""
     gateways: list[web.Request] = field(default_factory=list)
     """The requests that they hear by."""
+    commands: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(64, "daytona-exec"))
+    """Threads that wait for shell commands."""
     ahead: float = 0.0
     """Minutes that the clock was set forward."""
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -93,6 +97,7 @@ class World:
             task.cancel()
         if self._tasks:
             await asyncio.wait(list(self._tasks))
+        self.commands.shutdown(wait=False)
 
 
 async def _tell(listener: Callable[[str, dict[str, Any]], Awaitable[None]], told: dict[str, Any]) -> None:

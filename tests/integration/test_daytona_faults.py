@@ -1,7 +1,7 @@
 """The faults of the emulated Daytona, seen through the real SDK: what arrives, and what it leaves behind."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from daytona.common.errors import (
     DaytonaTimeoutError,
 )
 
-from tests.daytona.clients import client_of
+from tests.daytona.clients import client_of, until
 from tests.daytona.emulator import Emulator
 from tests.daytona.faults import (
     BadGateway,
@@ -54,12 +54,6 @@ async def daytona(emulator: Emulator) -> AsyncIterator[AsyncDaytona]:
 @pytest.fixture
 async def sandbox(daytona: AsyncDaytona) -> AsyncSandbox:
     return await daytona.create(ONE)
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not await asyncio.to_thread(happened):
-            await asyncio.sleep(0.01)
 
 
 async def test_a_slow_start_is_waited_for(daytona: AsyncDaytona, emulator: Emulator) -> None:

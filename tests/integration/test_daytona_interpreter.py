@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from daytona import AsyncSandbox, CreateSandboxFromSnapshotParams
@@ -14,7 +14,7 @@ from daytona.common.errors import (
 )
 from daytona_toolbox_api_client_async import InterpreterContext
 
-from tests.daytona.clients import client_of
+from tests.daytona.clients import client_of, until
 from tests.daytona.emulator import Emulator
 
 
@@ -40,12 +40,6 @@ async def run(sandbox: AsyncSandbox, code: str, context: InterpreterContext | No
     done = await sandbox.code_interpreter.run_code(code, context=context, timeout=timeout)
     assert done.error is None, done.error
     return done.stdout
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not await asyncio.to_thread(happened):
-            await asyncio.sleep(0.01)
 
 
 async def test_a_context_keeps_names_and_shares_none(sandbox: AsyncSandbox, context: InterpreterContext) -> None:
@@ -194,6 +188,13 @@ async def test_a_dead_worker_jams_its_context(sandbox: AsyncSandbox, context: In
     assert await run(sandbox, "print('again')", fresh) == "again\n"
 
 
+async def test_the_end_of_a_worker_is_seen_while_a_child_of_it_lives(
+    sandbox: AsyncSandbox, context: InterpreterContext
+) -> None:
+    with pytest.raises(DaytonaConnectionError, match="1001"):
+        await run(sandbox, "import os, subprocess; subprocess.Popen(['sleep', '1000']); os._exit(1)", context)
+
+
 async def test_a_deleted_context_leaves_no_process(
     sandbox: AsyncSandbox, context: InterpreterContext, emulator: Emulator
 ) -> None:
@@ -208,6 +209,20 @@ async def test_a_deleted_context_leaves_no_process(
         await run(sandbox, "pass", context)
     with pytest.raises(DaytonaNotFoundError):
         await sandbox.code_interpreter.delete_context(context)
+
+
+@pytest.mark.parametrize("spare", [False, True])
+async def test_what_has_a_session_of_its_own_may_be_spared_until_the_sandbox_stops(spare: bool) -> None:
+    async with Emulator(spare_sessions=spare) as emulator, client_of(emulator) as daytona:
+        sandbox = await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
+        context = await sandbox.code_interpreter.create_context()
+        start = "import subprocess; p = subprocess.Popen(['sleep', '1000'], start_new_session={}); print(p.pid)"
+        await run(sandbox, start.format(False), context)
+        pid = int(await run(sandbox, start.format(True), context))
+        await sandbox.code_interpreter.delete_context(context)
+        assert await asyncio.to_thread(emulator.processes, "one") == ({pid} if spare else set())
+        await sandbox.stop()
+        assert await asyncio.to_thread(emulator.processes, "one") == set()
 
 
 async def test_a_client_that_does_not_listen_is_sent_away(
