@@ -8,7 +8,9 @@ import os
 import platform
 import secrets
 import shutil
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -18,6 +20,7 @@ from . import blobs, program, workspace
 from .attach import SEPARATOR, reach
 from .request import note
 
+START_SECONDS = 20.0
 FOLDERS = ("home", "tmp", "cache", "spool", "blobs", "in", "out", "inbox", "programs")
 
 
@@ -39,8 +42,9 @@ def main(base: str) -> None:
 
 
 def state(base: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """What is here: our programs, the note on the last cell, the name of this place."""
+    """What is here: our programs, the note on the last cell, the name of this place. A bridge is there afterwards."""
     workspace.prepare(base)
+    _have_bridge(base)
     return {
         "python": platform.python_version(),
         "place": _place(base),
@@ -77,13 +81,36 @@ def end(base: str, asked: dict[str, Any]) -> dict[str, Any]:
 def supplied(base: str, asked: dict[str, Any]) -> dict[str, Any]:
     """The blobs that can be restored from, once those that the store has are out of the spool."""
     blobs.retire(base, asked.get("drop", []))
-    return {"names": blobs.names_in(os.path.join(base, "blobs"))}
+    there = {name for folder in ("blobs", "spool") for name in blobs.names_in(os.path.join(base, folder))}
+    return {"names": sorted(there)}
 
 
 def forget(base: str, asked: dict[str, Any]) -> dict[str, Any]:
     """Remove all blobs that were supplied: one of them is damaged."""
     shutil.rmtree(os.path.join(base, "blobs"), ignore_errors=True)
     return {}
+
+
+def _have_bridge(base: str) -> None:
+    """Start the bridge if none runs: here, so that it is no child of an interpreter context, and does not end with it."""
+    connection = reach(base)
+    if connection is None:
+        start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
+        with open(os.path.join(base, "bridge.log"), "ab") as log:
+            subprocess.Popen(
+                [sys.executable, "-P", "-s", start, "serve", base],
+                cwd=base,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        until = time.monotonic() + START_SECONDS
+        while (connection := reach(base)) is None:
+            if time.monotonic() > until:
+                raise RuntimeError("the bridge does not start; bridge.log may say why")
+            time.sleep(0.01)
+    connection.close()
 
 
 def _place(base: str) -> str:

@@ -104,6 +104,8 @@ class Bridge:
 
     def _hang_up(self, viewer: Viewer, data: bytes = b"") -> None:
         self._forget(viewer.connection)
+        if viewer.closed:
+            return
         viewer.connection.setblocking(True)
         viewer.connection.settimeout(5.0)
         viewer.send(data, last=True)
@@ -138,16 +140,15 @@ class Bridge:
         return True
 
     def _attach(self, viewer: Viewer, header: dict[str, Any], body: bytes) -> None:
-        again = bool(header.get("again"))
-        unknown = again and header.get("token") != self._owner
-        if not unknown and not self._claim(header):
+        if header.get("token") != self._owner and (header.get("again") or not header.get("fresh")):
+            # It means a session that is not here any more, or has begun in a life of the sandbox that is over.
+            self._hang_up(viewer, packed("lost", why="the sandbox was started anew, or another worker took it over"))
+            return
+        if not self._claim(header):
             self._hang_up(viewer, packed("taken", who=self._who, seconds=round(self._free_in(), 1)))
             return
         if self._viewer is not None:
             self._hang_up(self._viewer)
-        if unknown:  # it may have begun, in a life of the sandbox that is over
-            self._hang_up(viewer, packed("lost", why="the sandbox was started anew, or taken over"))
-            return
         self._viewer = viewer
         self._take_messages()
         if self._request is None or self._request.n != header["n"]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
-from sandboxes.bridge.attach import SEPARATOR
+from sandboxes.bridge.attach import NO_BRIDGE, SEPARATOR
 from sandboxes.daytona.place import Place, State
 from sandboxes.kernel import frames
 
@@ -232,7 +232,7 @@ class Channel:
             argument = repr(encoded)
         code = (
             f"__import__('runpy').run_path({state.program + '/bridge/attach.py'!r})['attach']"
-            f"({state.base!r}, {state.program!r}, {argument})"
+            f"({state.base!r}, {argument})"
         )
         sandbox, context = await self._in_context(state)
         connection = _Connection(self, exchange, asyncio.get_running_loop())
@@ -261,6 +261,8 @@ class Channel:
                 exchange.sent = False  # the handshake was refused, so nothing was sent
             raise error
         if not running.cancelled() and (complaint := running.result().error) is not None:
+            if NO_BRIDGE in complaint.value:
+                self._place.forget()  # looking at it again starts one
             raise ConnectionError(f"{complaint.name}: {complaint.value}")
 
     async def _in_context(self, state: State) -> "tuple[AsyncSandbox, InterpreterContext]":

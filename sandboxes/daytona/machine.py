@@ -160,7 +160,7 @@ class Machine:
                 return
 
     async def _have(self) -> "AsyncSandbox":
-        until = time.monotonic() + self._options.create_seconds
+        until, failures = time.monotonic() + self._options.create_seconds, 0
         while True:
             sandbox = await self.find()
             state = _state(sandbox) if sandbox is not None else ""
@@ -170,6 +170,11 @@ class Machine:
                 except ConflictError:  # somebody else was first
                     await asyncio.sleep(POLL_SECONDS)
                     continue
+                except SandboxUnavailableError:
+                    made, failures = await self.find(), failures + 1
+                    if made is None or _state(made) not in BAD or failures > 1:
+                        raise
+                    continue  # it is deleted, and made once more
                 self.life, self.made = self.life + 1, self.made + 1
                 return sandbox
             if state == "started":

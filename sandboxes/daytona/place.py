@@ -82,6 +82,10 @@ class Place:
                 self._state = await self._prepared()
             return self._state
 
+    def forget(self) -> None:
+        """Look at it again before it is used."""
+        self._state = None
+
     async def _prepared(self) -> State:
         name, archive = await asyncio.to_thread(programs.ours)
         base, said = await self._begin(name)

@@ -391,10 +391,9 @@ class DaytonaSandbox:
 
     async def _stop(self) -> None:
         """End the session and stop the sandbox, unless another worker is in it."""
-        had_session = self._session is not None
         self._forget_session()
         await self._channel.close()
         if not self._keep:
             await self._machine.delete()
-        elif self._machine.known and (not had_session or await transfers.end(self._place, self._channel.token)):
+        elif self._machine.known and await transfers.end(self._place, self._channel.token):
             await self._machine.stop()
