@@ -1,7 +1,7 @@
 """Inputs on their way: to the store, when the sandbox is on a machine that may go, and into a sandbox that lacks them.
 
-Inputs are not part of snapshots: they lie in the workspace all the time. So a sandbox of another kind, or one that had to
-be made anew, gets them here, each checked by its hash.
+Inputs are not part of snapshots: they lie in the workspace all the time. So a sandbox of another kind, or one that had
+to be made anew, gets them here, each checked by its hash.
 """
 
 import asyncio

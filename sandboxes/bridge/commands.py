@@ -74,7 +74,10 @@ def end(base: str, asked: dict[str, Any]) -> dict[str, Any]:
         with connection, suppress(OSError):
             connection.settimeout(10.0)
             connection.sendall(frames.pack({"do": "end", "token": asked["token"], "keep": again}))
-            ours = bool(frames.receive(connection.fileno())[0].get("ours"))
+            unpacker = frames.Unpacker()
+            while data := connection.recv(1 << 16):
+                for header, _ in unpacker.feed(data):
+                    ours = bool(header.get("ours"))
     return {"ours": ours, **(workspace.empty(base) if again else {})}
 
 
@@ -92,7 +95,7 @@ def forget(base: str, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _have_bridge(base: str) -> None:
-    """Start the bridge if none runs: here, so that it is no child of an interpreter context, and does not end with it."""
+    """Start the bridge if none runs: here, so that it is no child of an interpreter context, which may be ended."""
     connection = reach(base)
     if connection is None:
         start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")

@@ -11,12 +11,10 @@ import selectors
 import socket
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from ..kernel import frames
 from . import blobs
 from .inbox import Inbox
 from .kernel_process import KernelProcess

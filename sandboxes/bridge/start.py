@@ -19,7 +19,8 @@ def load(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.version_info[:2] < (3, 11):
+    version: tuple[int, ...] = sys.version_info[:2]
+    if version < (3, 11):
         sys.exit(f"Stepwell needs Python 3.11 or newer in the sandbox; its python3 is {sys.version.split()[0]}.")
     load(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     part = "serving" if sys.argv[1] == "serve" else "commands"

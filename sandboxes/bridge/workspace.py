@@ -63,7 +63,7 @@ def listed(base: str, folder: str) -> dict[str, Any]:
     try:
         with _folder(root, [part for part in folder.split("/") if part], make=False) as start:
             walked = _Walk(os.stat(root).st_dev)
-            found = [file for file in walked.files(start, folder, MAX_DEPTH)]
+            found = list(walked.files(start, folder, MAX_DEPTH))
     except (OSError, ValueError):
         return {"files": []}
     return {"files": sorted(found)[:MAX_FILES]}

@@ -122,9 +122,9 @@ class Channel:
         await self._place.ready()
         exchange = Exchange(next(self._numbers), header, body, take)
         before = self._now
-        if self._talk is not None and not self._talk.done() and before is not None and before.over.done():
-            if not before.header.get("linger"):
-                await asyncio.wait((self._talk,), timeout=CLOSING_SECONDS)
+        last = before is not None and before.over.done() and not before.header.get("linger")
+        if last and self._talk is not None:
+            await asyncio.wait((self._talk,), timeout=CLOSING_SECONDS)
         self._now = exchange
         if self._talk is not None and not self._talk.done():
             if before is not None and before.over.done():

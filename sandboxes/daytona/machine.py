@@ -132,7 +132,10 @@ class Machine:
             self._sandbox = None
             sandbox = await self.find()
             if sandbox is not None and _state(sandbox) not in GONE:
-                await self._settle(sandbox, "delete the sandbox", lambda: sandbox.delete(timeout=60, wait=True), GONE)
+                await self._remove(sandbox)
+
+    async def _remove(self, sandbox: "AsyncSandbox") -> None:
+        await self._settle(sandbox, "delete the sandbox", lambda: sandbox.delete(timeout=60, wait=True), GONE)
 
     async def _settle(
         self, sandbox: "AsyncSandbox", doing: str, call: Callable[[], Awaitable[object]], done: tuple[str, ...]
@@ -181,7 +184,7 @@ class Machine:
                 self.life += 1
                 return sandbox
             if state in BAD:
-                await self._settle(sandbox, "delete the broken sandbox", lambda: sandbox.delete(timeout=60, wait=True), GONE)
+                await self._remove(sandbox)
             elif state in STARTABLE and await self._started(sandbox):
                 self.life += 1
                 return sandbox
@@ -237,7 +240,7 @@ class Machine:
             return  # it is somebody else's
         sandbox = await self.find()
         if sandbox is not None:
-            await self._settle(sandbox, "delete the sandbox", lambda: sandbox.delete(timeout=60, wait=True), GONE)
+            await self._remove(sandbox)
 
     async def settled(self) -> None:
         """Wait until nothing is being undone any more."""

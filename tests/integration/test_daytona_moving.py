@@ -7,7 +7,7 @@ import pytest
 
 import stepwell
 from graph.context import Context
-from graph.events import CellFinished, Finished, Rebuilt
+from graph.events import CellFinished, Event, Finished, Rebuilt
 from graph.settings import Settings
 from stepwell.elsewhere import listed
 from stepwell.moving import move
@@ -22,7 +22,8 @@ REVIEW = Call("submit_review", good_enough=True, missing=[])
 CELLS = [
     "import pandas as pd\ndf = pd.read_csv('inputs/sales.csv')\nsame = df\nprint(df.shape)",
     "import random, numpy as np\nrandom.seed(7)\nrates = np.arange(12.0)\nview = rates[3:6]\nprint(random.random())",
-    "def scale(values):\n    return values * factor\nfactor = 3\nclass Total:\n    def __init__(self, of): self.of = of\n"
+    "def scale(values):\n    return values * factor\nfactor = 3\nclass Total:\n"
+    "    def __init__(self, of): self.of = of\n"
     "total = Total(df)\nprint(scale(2))",
     "same['twice'] = same['units'] * 2\nview[:] = -1\nfactor = 5\nprint(df['twice'].sum(), rates.sum(), scale(2))",
     "numbers = (n * n for n in range(100))\nprint(next(numbers), next(numbers), next(numbers), random.random())",
@@ -30,8 +31,10 @@ CELLS = [
     "with decimal.localcontext() as exact: exact.prec = 50\nthird = exact.divide(1, 3)\nprint(total.of is df)",
     "print(next(numbers), random.random(), third)",
     "open('outputs/log.txt', 'a').write('eight\\n')\nby_region = df.groupby('region')['twice'].sum()\nprint(by_region)",
-    "by_region.to_csv('outputs/regions.csv')\ntotal.best = by_region.idxmax()\nprint(total.best, isinstance(total, Total))",
-    "import matplotlib.pyplot as plt\nby_region.plot.bar()\nplt.savefig('outputs/bar.png')\nplt.close()\nprint(same is df)",
+    "by_region.to_csv('outputs/regions.csv')\ntotal.best = by_region.idxmax()\n"
+    "print(total.best, isinstance(total, Total))",
+    "import matplotlib.pyplot as plt\nby_region.plot.bar()\n"
+    "plt.savefig('outputs/bar.png')\nplt.close()\nprint(same is df)",
     "open('outputs/log.txt', 'a').write('eleven\\n')\nprint(next(numbers), view.base is rates, rates[:5])",
     "print(open('outputs/log.txt').read(), scale(factor), random.random(), len(df), sorted(globals())[:0])",
 ]
@@ -57,7 +60,7 @@ def turn(codes: list[str]) -> list[Scripted]:
     return [PLAN, *cells, Call("submit_answer", answer="It is done.", skipped=[]), REVIEW]
 
 
-async def analysed(settings: Settings, kinds: list[str]) -> tuple[str, list[Finished], list[list[object]]]:
+async def analysed(settings: Settings, kinds: list[str]) -> tuple[str, list[Finished], list[list[Event]]]:
     """The twelve cells, three in a turn, each turn in a sandbox of its kind."""
     sales = write_sales(settings.home.parent / "sales.csv")
     thread, ends, told = None, [], []
@@ -94,7 +97,7 @@ async def test_an_analysis_that_moves_after_every_third_step_gives_the_same_as_o
     for thread in (stays, moves):
         async with stepwell.at(thread, settings=settings) as session:
             assert session.receipt.problems == []
-            assert [one.name for one in session.receipt.lost] == ['numbers'], session.receipt
+            assert [one.name for one in session.receipt.lost] == ["numbers"], session.receipt
             result = await session.run(VALUES)
             assert result.status == "ok", result.error
             printed.append(result.stdout.text)
@@ -102,10 +105,43 @@ async def test_an_analysis_that_moves_after_every_third_step_gives_the_same_as_o
         printed.append(str(shown.files) + str([row["name"] for row in shown.namespace]))
     assert printed[:2] == printed[2:]
     for events in told[1:]:
-        receipts = only(events, Rebuilt)  # type: ignore[arg-type]
+        receipts = only(events, Rebuilt)
         assert [(one.problems, one.lost) for one in receipts] == [([], [])]
-    assert [cell.cell["status"] for events in told for cell in only(events, CellFinished)] == ["ok"] * 12  # type: ignore[arg-type]
-    assert set(state for name, state in emulated.states().items() if name.endswith(moves)) == {"stopped"}
+    assert [cell.cell["status"] for events in told for cell in only(events, CellFinished)] == ["ok"] * 12
+    assert {state for name, state in emulated.states().items() if name.endswith(moves)} == {"stopped"}
+
+
+async def test_the_same_analysis_publishes_the_same_bytes_in_daytona(settings: Settings, emulated: Emulator) -> None:
+    sales = write_sales(settings.home.parent / "sales.csv")
+    codes = [
+        "import pandas as pd\ndf = pd.read_csv('inputs/sales.csv')\nprint(df['unitz'].sum())",
+        "totals = df.groupby('region')['units'].sum()\nprint(totals)\ntotals.to_csv('outputs/totals.csv')\ndf.head(3)",
+        "import matplotlib.pyplot as plt\ntotals.plot.bar(title='Units by region')",
+        "open('outputs/regions.json', 'w').write(totals.to_json())\nprint(totals.idxmax())",
+    ]
+    ends, cells = [], []
+    before = emulated.counters.copy()
+    for kind in ("local", "daytona"):
+        async with ScriptedServer(turn(codes)) as server:
+            there = with_model(settings, server.base_url)
+            events = await follow(start("Which?", files=[str(sales)], context=Context(sandbox=kind), settings=there))
+        ends.append(last(events, Finished))
+        cells.append([one.cell for one in only(events, CellFinished)])
+    assert contents(ends[0]) == contents(ends[1])
+    assert {"totals.csv", "regions.json", "figures/cell-003-1.png"} <= contents(ends[0]).keys()
+    assert ends[0].answer == ends[1].answer
+    told = [
+        [
+            (one["status"], one["error"], one["observation"].split("\n")[1:], one["figures"], one["files"])
+            for one in line
+        ]
+        for line in cells
+    ]
+    assert told[0] == told[1]
+    spent = (emulated.counters - before).requests
+    assert spent["run"] == len(codes)  # one round trip a cell, its snapshot included
+    others = 4  # the programs, the input, and what is put where
+    assert spent["upload"] <= len(codes) + others
 
 
 async def test_a_fork_of_an_early_step_runs_on_the_other_side(settings: Settings) -> None:

@@ -149,7 +149,11 @@ async def test_a_connection_that_breaks_off_in_a_cell_costs_nothing(
     emulated.faults.add(fault)
     result = await run(sandbox, ONCE.format(seconds=0.6) + "x += 1\nprint('ended')\nx", head="after")
     assert fault.met == 1
-    assert (result.status, result.stdout.text, [one.text for one in result.displays]) == ("ok", "begun\nended\n", ["42"])
+    assert (result.status, result.stdout.text, [one.text for one in result.displays]) == (
+        "ok",
+        "begun\nended\n",
+        ["42"],
+    )
     assert sandbox.head == "after"
     assert await printed(sandbox, COUNT + "\nprint(x)") == "x\n42\n"
 
@@ -204,7 +208,9 @@ async def test_a_sandbox_that_went_while_it_was_idle_is_told_lost_and_comes_back
     assert await printed(sandbox, "print(x, open('outputs/file').read())") == "41 kept\n"
 
 
-async def test_a_full_disk_is_said_and_leaves_nothing_half(sandbox: Sandbox, emulated: Emulator, tmp_path: Path) -> None:
+async def test_a_full_disk_is_said_and_leaves_nothing_half(
+    sandbox: Sandbox, emulated: Emulator, tmp_path: Path
+) -> None:
     source = tmp_path / "data.bin"
     source.write_bytes(b"data" * 100_000)
     await sandbox.files(".")
@@ -217,7 +223,9 @@ async def test_a_full_disk_is_said_and_leaves_nothing_half(sandbox: Sandbox, emu
     assert [file.size for file in await sandbox.files("inputs")] == [400_000]
 
 
-async def test_a_download_that_is_cut_short_is_fetched_again(sandbox: Sandbox, emulated: Emulator, tmp_path: Path) -> None:
+async def test_a_download_that_is_cut_short_is_fetched_again(
+    sandbox: Sandbox, emulated: Emulator, tmp_path: Path
+) -> None:
     await run(sandbox, "open('outputs/big', 'wb').write(bytes(500_000))")
     fault = emulated.faults.add(CutShort(after_bytes=100_000))
     assert (await sandbox.fetch("outputs/big", tmp_path / "big", max_bytes=1 << 20)).size == 500_000
@@ -287,7 +295,11 @@ async def test_two_workers_have_one_sandbox_and_one_at_a_time_is_in_it(
 
 async def test_an_analysis_goes_on_through_all_of_it(settings: Settings, emulated: Emulator) -> None:
     there = in_emulator(settings, emulated)
-    codes = ["x = [1]", "x.append(2)\nopen('outputs/log', 'a').write('2')", "x.append(3)\nprint(x, open('outputs/log').read())"]
+    codes = [
+        "x = [1]",
+        "x.append(2)\nopen('outputs/log', 'a').write('2')",
+        "x.append(3)\nprint(x, open('outputs/log').read())",
+    ]
     cells: list[Scripted] = [Call("run_python", purpose="work", step=1, code=code) for code in codes]
     script = [
         Call("submit_plan", steps=["Work"]),
