@@ -18,6 +18,7 @@ from rich.table import Table
 
 from sandboxes.base import Sandbox
 from sandboxes.daytona.options import Account, Options
+from sandboxes.daytona.sandbox import DaytonaSandbox
 from sandboxes.opening import Sandboxes
 from tests.daytona.counters import Counters
 from tests.daytona.emulator import Emulator
@@ -99,6 +100,7 @@ async def moved(here: Sandbox, there: Sandbox, emulator: Emulator, megabytes: in
 
     await there.files(".")  # made, but with nothing in it
     await restore(there, "local → Daytona")
+    assert isinstance(there, DaytonaSandbox)
     await there.sleep()
     await restore(there, "again, after it was stopped")
     await restore(here, "Daytona → local")

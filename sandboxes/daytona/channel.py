@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
-from sandboxes.bridge.attach import NO_BRIDGE, SEPARATOR
+from sandboxes.bridge.attach import NO_BRIDGE
+from sandboxes.daytona.connection import Connection, TakenError
 from sandboxes.daytona.place import Place, State
 from sandboxes.kernel import frames
 
 if TYPE_CHECKING:
-    from daytona import AsyncSandbox, OutputMessage
+    from daytona import AsyncSandbox
     from daytona_toolbox_api_client_async import InterpreterContext
 
 LINGER_SECONDS = 3.0
@@ -45,16 +46,6 @@ TOGETHER = 1 << 20
 """Bytes of answers that go together."""
 MAX_CODE = 200_000
 """Characters of code; a longer request is uploaded."""
-
-Frame = tuple[dict[str, Any], bytes]
-
-
-class TakenError(Exception):
-    """Another worker holds the sandbox."""
-
-    def __init__(self, who: str, seconds: float) -> None:
-        super().__init__(who)
-        self.who, self.seconds = who, seconds
 
 
 class Exchange:
@@ -235,7 +226,7 @@ class Channel:
             f"({state.base!r}, {argument})"
         )
         sandbox, context = await self._in_context(state)
-        connection = _Connection(self, exchange, asyncio.get_running_loop())
+        connection = Connection(self.deliver, self.fetch, self._gone)
         exchange.sent = True
         running = asyncio.ensure_future(
             sandbox.code_interpreter.run_code(code, context=context, on_stdout=connection.hear, timeout=0)
@@ -300,6 +291,9 @@ class Channel:
         if self._now is not None:
             self._now.take(header, body)
 
+    def _gone(self) -> None:
+        self.when_gone()  # of the session of now, whichever it was when the connection was made
+
     async def fetch(self, name: str) -> bytes:
         """The body of a frame that went by a file.
 
@@ -330,68 +324,3 @@ class Channel:
 
 def _nobody_to_tell() -> None:
     return
-
-
-class _Connection:
-    """Reads the lines of one connection. Bodies that went by a file are fetched, and everything stays in order."""
-
-    def __init__(self, channel: Channel, exchange: Exchange, loop: asyncio.AbstractEventLoop) -> None:
-        self._channel = channel
-        self._unpacker = frames.Unpacker()
-        self._rest = ""
-        self.heard = 0
-        self.refused: asyncio.Future[Exception] = loop.create_future()
-        self._behind: asyncio.Queue[Frame | None] = asyncio.Queue()
-        self._working: asyncio.Task[None] | None = None
-        self._loop = loop
-
-    def hear(self, message: "OutputMessage") -> None:
-        """Take in what the context printed."""
-        self.heard += 1
-        *lines, self._rest = (self._rest + message.output).split("\n")
-        for line in lines:
-            if not line.startswith(SEPARATOR):
-                continue  # nothing that the bridge says
-            try:
-                said = self._unpacker.feed(base64.b64decode(line[1:], validate=True))
-            except (ValueError, frames.ProtocolError) as error:
-                self._refuse(ConnectionError(f"something other than the bridge wrote to the connection ({error})"))
-                return
-            for frame in said:
-                self._take(frame)
-
-    def _take(self, frame: Frame) -> None:
-        header, _ = frame
-        if header.get("type") == "taken":
-            self._refuse(TakenError(str(header.get("who", ""))[:200], float(header.get("seconds", 1.0))))
-        elif header.get("type") == "lost" and "n" not in header:
-            self._refuse(SandboxLostError(f"The session in the Daytona sandbox is lost ({header.get('why', '')})."))
-        elif header.get("type") == "gone":
-            self._channel.when_gone()
-        elif "file" in header or self._working is not None:
-            self._behind.put_nowait(frame)
-            if self._working is None:
-                self._working = self._loop.create_task(self._work())
-        else:
-            self._channel.deliver(*frame)
-
-    async def _work(self) -> None:
-        while (frame := await self._behind.get()) is not None:
-            header, body = frame
-            if "file" in header:
-                try:
-                    body = await self._channel.fetch(str(header["file"]))
-                except SandboxUnavailableError as error:
-                    self._refuse(error)
-                    return
-            self._channel.deliver(header, body)
-
-    def _refuse(self, error: Exception) -> None:
-        if not self.refused.done():
-            self.refused.set_result(error)
-
-    async def close(self) -> None:
-        """Wait for what is still being fetched."""
-        if self._working is not None:
-            self._behind.put_nowait(None)
-            await asyncio.wait((self._working,))

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import os
 import secrets
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 from blockbuster import BlockBuster
 
 from sandboxes.base import CellResult, RestoredSession, Sandbox, SnapshotTaken, Streamed
-from sandboxes.daytona.options import Account, Options
+from sandboxes.daytona.options import API_URL, Account, Options
 from sandboxes.fake import FakeSandbox
 from sandboxes.opening import Sandboxes
 from tests.daytona.emulator import Emulator
@@ -58,14 +59,25 @@ def in_daytona(emulated: Emulator) -> Options:
 
 LEVELS = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "process")
 DAYTONA = "daytona"
+REAL = "the real daytona"
+REAL_KEY = os.environ.get("DAYTONA_API_KEY", "")  # before a fixture clears the environment
+REAL_PLACE = {"api_url": os.environ.get("DAYTONA_API_URL", API_URL), "target": os.environ.get("DAYTONA_TARGET", "")}
+KINDS = [*LEVELS, DAYTONA, *([pytest.param(REAL, marks=pytest.mark.daytona)] if REAL_KEY else [])]
 
 
-@pytest.fixture(params=[*LEVELS, DAYTONA])
+def in_the_real_one() -> Options:
+    """How sandboxes in the real Daytona are made: gone soon, whatever becomes of the tests."""
+    account = Account(REAL_KEY, **REAL_PLACE)
+    return Options(account, prefix=f"test-{secrets.token_hex(4)}", auto_stop=5, auto_delete=10)
+
+
+@pytest.fixture(params=KINDS)
 async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
     """Sandboxes of every level of isolation, and elsewhere."""
     folder = tmp_path / "sandboxes"
-    if request.param == DAYTONA:
-        async with elsewhere(folder, request.getfixturevalue("in_daytona")) as opened:
+    if request.param in (DAYTONA, REAL):
+        options = in_the_real_one() if request.param == REAL else request.getfixturevalue("in_daytona")
+        async with elsewhere(folder, options) as opened:
             yield opened
         return
     async with Sandboxes(folder, cache=cache, isolation=request.param) as opened:
@@ -86,12 +98,15 @@ async def elsewhere(folder: Path, options: Options) -> AsyncIterator[Sandboxes]:
 @pytest.fixture
 async def sandbox(walled: Sandboxes, request: pytest.FixtureRequest) -> Sandbox:
     """A sandbox in which code runs."""
-    return await walled.open(DAYTONA if request.node.callspec.params["walled"] == DAYTONA else "local", "contract")
+    remote = request.node.callspec.params["walled"] in (DAYTONA, REAL)
+    return await walled.open(DAYTONA if remote else "local", "contract")
 
 
 @pytest.fixture
 async def own_folder(sandbox: Sandbox, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """Where the things of `sandbox` are on this machine: its workspace, its spool."""
+    if request.node.callspec.params["walled"] == REAL:
+        pytest.skip("it looks into the sandbox's folder from outside")
     if sandbox.kind != DAYTONA:
         return tmp_path / "sandboxes" / sandbox.id
     await sandbox.files(".")
