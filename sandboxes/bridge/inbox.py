@@ -22,6 +22,15 @@ class Inbox:
     def __init__(self, base: str) -> None:
         self._folder = os.path.join(base, FOLDER)
         os.makedirs(self._folder, exist_ok=True)
+        self._taken: set[str] = set()
+        """Names of what was taken: an upload whose answer was lost may be made again."""
+
+    def clear(self) -> None:
+        """Somebody else writes from now on: what is there, whole or not, is of no use."""
+        self._taken.clear()
+        for name in os.listdir(self._folder):
+            with suppress(OSError):
+                os.unlink(os.path.join(self._folder, name))
 
     def take(self) -> list[frames.Frame]:
         """The messages that have arrived whole, in the order of their names; they are removed."""
@@ -36,7 +45,9 @@ class Inbox:
                 break  # it is still being written, and those after it wait for it
             with suppress(OSError):
                 os.unlink(path)
-            taken.append(message)
+            if name not in self._taken:
+                self._taken.add(name)
+                taken.append(message)
         return taken
 
 

@@ -134,6 +134,7 @@ class Bridge:
             self._drop_kernel("another worker took the sandbox over")
             self._look()
             self._owner, self._request = token, None
+            self._inbox.clear()
         self._who, self._heard = str(header.get("who", "")), time.monotonic()
         return True
 

@@ -48,8 +48,6 @@ class Machine:
         self._undoing: set[asyncio.Future[None]] = set()
         self.life = 0
         """Counts the lives of it that this process has seen: with each, processes and variables are new."""
-        self.made = 0
-        """Counts how often it was made anew: with each, files are gone, too."""
 
     @property
     def known(self) -> bool:
@@ -178,7 +176,7 @@ class Machine:
                     if made is None or _state(made) not in BAD or failures > 1:
                         raise
                     continue  # it is deleted, and made once more
-                self.life, self.made = self.life + 1, self.made + 1
+                self.life += 1
                 return sandbox
             if state == "started":
                 self.life += 1

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ MAX_COMMAND = 60_000
 """Characters; what is longer is uploaded."""
 COMMAND_SECONDS = 120
 MARK = "STEPWELL-END"
+TRIES = 2
 BEGIN = """B="$PWD/{folder}"; P="$B/programs/{name}"
 echo; printf '\\036BASE %s\\n' "$B"
 test -d "$P" && exec python3 -P -s "$P/bridge/start.py" do "$B" <<'{mark}'
@@ -56,17 +56,14 @@ class Place:
 
     Args:
         machine: The sandbox.
-        renew: Called when it was made anew, with nothing in it: brings back what belongs there.
     """
 
-    def __init__(self, machine: Machine, renew: Callable[[], Any] | None = None) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._state: State | None = None
         self._turn = asyncio.Lock()
         self._others: set[str] = set()
         self._garbage: list[str] = []
-        self._renew = renew
-        self._renewed = 0
 
     async def ready(self) -> State:
         """The place, with our programs there.
@@ -119,7 +116,7 @@ class Place:
             raise SandboxUnavailableError(printed.strip().splitlines()[-1][:300])
         return base, json.loads(said) if said is not None else None
 
-    async def shell(self, text: str, doing: str, *, seconds: float = COMMAND_SECONDS, again: bool = True) -> str:
+    async def shell(self, text: str, doing: str, seconds: float = COMMAND_SECONDS, again: bool = True) -> str:
         """Run a shell command, and return what it printed.
 
         Raises:
@@ -145,20 +142,25 @@ class Place:
         Raises:
             SandboxUnavailableError: it cannot be done now.
         """
-        state = await self.ready()
         garbage, self._garbage = self._garbage, []
-        text = json.dumps({"do": do, "garbage": garbage, **asked})
+        text, printed = json.dumps({"do": do, "garbage": garbage, **asked}), ""
+        for _ in range(TRIES):
+            state = await self.ready()
+            printed = await self.shell(await self._command(state, text), "run a command in the sandbox", seconds, twice)
+            for line in printed.split("\n"):  # not splitlines(): the separator is an end of line for it
+                if line.startswith(SEPARATOR):
+                    said = json.loads(line[1:])
+                    return said if isinstance(said, dict) else {}
+            if self.machine.life == state.life:
+                break  # else it was started meanwhile, and may have nothing of ours
+        raise SandboxUnavailableError(f"The Daytona sandbox did not answer ({do}: {printed.strip()[-300:]}).")
+
+    async def _command(self, state: State, text: str) -> str:
         if len(text) > MAX_COMMAND:
             name = secrets.token_hex(16)
             await self.upload({f"{state.base}/in/{name}": text.encode()}, doing="upload a command")
             text = json.dumps({"from": name})
-        start = f"exec python3 -P -s '{state.program}/bridge/start.py' do '{state.base}' <<'{MARK}'\n{text}\n{MARK}\n"
-        printed = await self.shell(start, "run a command in the sandbox", seconds=seconds, again=twice)
-        for line in printed.split("\n"):  # not splitlines(): the separator is an end of line for it
-            if line.startswith(SEPARATOR):
-                said = json.loads(line[1:])
-                return said if isinstance(said, dict) else {}
-        raise SandboxUnavailableError(f"The Daytona sandbox did not answer ({do}: {printed.strip()[-300:]}).")
+        return f"exec python3 -P -s '{state.program}/bridge/start.py' do '{state.base}' <<'{MARK}'\n{text}\n{MARK}\n"
 
     async def upload(self, files: dict[str, bytes | str], *, doing: str) -> None:
         """Upload files in one request.

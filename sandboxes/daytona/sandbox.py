@@ -1,26 +1,25 @@
 """The Daytona sandbox: the port, over a bridge that holds the kernel in it."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from sandboxes import replies
 from sandboxes.base import (
     CellResult,
-    FetchedFile,
-    ProgramResult,
     Reached,
     RestoredSession,
     SandboxLostError,
+    SandboxRefusedError,
     SandboxUnavailableError,
     SnapshotMissingError,
     SnapshotTaken,
     Streamed,
-    WorkspaceFile,
 )
 from sandboxes.daytona import transfers
 from sandboxes.daytona.channel import Channel
+from sandboxes.daytona.files import DaytonaFiles
 from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.place import Place
 from sandboxes.daytona.session import Session
@@ -33,7 +32,7 @@ SNAPSHOT_SECONDS = 600.0
 PLAN_SECONDS = 60.0
 
 
-class DaytonaSandbox:
+class DaytonaSandbox(DaytonaFiles):
     """A Python session in a sandbox of Daytona's. It is made, or started, when it is first used.
 
     Args:
@@ -60,7 +59,7 @@ class DaytonaSandbox:
         self._network = network
         self._grace = grace
         self._keep = keep
-        self._place = Place(machine)
+        super().__init__(Place(machine))
         self._channel = Channel(self._place)
         self._session: Session | None = None
         self._at = Standing()
@@ -68,7 +67,6 @@ class DaytonaSandbox:
         """The head at which it was put to sleep, until it is woken."""
         self._noted = False
         """Whether the last cell's note is known here."""
-        self._to_drop: list[str] = []
         self._closed = False
         self._turn = Stay(living or Living(most=1), self)
 
@@ -159,10 +157,6 @@ class DaytonaSandbox:
         what = replies.reached({"reached": list(lines[1:])})
         return Reached(sandbox=place.name, head=lines[0][:64] if lines else "", what=what)
 
-    def _dropping(self) -> list[str]:
-        names, self._to_drop = self._to_drop, []
-        return names
-
     async def _ready(self) -> Session:
         """The living session; a new one begins with its first request."""
         self._refuse_when_closed()
@@ -198,45 +192,6 @@ class DaytonaSandbox:
         if session is not None:
             session.alive = False
             self._turn.ended()
-
-    async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
-        """Run a program of ours beside the session; see `Sandbox.run_program`.
-
-        Raises:
-            SandboxUnavailableError: it cannot be started.
-        """
-        with self._turn.beside():
-            return await transfers.run_program(self._place, program, arguments, timeout)
-
-    async def put(self, source: Path, path: str) -> None:
-        """Copy a host file into the workspace; see `Sandbox.put`. What lies in `inputs/` is read-only.
-
-        Raises:
-            FileNotFoundError: there is no such host file.
-            SandboxUnavailableError: there is no room for it, or the workspace cannot be written.
-            ValueError: the path leaves the workspace.
-        """
-        with self._turn.beside():
-            await transfers.put(self._place, source, path)
-
-    async def files(self, folder: str) -> list[WorkspaceFile]:
-        """The regular files below a folder; `.` stands for the whole workspace.
-
-        Raises:
-            ValueError: the folder leaves the workspace.
-        """
-        with self._turn.beside():
-            return await transfers.files(self._place, folder)
-
-    async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
-        """Copy a workspace file out; see `Sandbox.fetch`.
-
-        Raises:
-            FileNotFoundError: there is no regular file at that path.
-            ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
-        """
-        with self._turn.beside():
-            return await transfers.fetch(self._place, path, target, max_bytes)
 
     async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
         """Keep the variables and the files; see `Sandbox.snapshot`.
@@ -334,18 +289,6 @@ class DaytonaSandbox:
             if not session.alive:
                 self._forget_session()
 
-    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
-        """Copy blobs out of the spool; see `Sandbox.take_blobs`.
-
-        Raises:
-            SnapshotMissingError: one is not there.
-        """
-        for name in names:
-            if name in self._to_drop:
-                raise SnapshotMissingError(f"The sandbox has no blob {name} any more.")
-        with self._turn.beside():
-            await transfers.take_blobs(self._place, names, folder)
-
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool; that is done on the way, with what is asked next.
 
@@ -355,20 +298,6 @@ class DaytonaSandbox:
         if self._at.head in names:
             self._at = replace(self._at, stored=True)
             self._turn.settle()
-
-    async def supply_blobs(self, files: Sequence[Path]) -> None:
-        """Give the sandbox blobs for a restore.
-
-        Raises:
-            SandboxUnavailableError: there is no room for them.
-        """
-        with self._turn.beside():
-            await transfers.supply_blobs(self._place, files)
-
-    async def supplied_blobs(self) -> frozenset[str]:
-        """The blobs that it was given and still has."""
-        with self._turn.beside():
-            return await transfers.supplied_blobs(self._place, self._dropping())
 
     async def reset(self) -> None:
         """Start again with only the inputs; a cell that is running is killed.
@@ -386,7 +315,8 @@ class DaytonaSandbox:
         self._closed = True
         await self._break_off()
         async with self._turn:
-            await self._stop()
+            with suppress(SandboxUnavailableError, SandboxRefusedError):  # then Daytona stops it by itself, later
+                await self._stop()
             await self._machine.settled()
 
     async def _stop(self) -> None:
