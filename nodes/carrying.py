@@ -11,7 +11,8 @@ from pathlib import Path
 
 from graph.state import Input, State
 from nodes.snapshots import Snapshots
-from sandboxes.base import OpenSandbox, Sandbox, SandboxError, WorkspaceFile
+from sandboxes.base import OpenSandbox, Sandbox, SandboxError
+from sandboxes.results import WorkspaceFile
 from storage.blobs import BlobError
 
 HERE = "local"

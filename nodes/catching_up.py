@@ -21,9 +21,10 @@ from nodes.calling import RepeatableCalls
 from nodes.carrying import carry_inputs
 from nodes.rebuilding import rebuild
 from nodes.snapshots import NotRestoredError, Snapshots
-from sandboxes.base import LostVariable, OpenSandbox, RestoredSession, Sandbox
+from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.functions import Functions
 from sandboxes.living import on_wait
+from sandboxes.results import LostVariable, RestoredSession
 
 BEGINNING = "beginning"
 """Names the state of a thread that has run nothing: inputs only."""

@@ -19,7 +19,8 @@ from nodes.observation import remember, remember_namespace
 from nodes.outcome import outcome_unknown
 from nodes.recovering import recovered
 from nodes.snapshots import Snapshots
-from sandboxes.base import OpenSandbox, Sandbox, Streamed
+from sandboxes.base import OpenSandbox, Sandbox
+from sandboxes.results import Streamed
 
 
 async def execute(

@@ -3,7 +3,7 @@
 import re
 
 from graph.state import Cell, FileChange, Pending, Variable
-from sandboxes.base import CellResult, NamespaceRow
+from sandboxes.results import CellResult, NamespaceRow
 
 TRACEBACK_CHARS = 1_500
 GLYPH = re.compile(r"[^\n]*Warning: Glyph (\d{1,7}) [^\n]*missing from[^\n]*\n?(?:  [^\n]*\n?)?")

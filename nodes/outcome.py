@@ -9,7 +9,8 @@ that nobody knows.
 from collections.abc import Iterable
 
 from graph.journal import Entry
-from sandboxes.base import CellResult, Sandbox
+from sandboxes.base import Sandbox
+from sandboxes.results import CellResult
 
 ELSEWHERE = "the sandbox that it ran in is not at hand any more"
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from graph.state import Cell
 from nodes.snapshots import NotRestoredError, Snapshots
-from sandboxes.base import LostVariable, RestoredSession, Sandbox, SandboxLostError
+from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
+from sandboxes.results import LostVariable, RestoredSession
 
 MAX_TRIES = 3
 """Times that cells are run for what is lost; after each failure without what needed the failing cell."""

@@ -10,7 +10,8 @@ from graph.functions import HostFunctions
 from graph.state import State
 from nodes.catching_up import caught_up
 from nodes.snapshots import Snapshots
-from sandboxes.base import CellResult, Sandbox, SandboxError
+from sandboxes.base import Sandbox, SandboxError
+from sandboxes.results import CellResult
 
 LOST = "; variables are lost"
 """How the note of a cell ends whose session is gone."""

@@ -13,14 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graph.state import Cell, LostName
-from sandboxes.base import (
-    LostVariable,
-    RestoredSession,
-    Sandbox,
-    SandboxLostError,
-    SandboxUnavailableError,
-    SnapshotMissingError,
-)
+from sandboxes.base import Sandbox, SandboxLostError, SandboxUnavailableError, SnapshotMissingError
+from sandboxes.results import LostVariable, RestoredSession
 from storage.blobs import NAME, BlobError, BlobMissingError, Blobs
 
 MAX_MANIFEST = 64 << 20

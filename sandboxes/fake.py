@@ -6,24 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandboxes.base import (
-    CellResult,
-    FetchedFile,
-    ProgramResult,
-    Reached,
-    RestoredSession,
-    SandboxError,
-    SandboxLostError,
-    SnapshotTaken,
-    Streamed,
-    WorkspaceFile,
-    workspace_path,
-)
+from sandboxes.base import SandboxError, SandboxLostError, workspace_path
 from sandboxes.fake_snapshots import FakeSnapshots
 from sandboxes.functions import Call, Functions, Raised, Returned
 from sandboxes.kernel import values
 from sandboxes.local import workspace
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
+from sandboxes.results import (
+    CellResult,
+    FetchedFile,
+    ProgramResult,
+    Reached,
+    RestoredSession,
+    SnapshotTaken,
+    Streamed,
+    WorkspaceFile,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandboxes.base import SnapshotMissingError, SnapshotTaken
+from sandboxes.base import SnapshotMissingError
 from sandboxes.local import removing, workspace
+from sandboxes.results import SnapshotTaken
 
 
 class FakeSnapshots:

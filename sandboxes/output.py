@@ -3,7 +3,7 @@
 import codecs
 import time
 
-from sandboxes.base import CapturedText
+from sandboxes.results import CapturedText
 
 KEPT = 65_536
 """Bytes kept at each end."""

@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from sandboxes.base import (
+from sandboxes.base import workspace_path
+from sandboxes.rebuilding import BrokenOff, RebuildPlan
+from sandboxes.results import (
     CellError,
     ChangedFile,
     Display,
@@ -13,12 +15,14 @@ from sandboxes.base import (
     NamespaceRow,
     RestoredSession,
     SnapshotTaken,
-    workspace_path,
 )
-from sandboxes.rebuilding import BrokenOff, RebuildPlan
 
 MAX_DISPLAYS = 60
 """Displays of one cell that are listened to; an honest kernel sends fewer."""
+MAX_DISPLAY_BYTES = 3_000_000
+"""Bytes of one display, and …"""
+MAX_BYTES = 12_000_000
+"""… of any other answer, that are parsed: small objects take thirty times as much memory as their text."""
 MAX_TEXT = 32_000
 """Characters of one text."""
 MAX_HTML = 200_000
@@ -34,7 +38,9 @@ CHANGES: dict[Any, Change] = {"created": "created", "changed": "changed", "delet
 
 
 def content(body: bytes) -> dict[str, Any]:
-    """The content of a frame; empty when it is not a JSON object."""
+    """The content of a frame; empty when it is not a JSON object, or is longer than any honest one."""
+    if len(body) > MAX_BYTES:
+        return {}
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

@@ -15,8 +15,9 @@ from graph.wiring import make_blobs
 from nodes.calling import RepeatableCalls
 from nodes.catching_up import Receipt, catch_up
 from nodes.snapshots import Snapshots
-from sandboxes.base import CellResult, Sandbox, Streamed, WorkspaceFile
+from sandboxes.base import Sandbox
 from sandboxes.functions import Functions
+from sandboxes.results import CellResult, Streamed, WorkspaceFile
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import at_step, step_named
 from stepwell.thread_error import ThreadError

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 
 from graph.settings import read_settings
-from sandboxes.base import CellResult, Streamed
+from sandboxes.results import CellResult, Streamed
 from stepwell.exits import FAILED, FINISHED, complain
 from stepwell.leaving import Leaving, LeftError
 from stepwell.named_files import UsageError

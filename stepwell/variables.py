@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandboxes.base import NamespaceRow, Sandbox, SandboxError
+from sandboxes.base import Sandbox, SandboxError
+from sandboxes.results import NamespaceRow
 
 MAX_BYTES = 256 << 20
 SECONDS = 600.0

@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from graph.settings import Settings
 
 OURS = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell"]
 KEYS = ("OPENAI_", "ANTHROPIC_", "AWS_", "DAYTONA_", "LANGSMITH_", "LANGCHAIN_")
 
+
+# How long an example takes to make says how busy the machine is.
+hypothesis_settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("busy machine")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts us in the background has it ignored, and every process that we start would inherit that.

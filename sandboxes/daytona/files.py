@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandboxes.base import FetchedFile, ProgramResult, SnapshotMissingError, WorkspaceFile
+from sandboxes.base import SnapshotMissingError
 from sandboxes.daytona import transfers
 from sandboxes.daytona.place import Place
 from sandboxes.living import Stay
+from sandboxes.results import FetchedFile, ProgramResult, WorkspaceFile
 
 
 class DaytonaFiles:

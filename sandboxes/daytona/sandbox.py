@@ -6,17 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sandboxes import replies
-from sandboxes.base import (
-    CellResult,
-    Reached,
-    RestoredSession,
-    SandboxLostError,
-    SandboxRefusedError,
-    SandboxUnavailableError,
-    SnapshotMissingError,
-    SnapshotTaken,
-    Streamed,
-)
+from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError, SnapshotMissingError
 from sandboxes.daytona import transfers
 from sandboxes.daytona.channel import Channel
 from sandboxes.daytona.files import DaytonaFiles
@@ -26,6 +16,7 @@ from sandboxes.daytona.session import Session
 from sandboxes.functions import Functions
 from sandboxes.living import Living, Rest, Standing, Stay
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
+from sandboxes.results import CellResult, Reached, RestoredSession, SnapshotTaken, Streamed
 
 SNAPSHOT_SECONDS = 600.0
 """How long taking or restoring a snapshot may take before it is interrupted."""

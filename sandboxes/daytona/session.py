@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sandboxes import replies
-from sandboxes.base import CellError, CellResult, SandboxLostError, SandboxUnavailableError
+from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.calls import Calls, FloodError
 from sandboxes.daytona.channel import LINGER_SECONDS, Channel, Exchange
 from sandboxes.functions import Functions
@@ -16,6 +16,7 @@ from sandboxes.kernel import frames
 from sandboxes.local.limits import Limits
 from sandboxes.local.processes import Ending, in_words
 from sandboxes.local.running_cell import OnOutput, RunningCell
+from sandboxes.results import CellError, CellResult
 
 NO_LIMITS = Limits()
 
@@ -234,7 +235,7 @@ class _Work:
             return
         kind = header.get("type")
         if kind == "display":
-            cell.show(replies.content(body))
+            cell.show(body)
         elif kind == "call" and cell.calls is not None:
             cell.calls.take(header, body)
         elif kind == "uncall" and cell.calls is not None:

@@ -6,19 +6,12 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandboxes.base import (
-    FetchedFile,
-    ProgramResult,
-    SandboxUnavailableError,
-    SnapshotMissingError,
-    Status,
-    WorkspaceFile,
-    workspace_path,
-)
+from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, workspace_path
 from sandboxes.daytona.place import Place
 from sandboxes.local.blobs import PARTIAL, checked
 from sandboxes.local.limits import Limits
 from sandboxes.local.processes import Ending, in_words
+from sandboxes.results import FetchedFile, ProgramResult, Status, WorkspaceFile
 
 MORE_SECONDS = 30.0
 """What a command may take beyond the program that it runs."""

@@ -8,7 +8,8 @@ what it is in a notebook: the open figures appear and are closed, so the next pl
 import os
 import sys
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from . import fonts
 from .brief import cut, type_name
@@ -20,11 +21,18 @@ MAX_PIXELS = 4_000
 
 
 class Screen:
-    """Where figures go: PNG files in the workspace, told by display frames."""
+    """Where figures go: PNG files in the workspace, told by display frames.
 
-    def __init__(self, root: str, displays: Displays) -> None:
+    Args:
+        root: The workspace.
+        displays: Sends the frames.
+        is_here: Whether this process is the session, not a child that a cell forked: there nothing is shown.
+    """
+
+    def __init__(self, root: str, displays: Displays, is_here: Callable[[], bool]) -> None:
         self._root = os.path.join(os.path.realpath(root), "")
         self._displays = displays
+        self.is_here = is_here
         self._settled: weakref.WeakSet[Any] = weakref.WeakSet()
         self._saving = False
         displays.drawn = self._drawn
@@ -84,19 +92,29 @@ class Screen:
             pylab.Gcf.destroy_all()
 
 
-def install(root: str, displays: Displays) -> Screen:
+class _Process:
+    """What this process has changed in matplotlib, once and for all."""
+
+    screen: Screen | None = None
+    changed: ClassVar[set[str]] = set()
+
+
+def install(root: str, displays: Displays, is_here: Callable[[], bool]) -> Screen:
     """Be ready for matplotlib, or change what is imported already; nothing is imported now."""
-    screen = Screen(root, displays)
-    watched: dict[str, Then] = {
-        "matplotlib": fonts.do_not_tell_of_building,
-        "matplotlib.backend_bases": lambda module: _change_backends(module, screen),
-        "matplotlib.font_manager": fonts.extend,
-    }
-    for name in [name for name in watched if name in sys.modules]:  # imported before this process was forked
-        watched.pop(name)(sys.modules[name])
-    _renew_backend()
-    sys.meta_path.insert(0, AfterImport(watched))
+    screen = _Process.screen = Screen(root, displays, is_here)
+    prepare()
+    sys.meta_path.insert(0, AfterImport({name: then for name, then in WATCHED.items() if name not in sys.modules}))
     return screen
+
+
+def prepare() -> None:
+    """Change what is imported already; a parent of sandboxes does so before it forks them."""
+    for name, change in WATCHED.items():
+        if name in sys.modules and name not in _Process.changed:
+            _Process.changed.add(name)
+            change(sys.modules[name])
+            if change is _change_backends:
+                _renew_backend()
 
 
 def _renew_backend() -> None:
@@ -117,22 +135,22 @@ def describe(figure: Any) -> str:
     return cut("figure: " + "; ".join(filter(None, parts)) if any(parts) else "figure", 400)
 
 
-def _change_backends(bases: Any, screen: Screen) -> None:
-    """Teach `matplotlib.backend_bases` about the screen; in forked children nothing is shown."""
-    pid = os.getpid()
+def _change_backends(bases: Any) -> None:
+    """Teach `matplotlib.backend_bases` about the screen."""
     print_figure = bases.FigureCanvasBase.print_figure
 
     def print_and_note(self: Any, filename: Any, *args: Any, **options: Any) -> Any:
         result = print_figure(self, filename, *args, **options)
-        screen.saved(self.figure, filename)
+        if (screen := _Process.screen) is not None:
+            screen.saved(self.figure, filename)
         return result
 
     def show_all(cls: Any, *args: Any, **options: Any) -> None:
-        if os.getpid() == pid:
+        if (screen := _Process.screen) is not None and screen.is_here():
             screen.sweep()
 
     def show_one(self: Any) -> None:
-        if os.getpid() == pid:
+        if (screen := _Process.screen) is not None and screen.is_here():
             screen.show_counted(self.canvas.figure)
 
     print_and_note.__name__ = print_figure.__name__
@@ -141,3 +159,11 @@ def _change_backends(bases: Any, screen: Screen) -> None:
     bases._Backend.show = classmethod(show_all)
     bases.FigureManagerBase.pyplot_show = classmethod(show_all)
     bases.FigureManagerBase.show = show_one
+
+
+WATCHED: dict[str, Then] = {
+    "matplotlib": fonts.do_not_tell_of_building,
+    "matplotlib.backend_bases": _change_backends,
+    "matplotlib.font_manager": fonts.extend,
+}
+"""What is changed of matplotlib, by the module in which it is."""

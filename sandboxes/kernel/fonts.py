@@ -83,8 +83,6 @@ def extend(module: ModuleType) -> None:
     """Put the families behind every font that `matplotlib.font_manager` finds."""
     manager: Any = module
     find = getattr(manager.FontManager, "_find_fonts_by_props", None)
-    if getattr(find, "__name__", "") == "find_with_fallbacks":
-        return  # done before this process was forked
     behind = families(module)
     if not behind:
         return

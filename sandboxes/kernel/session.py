@@ -75,7 +75,7 @@ class Session:
         self._streams = Streams()
         self._interrupts = Interrupts()
         self._displays = Displays(self._root, self._send_display)
-        self._figures = figures.install(self._root, self._displays)
+        self._figures = figures.install(self._root, self._displays, self._is_here)
         self._tracebacks = Tracebacks(self._root)
         self._cells = Cells(self._main)
         self._own = {"display": self._displays.display}

@@ -13,6 +13,8 @@ from pathlib import Path
 
 SLACK = 32 << 20
 """Bytes above the limit of the sandbox for what watches it, so that what is measured is told before this hits."""
+STALE_SECONDS = 60.0
+"""How old an empty group is before it counts as left behind; its process may not be visible from here."""
 ROOT = Path("/sys/fs/cgroup")
 
 
@@ -29,6 +31,10 @@ class ControlGroup:
 
     def __init__(self, folder: Path, limit: int) -> None:
         self._folder = folder
+        self._killed = 0
+        """How often the system had ended something in it when that was last noted."""
+        self._last = 0
+        """The same, when it was last read."""
         folder.mkdir()
         try:
             new = (folder / "memory.max").exists()
@@ -37,24 +43,29 @@ class ControlGroup:
             if swap.exists():
                 _write(swap, "0" if new else str(limit + SLACK))
             self._events = folder / ("memory.events" if new else "memory.oom_control")
-            self.join = os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
-            """A descriptor: a process that writes `0` into it enters the group."""
         except BaseException:
             folder.rmdir()
             raise
 
     def overrun(self) -> bool:
-        """Whether the system had to end something in it for its memory."""
-        with contextlib.suppress(OSError):
+        """Whether the system had to end something in it for its memory since that was last noted."""
+        return self._read() > self._killed
+
+    def note(self) -> None:
+        """Take what has been ended until now for known."""
+        self._killed = self._read()
+
+    def _read(self) -> int:
+        with contextlib.suppress(OSError):  # it is removed: what was read last was the last
             for line in self._events.read_text(encoding="ascii").splitlines():
                 name, _, value = line.partition(" ")
                 if name == "oom_kill":
-                    return int(value) > 0
-        return False
+                    self._last = int(value)
+        return self._last
 
     def remove(self) -> None:
         """Remove it, once all that was in it has ended."""
-        self.close()
+        self._read()
         for _ in range(50):
             try:
                 self._folder.rmdir()
@@ -65,11 +76,13 @@ class ControlGroup:
             else:
                 return
 
-    def close(self) -> None:
-        """Let nobody else enter."""
-        join, self.join = self.join, -1
-        if join >= 0:
-            os.close(join)
+    def take_door(self) -> int:
+        """A descriptor, which the caller closes: a process that writes `0` into it enters the group.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        return os.open(self._folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
 
 
 def new_group(limit: int) -> ControlGroup | None:
@@ -92,8 +105,18 @@ def _place() -> Path | None:
         except (OSError, ValueError):
             continue
         group.remove()
+        _sweep(folder)
         return folder
     return None
+
+
+def _sweep(place: Path) -> None:
+    """Remove groups of processes that were killed before they could; one that is in use cannot be removed."""
+    for folder in place.glob("stepwell-*-*"):
+        pid = folder.name.split("-")[1]
+        with contextlib.suppress(OSError):
+            if not Path("/proc", pid).exists() and time.time() - folder.stat().st_mtime > STALE_SECONDS:
+                folder.rmdir()
 
 
 def _candidates() -> list[Path]:

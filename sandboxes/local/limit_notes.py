@@ -2,8 +2,8 @@
 
 import re
 
-from sandboxes.base import CellError
 from sandboxes.local.limits import Limits
+from sandboxes.results import CellError
 
 THREADS = re.compile(r"can't start new thread|cannot start new thread|Resource temporarily unavailable")
 

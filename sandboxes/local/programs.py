@@ -2,9 +2,9 @@
 
 import asyncio
 
-from sandboxes.base import ProgramResult, Status
 from sandboxes.local.limits import Limits
 from sandboxes.local.processes import Order, Start, in_words
+from sandboxes.results import ProgramResult, Status
 
 MAX_OUTPUT = 4 << 20
 """Bytes of each stream that are kept."""

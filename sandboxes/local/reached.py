@@ -9,7 +9,8 @@ import stat
 from pathlib import Path
 
 from sandboxes import replies
-from sandboxes.base import Reached, SandboxUnavailableError
+from sandboxes.base import SandboxUnavailableError
+from sandboxes.results import Reached
 
 NOTE = "reached"
 PLACE = "place"

@@ -7,24 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from sandboxes import replies
-from sandboxes.base import (
-    CellResult,
-    FetchedFile,
-    ProgramResult,
-    Reached,
-    RestoredSession,
-    SandboxLostError,
-    SandboxUnavailableError,
-    SnapshotMissingError,
-    SnapshotTaken,
-    Streamed,
-    WorkspaceFile,
-)
+from sandboxes.base import SandboxLostError, SandboxUnavailableError, SnapshotMissingError
 from sandboxes.functions import Functions
 from sandboxes.living import Living, Rest, Standing, Stay
-from sandboxes.local import blobs, reached, removing, workspace
+from sandboxes.local import removing, workspace
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS
+from sandboxes.local.local_files import LocalFiles
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.network.rules import NO_NETWORK, Network
 from sandboxes.local.processes import Order, Start
@@ -33,6 +22,7 @@ from sandboxes.local.session import Session
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm_process import StartWarm
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
+from sandboxes.results import CellResult, ProgramResult, RestoredSession, SnapshotTaken, Streamed
 
 SNAPSHOT_SECONDS = 600.0
 """How long taking or restoring a snapshot may take before it is interrupted."""
@@ -40,7 +30,7 @@ PLAN_SECONDS = 60.0
 """How long looking for the cells that lost variables need may take."""
 
 
-class LocalSandbox:
+class LocalSandbox(LocalFiles):
     """A Python session on this machine, behind walls of the operating system.
 
     How strong they are says `isolation`; `process` are none: code in it can do what you can do. The kernel starts with
@@ -68,8 +58,7 @@ class LocalSandbox:
         living: Living | None = None,
     ) -> None:
         self._id = id
-        self._folder = root.absolute() / id
-        self._workspace = self._folder / "workspace"
+        super().__init__(root.absolute() / id, Path(walls.cache), Stay(living or Living(most=1), self))
         self._walls = walls
         self._network = network
         self._make_doorway = make_doorway
@@ -80,7 +69,6 @@ class LocalSandbox:
         self._slept = ""
         """The head at which it was put to sleep, until it is woken."""
         self._closed = False
-        self._turn = Stay(living or Living(most=1), self)
 
     @property
     def kind(self) -> str:
@@ -115,14 +103,6 @@ class LocalSandbox:
     def isolation(self) -> str:
         """What keeps code in it away from the rest of the machine."""
         return IN_WORDS[self._walls.level]
-
-    async def open(self) -> None:
-        """Make its folders.
-
-        Raises:
-            SandboxUnavailableError: they cannot be made.
-        """
-        await asyncio.to_thread(workspace.make_all, self._folder, Path(self._walls.cache))
 
     async def run(
         self,
@@ -162,15 +142,6 @@ class LocalSandbox:
             if result.recovered == "copy":
                 self._at = before
             return replace(result, reached=(await self.reached()).what)
-
-    async def reached(self) -> Reached:
-        """The note on the last cell that began; see `Sandbox.reached`.
-
-        Raises:
-            SandboxUnavailableError: its folder cannot be written.
-        """
-        await self.open()
-        return await asyncio.to_thread(reached.read, self._folder)
 
     async def _ready(self) -> Session:
         """The living session, started if there is none yet."""
@@ -224,34 +195,6 @@ class LocalSandbox:
             await self.open()
             order = Order(self._folder, program, tuple(arguments))
             return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
-
-    async def put(self, source: Path, path: str) -> None:
-        """Copy a host file into the workspace; see `Sandbox.put`. What lies in `inputs/` is read-only.
-
-        Raises:
-            FileNotFoundError: there is no such host file.
-            SandboxUnavailableError: there is no room for it, or the workspace cannot be written.
-            ValueError: the path leaves the workspace.
-        """
-        await self.open()
-        await asyncio.to_thread(workspace.put, self._workspace, source, path)
-
-    async def files(self, folder: str) -> list[WorkspaceFile]:
-        """The regular files below a folder; `.` stands for the whole workspace.
-
-        Raises:
-            ValueError: the folder leaves the workspace.
-        """
-        return await asyncio.to_thread(workspace.files, self._workspace, folder)
-
-    async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
-        """Copy a workspace file out; see `Sandbox.fetch`.
-
-        Raises:
-            FileNotFoundError: there is no regular file at that path.
-            ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
-        """
-        return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
 
     async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
         """Keep the variables and the files; see `Sandbox.snapshot`.
@@ -345,35 +288,12 @@ class LocalSandbox:
             if not session.alive:
                 self._session = None
 
-    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
-        """Copy blobs out of the spool; see `Sandbox.take_blobs`.
-
-        Raises:
-            SnapshotMissingError: one is not there.
-        """
-        with self._turn.beside():
-            await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder)
-
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool."""
-        with self._turn.beside():
-            await asyncio.to_thread(blobs.drop, self._folder / "spool", names)
+        await super().drop_blobs(names)
         if self._at.head in names:
             self._at = replace(self._at, stored=True)
             self._turn.settle()
-
-    async def supply_blobs(self, files: Sequence[Path]) -> None:
-        """Give the sandbox blobs for a restore.
-
-        Raises:
-            SandboxUnavailableError: there is no room for them.
-        """
-        with self._turn.beside():
-            await asyncio.to_thread(blobs.supply, self._folder / "blobs", files)
-
-    async def supplied_blobs(self) -> frozenset[str]:
-        """The blobs that it was given and still has."""
-        return await asyncio.to_thread(blobs.names_in, self._folder / "blobs")
 
     async def reset(self) -> None:
         """Start again with only the inputs; a cell that is running is killed.
@@ -389,7 +309,7 @@ class LocalSandbox:
     def _empty(self) -> None:
         workspace.empty(self._workspace, keep=frozenset({"inputs"}))
         workspace.empty(self._folder / "tmp")
-        workspace.make_all(self._folder, Path(self._walls.cache))
+        self._make_folders()
 
     async def close(self) -> None:
         """End the session, a running cell too. The workspace's files stay where they are."""

@@ -8,15 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from sandboxes import replies
-from sandboxes.base import CellError, CellResult, SandboxLostError, SandboxUnavailableError
-from sandboxes.calls import Calls, FloodError
+from sandboxes.base import SandboxLostError, SandboxUnavailableError
+from sandboxes.calls import Calls
 from sandboxes.functions import Functions
 from sandboxes.kernel import frames
+from sandboxes.local.kernel_line import SEND_SECONDS, KernelLine
 from sandboxes.local.limit_notes import limit_note
 from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.processes import Connection, Order, Process, Start, in_words
 from sandboxes.local.running_cell import OnOutput, RunningCell, Stream
+from sandboxes.results import CellError, CellResult
 
 START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
@@ -29,8 +31,7 @@ class Session:
 
     def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
         self._process: Process = connection.process
-        self._control = connection.control
-        self._stdout, self._stderr = connection.stdout, connection.stderr
+        self._line = KernelLine(connection.control, connection.stdout, connection.stderr, self._take)
         self._limits = limits
         self._doorway = doorway
         if connection.door is not None:
@@ -38,17 +39,11 @@ class Session:
                 doorway.open(connection.door)
             else:
                 connection.door.close()
-        self._unpacker = frames.Unpacker()
         self._cell: RunningCell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
-        self._garbled = False
-        """Whether something came over the connection that no kernel says."""
         self._offered = b"[]"
         """The functions that the kernel was told of last."""
-        self._sending = asyncio.Lock()
-        self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Why the connection cannot be used any more."""
 
     @classmethod
     async def start(
@@ -86,13 +81,12 @@ class Session:
 
     async def _greet(self, python: str) -> None:
         said = Stream("stderr")
-        self._stderr.listen(said.capture.add)
-        asyncio.get_running_loop().add_reader(self._control, self._read)
+        self._line.listen(stderr=said.capture.add)
         ends = (self._hello, self._process.exited)
         await asyncio.wait(ends, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        self._stop_listening()
+        self._line.pause()
         if not self._hello.done():
-            self._stderr.drain()
+            self._line.drain()
             ended = self._process.exited
             how = f"it ended with exit code {ended.result().code}" if ended.done() else "it did not answer"
             lines = said.capture.text().text.strip().splitlines() or [self._process.why or "it printed nothing"]
@@ -105,7 +99,7 @@ class Session:
     @property
     def alive(self) -> bool:
         """Whether it can run cells."""
-        return self._process.alive and not self._broken.done()
+        return self._process.alive and not self._line.broken.done()
 
     def when_gone(self, tell: Callable[[], None]) -> None:
         """Have `tell` called once its process is gone, whoever ended it."""
@@ -136,28 +130,40 @@ class Session:
             limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
             return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
         data = self._offer(functions) + data
-        cell.calls = Calls(functions, lambda header, body: self._send(frames.pack({**header, "id": cell.id}, body)))
+        cell.calls = Calls(
+            functions, lambda header, body: self._line.send(frames.pack({**header, "id": cell.id}, body))
+        )
         self._cell = cell
         began = time.monotonic()
         self._listen(cell)
         self._process.busy(True)
         if self._doorway is not None:
             self._doorway.begin(number)
-        sending = asyncio.ensure_future(self._send(data))
+        sending = asyncio.ensure_future(self._line.send(data))
         try:
             result = await self._follow(cell, timeout=timeout, grace=grace)
         except asyncio.CancelledError:
             await self._stop(cell, grace)
             raise
         finally:
-            if not await cell.calls.close():
-                self._break("it does not take the answers to its calls")
             self._process.busy(False)
-            self._stop_listening()
             self._cell = None
-            if not sending.done():
+            try:
+                if not await cell.calls.close():
+                    self._line.cut("it does not take the answers to its calls")
+                if not sending.done():
+                    self._line.cut("it did not take the cell")
+            except asyncio.CancelledError:
+                self.discard()  # half a frame may be on its way
+                raise
+            finally:
+                self._line.pause()
                 sending.cancel()
             await asyncio.wait((sending,))
+        if result.variables_kept and not self.alive:
+            why = await self._end("it did not go on")
+            await self.close()
+            result = replace(result, status="killed", note=f"{why}; variables are lost", variables_kept=False)
         return replace(
             result,
             stdout=cell.stdout.capture.text(),
@@ -201,12 +207,13 @@ class Session:
         self._process.busy(True)
         try:
             data = json.dumps(body).encode() if body is not None else b""
-            await self._send(frames.pack({**content, "type": kind, "id": cell.id}, data))
+            order = frames.pack({**content, "type": kind, "id": cell.id}, data)
+            await self._line.send(order, within=min(timeout, SEND_SECONDS))
             await self._wait(cell, timeout)
             if not self._over(cell):
                 self._process.interrupt()
                 await self._wait(cell, grace)
-            self._drain()
+            self._line.drain()
             if not cell.ended.done():
                 why = await self._end("it did not answer")
                 await self.close()
@@ -217,7 +224,7 @@ class Session:
             raise
         finally:
             self._process.busy(False)
-            self._stop_listening()
+            self._line.pause()
             self._cell = None
 
     async def _follow(self, cell: RunningCell, *, timeout: float, grace: float) -> CellResult:
@@ -227,7 +234,7 @@ class Session:
         if late:
             self._process.interrupt()
             await self._wait(cell, grace)
-        self._drain()
+        self._line.drain()
         if cell.ended.done():
             said = cell.ended.result()
             failed = said.get("status") != "ok"
@@ -264,24 +271,24 @@ class Session:
         Returns:
             Why it cannot: `hanging` if it is merely too late.
         """
-        if not self._broken.done() and not self._process.exited.done():
+        if not self._line.broken.done() and not self._process.exited.done():
             if not self._process.stop():
                 self._process.kill()
             await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            self._drain()
+            self._line.drain()
             return f"{hanging} and was ended"
-        if self._garbled and not self._discarded:
+        if self._line.garbled and not self._discarded:
             self._process.kill()  # it lives, and would go on
             await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            self._drain()
-            return f"the session was ended because {self._broken.result()}"
+            self._line.drain()
+            return f"the session was ended because {self._line.broken.result()}"
         await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-        self._drain()
+        self._line.drain()
         if self._discarded:
             return "the sandbox was closed or reset while the cell ran"
         if self._process.exited.done():
             return in_words(self._process.exited.result(), self._limits)
-        return f"the session was ended because {self._broken.result()}"
+        return f"the session was ended because {self._line.broken.result()}"
 
     async def _revived(self, cell: RunningCell) -> dict[str, Any] | None:
         """Have a frozen copy go on in the place of a process that ended.
@@ -290,26 +297,20 @@ class Session:
             What it said; None when there is none, or it cannot be trusted with the connection any more.
         """
         ended = self._process.exited
-        if self._discarded or self._broken.done() or not ended.done() or not ended.result().copy:
+        if self._discarded or self._line.broken.done() or not ended.done() or not ended.result().copy:
             return None
-        if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._sending.locked():
+        if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._line.busy:
             return None  # half a frame is on its way, and nobody would know where the next one begins
         self._offered = b""
-        while self._skip():
-            continue  # everybody who could have written it is dead: half a frame may be the last of it
-        self._unpacker = frames.Unpacker()
+        self._line.begin_anew()
+        if self._line.broken.done():
+            return None
         self._hello = asyncio.get_running_loop().create_future()
         self._process.wake()
-        ends = (self._hello, self._broken, self._process.exited)
+        ends = (self._hello, self._line.broken, self._process.exited)
         await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         self._watch()
         return self._hello.result() if self._hello.done() else None
-
-    def _skip(self) -> bool:
-        try:
-            return bool(self._control.recv(1 << 18))
-        except OSError:
-            return False
 
     async def _stop(self, cell: RunningCell, grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting kills at once."""
@@ -318,7 +319,7 @@ class Session:
                 self._process.interrupt()
                 await self._wait(cell, grace)
             if cell.ended.done():
-                await self._send(frames.pack({"type": "head", "head": ""}))
+                await self._line.send(frames.pack({"type": "head", "head": ""}), within=SEND_SECONDS)
                 return
         except asyncio.CancelledError:
             self.discard()
@@ -326,58 +327,19 @@ class Session:
         await self.close()
 
     async def _wait(self, cell: RunningCell, timeout: float) -> None:
-        ends = (cell.ended, self._broken, self._process.exited)
+        ends = (cell.ended, self._line.broken, self._process.exited)
         await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._process.exited.done():
-            while not cell.ended.done() and not self._broken.done() and self._read():
-                continue  # its last words were still on the way
+            self._line.read_rest(cell.ended.done)  # its last words were still on the way
 
     def _over(self, cell: RunningCell) -> bool:
-        return cell.ended.done() or self._broken.done() or self._process.exited.done()
-
-    async def _send(self, data: bytes) -> None:
-        async with self._sending:
-            try:
-                await asyncio.get_running_loop().sock_sendall(self._control, data)
-            except OSError:
-                self._break("it closed its connection to Stepwell")
+        return cell.ended.done() or self._line.broken.done() or self._process.exited.done()
 
     def _listen(self, cell: RunningCell) -> None:
-        self._stdout.listen(lambda data: cell.take(cell.stdout, data))
-        self._stderr.listen(lambda data: cell.take(cell.stderr, data))
-        asyncio.get_running_loop().add_reader(self._control, self._read)
-
-    def _stop_listening(self) -> None:
-        self._stdout.pause()
-        self._stderr.pause()
-        if self._control.fileno() >= 0:
-            asyncio.get_running_loop().remove_reader(self._control)
-
-    def _drain(self) -> None:
-        self._stdout.drain()
-        self._stderr.drain()
-
-    def _read(self) -> bool:
-        """Take in what has come; false when that is nothing."""
-        try:
-            data = self._control.recv(1 << 18)
-        except (BlockingIOError, InterruptedError):
-            return False
-        except OSError:
-            data = b""
-        if not data:
-            self._break("it closed its connection to Stepwell")
-            return False
-        try:
-            for header, body in self._unpacker.feed(data):
-                self._take(header, body)
-        except frames.ProtocolError as error:
-            self._garbled = True
-            self._break(f"something other than the session wrote to its connection ({error})")
-        except FloodError as error:
-            self._garbled = True
-            self._break(str(error))
-        return True
+        self._line.listen(
+            lambda data: cell.take(cell.stdout, data),
+            lambda data: cell.take(cell.stderr, data),
+        )
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
         kind, cell = header.get("type"), self._cell
@@ -386,7 +348,7 @@ class Session:
         if cell is None or header.get("id") != cell.id:
             return  # late words of an earlier cell
         if kind == "display":
-            cell.show(replies.content(body))
+            cell.show(body)
         elif kind == "call" and cell.calls is not None:
             cell.calls.take(header, body)
         elif kind == "uncall" and cell.calls is not None:
@@ -394,21 +356,11 @@ class Session:
         elif kind == cell.answer and not cell.ended.done():
             cell.ended.set_result(replies.content(body))
 
-    def _break(self, why: str) -> None:
-        if not self._broken.done():
-            self._broken.set_result(why)
-        if self._control.fileno() >= 0:
-            asyncio.get_running_loop().remove_reader(self._control)
-
     def discard(self) -> None:
         """Kill the process and let go of everything, without waiting."""
         self._discarded = True
         self._process.kill()
-        self._break("it was ended")
-        self._stop_listening()
-        self._stdout.close()
-        self._stderr.close()
-        self._control.close()
+        self._line.close()
 
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""

@@ -6,7 +6,9 @@ import json
 import os
 import signal
 import socket
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,25 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.local import reached, workspace
 from sandboxes.local.bubblewrap import bubblewrap, wrapped
 from sandboxes.local.child_process import cloudpickle_path
-from sandboxes.local.control_groups import ControlGroup, new_group
+from sandboxes.local.control_groups import ControlGroup
 from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
 from sandboxes.local.network.doorway import PORT
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import Connection, Ending, Order
+from sandboxes.local.upkeep import soon
 from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
-from sandboxes.local.warm import PARENTS, CannotWallInError, Ready
+from sandboxes.local.warm import PARENTS
+from sandboxes.local.warm_parent import CannotWallInError, Ready
+from sandboxes.local.watch import Watch
 from sandboxes.zygote.private_root import OWN, PLACES, WRITTEN
 
 NOTICES = 4
 """The descriptor by which the kernel reaches init."""
 MAX_EVENT = 65_536
+STARTING = ThreadPoolExecutor(8, "stepwell-start")
+"""Not the threads of an event loop: what they began must be let go of also when the loop is closed meanwhile."""
+END_SECONDS = 5.0
+"""How long a sandbox's first process may take to end everything when it is told to."""
 LIMITED = ("memory", "processes", "workspace")
 
 
@@ -42,6 +51,9 @@ class WarmProcess:
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         """The listening socket in the sandbox's network, where there is to be one."""
+        self._first = -1
+        """A hold on the first process, where the system has such."""
+        self._watch = Watch(self._watched)
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
     @property
@@ -51,7 +63,12 @@ class WarmProcess:
 
     def busy(self, runs: bool) -> None:
         """Have the limits watched while a cell runs."""
+        self._watch.cell(runs)
+
+    def _watched(self, runs: bool) -> None:
         self._tell({"op": "cell", "runs": runs})
+        if not runs and self._ready.group is not None:
+            soon(self._ready.group.note)
 
     def interrupt(self) -> None:
         """Send SIGINT to the runner and its children."""
@@ -74,6 +91,13 @@ class WarmProcess:
         self._tell({"op": "end"})
         with contextlib.suppress(OSError):
             self._init.shutdown(socket.SHUT_WR)
+        asyncio.get_running_loop().call_later(END_SECONDS, self._force)
+
+    def _force(self) -> None:
+        """End the first process, if it has not ended everything by now."""
+        if self._first >= 0:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
 
     def _tell(self, said: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
@@ -93,6 +117,8 @@ class WarmProcess:
         said = json.loads(message)
         if said["event"] == "failed":
             self.why = str(said["why"])
+        elif said["event"] == "forked" and given:
+            self._first = given[0]
         elif said["event"] == "door" and given:
             self.door.set_result(socket.socket(fileno=given[0]))
         elif not self.exited.done():
@@ -105,25 +131,30 @@ class WarmProcess:
             )
             group = self._ready.group
             if ending.code == -signal.SIGKILL and not ending.limit and group is not None:
-                later(self._look_for_overrun(ending, group))
+                soon(partial(self._look_for_overrun, asyncio.get_running_loop(), ending, group))
             else:
-                self.exited.set_result(ending)
+                self._ended(ending)
 
-    async def _look_for_overrun(self, ending: Ending, group: ControlGroup) -> None:
-        """Say of a process that was killed whether it was for its memory."""
-        overrun = await asyncio.to_thread(group.overrun)
+    def _look_for_overrun(self, loop: asyncio.AbstractEventLoop, ending: Ending, group: ControlGroup) -> None:
+        """Say of a process that was killed whether it was for its memory; blocks."""
+        if group.overrun():
+            ending = replace(ending, limit="memory")
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits any more
+            loop.call_soon_threadsafe(self._ended, ending)
+
+    def _ended(self, ending: Ending) -> None:
         if not self.exited.done():
-            self.exited.set_result(replace(ending, limit="memory") if overrun else ending)
+            self.exited.set_result(ending)
 
     def _gone(self) -> None:
         """Init has ended, and with it everything."""
         asyncio.get_running_loop().remove_reader(self._init)
         self._init.close()
+        if self._first >= 0:
+            os.close(self._first)
+            self._first = -1
         PARENTS.ended(self._ready)
-        if self._ready.group is not None:
-            later(asyncio.to_thread(self._ready.group.remove))
-        if not self.exited.done():
-            self.exited.set_result(Ending(1 if self.why else -signal.SIGKILL))
+        self._ended(Ending(1 if self.why else -signal.SIGKILL))
         self.gone.set_result(None)
 
 
@@ -144,7 +175,12 @@ class StartWarm:
             SandboxUnavailableError: it cannot be started.
         """
         try:
-            ready = await asyncio.to_thread(self.begin, order)
+            beginning = STARTING.submit(self.begin, order)
+            try:
+                ready = await asyncio.wrap_future(beginning)
+            except asyncio.CancelledError:
+                beginning.add_done_callback(_let_go)
+                raise
         except CannotWallInError as error:
             raise SandboxUnavailableError(
                 f"A sandbox of level {self._walls.level} cannot be started with {self._walls.python} ({error}). "
@@ -152,7 +188,7 @@ class StartWarm:
             ) from error
         ready.control.setblocking(False)
         process = WarmProcess(ready)
-        later(asyncio.to_thread(PARENTS.refill, self._walls))
+        PARENTS.refill_later(self._walls)
         stdout, stderr = Pipe.at(ready.stdout), Pipe.at(ready.stderr)
         if not self._walls.network:
             return Connection(process, ready.control, stdout, stderr)
@@ -175,23 +211,11 @@ class StartWarm:
             SandboxUnavailableError: the interpreter cannot be started.
         """
         said = self._order(order)
-        group = new_group(self._walls.limits.memory_or_half)
-        join = group.join if group is not None else -1
-        try:
-            if self._walls.level != "bwrap":
-                ready = PARENTS.begin(self._walls, said, join)
-            else:
-                given = self._folders(order).items()
-                folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
-                ready = PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said, join)
-        except BaseException:
-            if group is not None:
-                group.remove()
-            raise
-        if group is not None:
-            group.close()
-        ready.group = group
-        return ready
+        if self._walls.level != "bwrap":
+            return PARENTS.begin(self._walls, said)
+        given = self._folders(order).items()
+        folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
+        return PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said)
 
     def _order(self, order: Order) -> dict[str, Any]:
         """The order as init and runner need it."""
@@ -254,6 +278,15 @@ class StartWarm:
         return {**environment, **own, "MPLCONFIGDIR": self._walls.cache}
 
 
+def _let_go(beginning: "Future[Ready]") -> None:
+    """End what began although nobody waits for it any more."""
+    if beginning.cancelled() or beginning.exception() is not None:
+        return
+    ready = beginning.result()
+    ready.close()
+    PARENTS.ended(ready)
+
+
 def _place(name: str) -> str:
     """Where one of the host's folders is in the sandbox."""
     return f"{OWN}/{reached.NOTE}" if name == "note" else PLACES.get(name, f"{OWN}/{name}")
@@ -309,13 +342,3 @@ def prepare(folder: Path, walls: Walls) -> None:
             f"The sandbox folder {folder} cannot be made ready ({error.strerror or error}). "
             "Choose another place with STEPWELL_HOME."
         ) from error
-
-
-_REFILLING: set[asyncio.Future[None]] = set()
-
-
-def later(work: Any) -> None:
-    """Do something beside what follows; the set keeps it from being forgotten."""
-    task = asyncio.ensure_future(work)
-    _REFILLING.add(task)
-    task.add_done_callback(_REFILLING.discard)

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from sandboxes.base import FetchedFile, SandboxUnavailableError, WorkspaceFile, workspace_path
+from sandboxes.base import SandboxUnavailableError, workspace_path
 from sandboxes.local.removing import remove
+from sandboxes.results import FetchedFile, WorkspaceFile
 
 FOLDERS = ("inputs", "outputs", "figures")
 LEFT_OUT = frozenset({"__pycache__", ".ipynb_checkpoints"})

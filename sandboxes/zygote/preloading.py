@@ -11,6 +11,7 @@ from typing import Any
 
 KERNEL = (
     "session", "calls", "standby", "snapshots.engine", "snapshots.taking", "snapshots.restoring", "start", "lifeline",
+    "rehearsal",
 )  # fmt: skip
 
 
@@ -50,9 +51,7 @@ def _kernel() -> None:
 def _matplotlib() -> None:
     if "matplotlib.pyplot" not in sys.modules:
         return
-    fonts = importlib.import_module("stepwell_kernel.fonts")
-    fonts.do_not_tell_of_building(sys.modules["matplotlib"])
-    fonts.extend(sys.modules["matplotlib.font_manager"])
+    importlib.import_module("stepwell_kernel.figures").prepare()
     pyplot: Any = sys.modules["matplotlib.pyplot"]
     figure, axes = pyplot.subplots()
     axes.plot([1, 2])

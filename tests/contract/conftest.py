@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from blockbuster import BlockBuster
 
-from sandboxes.base import CellResult, RestoredSession, Sandbox, SnapshotTaken, Streamed
+from sandboxes.base import Sandbox
 from sandboxes.daytona.options import API_URL, Account, Options
 from sandboxes.fake import FakeSandbox
 from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult, RestoredSession, SnapshotTaken, Streamed
 from tests.daytona.emulator import Emulator
 
 Run = Callable[..., Awaitable[CellResult]]

@@ -1,12 +1,16 @@
 """Where control groups can be had, memory is limited at once and for all processes together; no group stays behind."""
 
 import asyncio
+import contextlib
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from sandboxes.local import control_groups
+from sandboxes.local import control_groups, upkeep
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.local.processes import Ending, in_words
 from sandboxes.opening import Sandboxes
@@ -42,16 +46,58 @@ async def test_a_swarm_ends_at_the_limit_and_no_group_is_left(tmp_path: Path, ca
     async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=level, limits=LIMITS) as opened:
         sandbox = await opened.open("local", "grouped")
         printed(await sandbox.run("x = 1", number=1, timeout=60, head="one"))
-        assert await asyncio.to_thread(groups)
+        await asyncio.to_thread(upkeep.wait)
+        had = set(await asyncio.to_thread(groups))
         await asyncio.sleep(0.3)
         result = await sandbox.run(SWARM, number=2, timeout=20)
         assert result.status == "killed" or result.status == "timeout"
         assert printed(await sandbox.run("print(1)", number=3, timeout=60)) == "1\n"
-    for _ in range(100):
-        if not await asyncio.to_thread(groups):
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError(groups())
+    assert had
+    async with asyncio.timeout(10):
+        while had <= set(await asyncio.to_thread(groups)):
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("level", ["namespaces", "bwrap", "landlock"])
+def test_a_program_that_ends_leaves_no_group(tmp_path: Path, cache: Path, level: str) -> None:
+    code = f"""
+import asyncio
+from pathlib import Path
+from sandboxes.local import upkeep
+from sandboxes.opening import Sandboxes
+async def main():
+    opened = Sandboxes(Path({str(tmp_path)!r}), cache=Path({str(cache)!r}), isolation={level!r})
+    sandbox = await opened.open("local", "left")
+    await sandbox.run("x = 1", number=1, timeout=60)
+    upkeep.wait()
+    print(len(list(Path("/sys/fs/cgroup").rglob(f"stepwell-{{os.getpid()}}-*"))))
+import os
+print(os.getpid())
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    pid, count = map(int, done.stdout.split())
+    assert count
+    assert not list(Path("/sys/fs/cgroup").rglob(f"stepwell-{pid}-*"))
+
+
+def test_groups_of_a_process_that_was_killed_are_removed_by_the_next(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["/bin/true"])
+    gone.wait()
+    place = control_groups._place()
+    assert place is not None
+    left, recent = (place / f"stepwell-{gone.pid}-{name}" for name in ("left", "recent"))
+    for folder in (left, recent):
+        folder.mkdir()
+    try:
+        os.utime(left, (time.time() - 1_000,) * 2)
+        control_groups._sweep(place)
+        assert not left.exists()
+        assert recent.exists()
+    finally:
+        for folder in (left, recent):
+            with contextlib.suppress(FileNotFoundError):
+                folder.rmdir()
 
 
 async def test_the_system_ends_what_takes_memory_faster_than_anybody_looks(tmp_path: Path, cache: Path) -> None:
@@ -64,6 +110,23 @@ async def test_the_system_ends_what_takes_memory_faster_than_anybody_looks(tmp_p
         assert result.status == "killed"
         assert "memory" in result.note
         assert printed(await sandbox.run("print(x)", number=3, timeout=60)) == "1\n"
+
+
+async def test_a_child_that_memory_cost_its_life_does_not_explain_a_later_death(tmp_path: Path, cache: Path) -> None:
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, limits=LIMITS) as opened:
+        sandbox = await opened.open("local", "grouped")
+        printed(await sandbox.run("import mmap, os, time\nx = 1", number=1, timeout=60))
+        await asyncio.sleep(0.3)
+        child = (
+            "child = os.fork()\nif not child:\n"
+            f"    m = mmap.mmap(-1, 900_000_000)\n    m.madvise({POPULATE_WRITE})\n"
+            "print(os.waitpid(child, 0)[1])"
+        )
+        assert printed(await sandbox.run(child, number=2, timeout=20)) == "9\n"
+        await asyncio.sleep(0.6)
+        result = await sandbox.run("os.kill(os.getpid(), 9)", number=3, timeout=20)
+        assert result.status == "killed"
+        assert "memory, and" not in result.note
 
 
 def test_what_was_not_measured_is_not_told() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandboxes.base import CellError, CellResult
+from sandboxes.results import CellError, CellResult
 from tests.contract.conftest import Run, fine, printed
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.base import CellResult, Sandbox
+from sandboxes.base import Sandbox
+from sandboxes.results import CellResult
 from tests.contract.conftest import Run, fine, has_shared_memory, printed
 
 PLT = "import matplotlib.pyplot as plt\n"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.base import Sandbox, SandboxUnavailableError, WorkspaceFile
+from sandboxes.base import Sandbox, SandboxUnavailableError
+from sandboxes.results import WorkspaceFile
 from tests.contract.conftest import Run, fine, printed
 
 

@@ -1,6 +1,6 @@
 """The table of variables: told after every cell, short, and safe from what the variables do."""
 
-from sandboxes.base import CellResult
+from sandboxes.results import CellResult
 from tests.contract.conftest import Run, fine
 
 

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from sandboxes.base import Sandbox, Streamed
+from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
+from sandboxes.results import Streamed
 from tests.contract.conftest import Run, fine, printed
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.base import CellResult, Sandbox
+from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult
 from tests.contract.conftest import Run, fine, has_shared_memory
 
 HERE = "import os, socket, subprocess, sqlite3, urllib.request, pathlib\n"

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.base import CellResult, Sandbox
+from sandboxes.base import Sandbox
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult
 from tests.contract.conftest import LEVELS, fine, printed
 
 FROZEN = 0.3
@@ -87,6 +88,14 @@ async def test_a_snapshot_can_be_taken_after_it(sandboxes: Sandboxes) -> None:
     second = await life.sandbox.snapshot(limit_bytes=1 << 30)
     assert not second.refused
     assert printed(await life.run("print(x, y)")) == "5 6\n"
+
+
+async def test_figures_are_shown_where_the_cell_shows_them_after_it(sandboxes: Sandboxes) -> None:
+    life = Life(await sandboxes.open("local", "drawing"))
+    fine(await life.run("import os; import matplotlib.pyplot as plt"))
+    assert (await life.run("os.kill(os.getpid(), 9)")).recovered == "copy"
+    drawn = fine(await life.run("plt.plot([1]); plt.show(); plt.title('second'); plt.plot([2]); plt.show()"))
+    assert [display.text for display in drawn.displays] == ["figure", "figure: second"]
 
 
 async def test_files_that_the_cell_changed_cost_the_head(sandboxes: Sandboxes) -> None:
@@ -170,6 +179,19 @@ async def test_disk_files_and_descriptors_end_at_their_limits(limited: Sandbox) 
     over = await life.run(code, timeout=20)
     assert over.status == "killed"
     assert "and 63 MB are allowed, so the cell was ended; write less" in over.note
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for n in range(16): open(f'/stepwell/spool/{n}', 'wb').write(bytes(25_000_000))",
+        "open('/stepwell/reached', 'ab').write(bytes(2_000_000))",
+    ],
+)
+async def test_what_is_written_beside_the_workspace_counts_too(limited: Sandbox, code: str) -> None:
+    over = await Life(limited).run(f"import time\n{code}\ntime.sleep(60)", timeout=40)
+    assert over.status == "killed"
+    assert "so the cell was ended; write less" in over.note
 
 
 async def test_a_sandbox_that_may_compute_for_a_second_does_not_longer(tmp_path: Path, cache: Path) -> None:

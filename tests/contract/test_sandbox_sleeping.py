@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from nodes.snapshots import Snapshots
-from sandboxes.base import RestoredSession, SandboxLostError
+from sandboxes.base import SandboxLostError
 from sandboxes.living import Living
-from sandboxes.local import LocalSandbox
+from sandboxes.local import LocalSandbox, upkeep
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
 from sandboxes.opening import Sandboxes
+from sandboxes.results import RestoredSession
 from storage.blobs import Blobs
 from tests.contract.conftest import printed
 
@@ -72,6 +73,7 @@ async def until(what: Callable[[], bool]) -> None:
 async def descriptors() -> int:
     """How many this process has open, once nothing is on its way, such as a sandbox that is made ready for the next."""
     await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
+    await asyncio.to_thread(upkeep.wait)
     return len(list(Path("/proc/self/fd").iterdir()))
 
 

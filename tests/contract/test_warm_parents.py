@@ -1,7 +1,10 @@
 """Sandboxes that one parent forked share nothing but its packages; parents are renewed, and none stays behind."""
 
 import asyncio
+import contextlib
+import gc
 import os
+import resource
 import shutil
 import sys
 import time
@@ -10,10 +13,14 @@ from typing import Any
 
 import pytest
 
+from sandboxes.base import SandboxUnavailableError
+from sandboxes.local import upkeep, workspace
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
+from sandboxes.local.processes import Connection, Order
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm import WarmParents
+from sandboxes.local.warm_process import StartWarm
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed
 
@@ -110,3 +117,137 @@ def test_a_parent_that_died_is_replaced(walls: Walls, tmp_path: Path) -> None:
             ready.close()
     finally:
         parents.close()
+
+
+def test_a_start_for_which_descriptors_are_wanting_costs_no_other_sandbox(walls: Walls, tmp_path: Path) -> None:
+    parents = WarmParents()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first = parents.begin(walls, order(tmp_path / "first"))
+    parent = first.parent
+    said = order(tmp_path / "others")
+    try:
+        assert parent is not None
+        before, refused = descriptors(), 0
+        for free in range(14):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (before + 40, limits[1]))
+            taken = all_descriptors()
+            try:
+                for _ in range(free):
+                    os.close(taken.pop())
+                ready = parents.begin(walls, said)
+            except SandboxUnavailableError:
+                refused += 1
+                continue
+            finally:
+                for descriptor in taken:
+                    os.close(descriptor)
+                resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            ready.close()
+            parents.ended(ready)
+        assert refused > 5
+        assert parent.alive
+        last = parents.begin(walls, said)
+        assert last.parent is parent
+        last.close()
+        parents.ended(last)
+        assert descriptors() <= before
+    finally:
+        first.close()
+        parents.close()
+
+
+def all_descriptors() -> list[int]:
+    """Every descriptor that can still be had."""
+    taken: list[int] = []
+    while True:
+        try:
+            taken.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            return taken
+
+
+def test_a_fork_that_is_refused_costs_no_other_sandbox(walls: Walls, tmp_path: Path) -> None:
+    parents = WarmParents()
+    group = Path(f"/sys/fs/cgroup/pids/stepwell-test-{os.getpid()}")
+    with contextlib.ExitStack() as opened:
+        opened.callback(parents.close)
+        first = parents.begin(walls, order(tmp_path / "first"))
+        opened.callback(first.close)
+        assert first.parent is not None
+        outer = first.parent._process.pid
+        inner = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
+        try:
+            group.mkdir()
+            (group / "cgroup.procs").write_text(inner[0])
+            (group / "pids.max").write_text("1")
+        except (OSError, IndexError):
+            pytest.skip("the number of processes cannot be limited from here")
+        for number in range(3):
+            ready = parents.begin(walls, order(tmp_path / str(number)))
+            ready.init.settimeout(10)
+            with contextlib.suppress(ConnectionResetError):
+                assert ready.init.recv(1_000) == b"", "nobody was forked"
+            ready.close()
+            parents.ended(ready)
+        (group / "pids.max").write_text("max")
+        last = parents.begin(walls, order(tmp_path / "last"))
+        opened.callback(last.close)
+        assert last.parent is first.parent
+        assert first.parent.alive
+    until = time.monotonic() + 10
+    while group.exists() and time.monotonic() < until:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+
+
+def made(folder: Path) -> Path:
+    """A sandbox's folder."""
+    workspace.make_all(folder, folder.parent / "cache")
+    return folder
+
+
+async def leave(connection: Connection) -> None:
+    connection.process.kill()
+    await connection.process.gone
+    for end in (connection.control, connection.stdout, connection.stderr):
+        end.close()
+    await asyncio.sleep(0.05)
+
+
+def test_a_sandbox_that_ends_while_its_event_loop_is_closed_is_no_error(walls: Walls, tmp_path: Path) -> None:
+    complaints: list[dict[str, Any]] = []
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda _, said: complaints.append(said))
+    try:
+        connection = loop.run_until_complete(StartWarm(walls)(Order(made(tmp_path / "1"))))
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.run_until_complete(leave(connection))
+    finally:
+        loop.close()
+    gc.collect()
+    assert complaints == []
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing_behind(walls: Walls, tmp_path: Path) -> None:
+    await leave(await StartWarm(walls)(Order(await asyncio.to_thread(made, tmp_path / "first"))))
+    before = await asyncio.to_thread(descriptors)
+    cancelled = 0
+    for number in range(8):
+        folder = await asyncio.to_thread(made, tmp_path / str(number))
+        starting = asyncio.ensure_future(StartWarm(walls)(Order(folder)))
+        await asyncio.sleep(0.001 * number)
+        starting.cancel()
+        await asyncio.wait((starting,))
+        cancelled += starting.cancelled()
+        if not starting.cancelled():
+            await leave(starting.result())
+    assert cancelled
+    async with asyncio.timeout(20):
+        while await asyncio.to_thread(descriptors) > before:
+            await asyncio.sleep(0.01)
+
+
+def descriptors() -> int:
+    """How many this process has open, once the next sandbox is ready."""
+    upkeep.wait()
+    return len(list(Path("/proc/self/fd").iterdir()))

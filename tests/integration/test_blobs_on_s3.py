@@ -20,8 +20,9 @@ from graph.settings import Settings, SettingsError
 from stepwell.cleaning import delete, gc
 from stepwell.runs import resume, start
 from tests.analyses import follow, last, only, with_model
-from tests.integration.test_resume import ROOT, ending, published
+from tests.integration.test_resume import ending, published
 from tests.integration.test_steps import Effects
+from tests.other_process import ROOT
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
 PLAN: Scripted = Call("submit_plan", steps=["Count"])

@@ -10,9 +10,10 @@ import pytest
 from graph.context import Context
 from graph.events import CellFinished, Finished
 from graph.settings import Settings
-from sandboxes.base import CellResult, Sandbox, SandboxLostError, SandboxRefusedError, SandboxUnavailableError
+from sandboxes.base import Sandbox, SandboxLostError, SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona.options import Account, Options
 from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult
 from stepwell.runs import start
 from tests.analyses import follow, last, only, with_model
 from tests.daytona.elsewhere import in_emulator

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -23,8 +22,9 @@ from graph.settings import Settings
 from stepwell.runs import Decision, resume, start
 from stepwell.threads import read_thread
 from tests.analyses import follow, last, only, with_model
-from tests.integration.test_resume import ROOT, ending, wait_for_file
+from tests.integration.test_resume import ending
 from tests.offering import Office
+from tests.other_process import ROOT, environment, wait_for_file
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
 PLAN: Scripted = Call("submit_plan", steps=["Count"])
@@ -202,18 +202,10 @@ class Killed:
 
     async def run(self, url: str, when: Callable[[], bool]) -> None:
         """Run it until something is so, then kill it."""
-        environment = {
-            "PATH": os.environ["PATH"],
-            "STEPWELL_HOME": str(self.settings.home),
-            "STEPWELL_ISOLATION": self.settings.isolation,
-            "STEPWELL_ARTIFACTS": self.settings.artifacts,
-            "OPENAI_BASE_URL": url,
-            "STEPWELL_MODEL": "scripted",
-            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
-            "OFFICE": str(self.office.folder),
-        }
         command = [sys.executable, "-m", "tests.offering"]
-        process = await asyncio.to_thread(subprocess.Popen, command, env=environment, cwd=ROOT)
+        process = await asyncio.to_thread(
+            subprocess.Popen, command, env=environment(self.settings, url, OFFICE=str(self.office.folder)), cwd=ROOT
+        )
         try:
             until = time.monotonic() + 60
             while not when():

@@ -1,7 +1,6 @@
 """The journal: a finished cell never runs twice, and what a broken-off one reached outside is not passed over."""
 
 import asyncio
-import os
 import shutil
 import signal
 import socket
@@ -20,8 +19,9 @@ from stepwell.runs import resume
 from stepwell.threads import read_thread
 from tests.analyses import follow, last, only, with_model
 from tests.crashing import THREAD
-from tests.integration.test_resume import ROOT, ending, published, wait_for_file
+from tests.integration.test_resume import ending, published
 from tests.integration.test_steps import PLAN, Effects, opened
+from tests.other_process import ROOT, environment, wait_for_flag
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 from tests.steady_model import steady
 
@@ -84,20 +84,11 @@ async def crash(settings: Settings, url: str, point: str, durability: str = "syn
     Returns:
         How it ended; negative: by which signal.
     """
-    environment = {
-        "PATH": os.environ["PATH"],
-        "STEPWELL_HOME": str(settings.home),
-        "STEPWELL_ISOLATION": settings.isolation,
-        "STEPWELL_ARTIFACTS": settings.artifacts,
-        "OPENAI_BASE_URL": url,
-        "STEPWELL_MODEL": "scripted",
-        "PYTHONPATH": str(ROOT),
-    }
     command = [sys.executable, "-m", "tests.crashing", point, durability]
-    process = await asyncio.to_thread(subprocess.Popen, command, env=environment, cwd=ROOT)
+    process = await asyncio.to_thread(subprocess.Popen, command, env=environment(settings, url), cwd=ROOT)
     try:
         if flag:
-            await wait_for_file(settings.home / "threads", "*/workspace/outputs/flag")
+            await wait_for_flag(settings)
             process.send_signal(signal.SIGKILL)
         return await asyncio.to_thread(process.wait, 90)
     finally:

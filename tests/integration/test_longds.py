@@ -18,8 +18,9 @@ from stepwell.forking import fork_thread
 from stepwell.runs import start
 from stepwell.threads import read_thread
 from tests.analyses import follow, only, with_model
-from tests.integration.test_resume import ROOT, published
+from tests.integration.test_resume import published
 from tests.integration.test_steps import after_cell, opened
+from tests.other_process import ROOT
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
 PLAN: Scripted = Call("submit_plan", steps=["Analyse"])

@@ -23,7 +23,8 @@ from sandboxes.functions import Raised, Returned
 from sandboxes.kernel import values
 from stepwell.runs import Decision, resume, start
 from tests.analyses import follow, last, only, with_model
-from tests.integration.test_resume import ROOT, ending
+from tests.integration.test_resume import ending
+from tests.other_process import ROOT
 from tests.scripted_model import Call, Request, ScriptedServer
 
 PLAN = Call("submit_plan", steps=["Count"])

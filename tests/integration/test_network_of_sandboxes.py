@@ -53,7 +53,13 @@ async def sandbox_at(level: str, folder: Path, network: Network, server: Origin 
     return sandbox
 
 
-@pytest.mark.parametrize("level", ["namespaces", "namespaces-noproc", "bwrap", "landlock", "process"])
+@pytest.mark.parametrize("level", ["bwrap", "landlock"])
+async def test_a_level_that_cannot_open_it_in_part_refuses_to(level: str, tmp_path: Path) -> None:
+    with pytest.raises(SandboxUnavailableError, match="cannot open the network in part"):
+        await asyncio.to_thread(choose, Asked("", tmp_path / "cache", level, "", Limits(), ALLOWED))
+
+
+@pytest.mark.parametrize("level", ["namespaces", "namespaces-noproc", "process"])
 async def test_a_cell_reaches_what_is_allowed_and_is_told_what_is_not(level: str, tmp_path: Path) -> None:
     async with origin() as server:
         sandbox = await sandbox_at(level, tmp_path, ALLOWED, server)

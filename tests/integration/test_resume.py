@@ -1,11 +1,6 @@
 """A run that was killed, paused, stopped on an error or waits for approval goes on where it was."""
 
 import asyncio
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,9 +12,9 @@ from stepwell.runs import Decision, RunFailedError, finish, resume, start
 from stepwell.thread_error import ThreadError
 from stepwell.threads import find_thread, list_threads, read_thread
 from tests.analyses import follow, last, only, with_model, write_sales
+from tests.other_process import killed_in_a_cell, wait_for_flag
 from tests.scripted_model import Call, Fault, Request, Scripted, ScriptedServer, bad_key
 
-ROOT = Path(__file__).parents[2]
 APPEND = "open('outputs/log.txt', 'a').write('{0}\\n')\nx{0} = {0}\nprint({0})"
 
 
@@ -43,22 +38,7 @@ async def test_a_killed_run_is_continued_and_no_cell_takes_effect_twice(tmp_path
     )
     script: list[Scripted] = [Call("submit_plan", steps=["Append"]), cell(1), cell(2, slow), cell(3), *ending()]
     async with ScriptedServer(script) as server:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "STEPWELL_HOME": str(settings.home),
-            "STEPWELL_ISOLATION": settings.isolation,
-            "STEPWELL_ARTIFACTS": settings.artifacts,
-            "OPENAI_BASE_URL": server.base_url,
-            "STEPWELL_MODEL": "scripted",
-            "PYTHONPATH": str(ROOT),
-        }
-        code = "import asyncio, stepwell; asyncio.run(stepwell.run('Append'))"
-        process = await asyncio.to_thread(subprocess.Popen, [sys.executable, "-c", code], env=environment)
-        try:
-            workspace = await wait_for_file(settings.home / "threads", "*/workspace/outputs/flag")
-        finally:
-            process.send_signal(signal.SIGKILL)
-            await asyncio.to_thread(process.wait)
+        workspace = await killed_in_a_cell("Append", settings, server.base_url)
         thread = workspace.parts[-4]
         assert (workspace.parent / "log.txt").read_text() == "1\n2\n"
         assert (await list_threads(settings=settings))[0].status == "paused"
@@ -73,15 +53,6 @@ async def test_a_killed_run_is_continued_and_no_cell_takes_effect_twice(tmp_path
     assert (back.from_cell, back.cells, back.problems, back.lost) == (1, 0, [], [])
 
 
-async def wait_for_file(folder: Path, pattern: str, seconds: float = 60.0) -> Path:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if found := next(folder.glob(pattern), None):
-            return found
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"no {pattern} below {folder} after {seconds:g} s")
-
-
 async def test_a_cancelled_run_is_paused_and_goes_on(settings: Settings) -> None:
     slow = (
         "import time, pathlib\nopen('outputs/log.txt', 'a').write('2\\n')\npathlib.Path('outputs/flag').touch()\n"
@@ -92,7 +63,7 @@ async def test_a_cancelled_run_is_paused_and_goes_on(settings: Settings) -> None
         model = with_model(settings, server.base_url)
         run = start("Append", settings=model, context=Context(cell_timeout=77))
         task = asyncio.create_task(follow(run))
-        flag = await wait_for_file(settings.home / "threads", "*/workspace/outputs/flag")
+        flag = await wait_for_flag(settings)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -193,7 +164,7 @@ async def test_two_runs_on_one_thread_are_refused(settings: Settings) -> None:
         model = with_model(settings, server.base_url)
         run = start("Wait", settings=model)
         task = asyncio.create_task(follow(run))
-        await wait_for_file(settings.home / "threads", "*/workspace/outputs/flag")
+        await wait_for_flag(settings)
         with pytest.raises(ThreadError, match="another process"):
             await follow(resume(run.thread, settings=model))
         task.cancel()

@@ -14,8 +14,9 @@ from graph.context import Context
 from graph.state import Cell, Input, Turn, Variable
 from nodes.conversation import write_conversation
 from nodes.snapshots import Snapshots
-from sandboxes.base import CapturedText, CellResult, NamespaceRow, Sandbox
+from sandboxes.base import Sandbox
 from sandboxes.fake import FakeSandbox
+from sandboxes.results import CapturedText, CellResult, NamespaceRow
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
 from storage.inputs import InputSource

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -29,7 +28,8 @@ from stepwell.threads import read_thread
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
 from tests.analyses import follow, last, only, with_model
-from tests.integration.test_resume import ROOT, ending, published, wait_for_file
+from tests.integration.test_resume import ending, published
+from tests.other_process import ROOT, killed_in_a_cell
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
 PLAN: Scripted = Call("submit_plan", steps=["Count"])
@@ -105,22 +105,7 @@ async def test_after_a_kill_finished_cells_do_not_run_again(
     check = "assert x1 + x2 + x3 == 6"
     script = [PLAN, effects.cell(1), effects.cell(2), effects.cell(3, slow), effects.cell(4, check), *ending()]
     async with ScriptedServer(script) as server:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "STEPWELL_HOME": str(settings.home),
-            "STEPWELL_ISOLATION": settings.isolation,
-            "STEPWELL_ARTIFACTS": settings.artifacts,
-            "OPENAI_BASE_URL": server.base_url,
-            "STEPWELL_MODEL": "scripted",
-            "PYTHONPATH": str(ROOT),
-        }
-        code = "import asyncio, stepwell; asyncio.run(stepwell.run('Count'))"
-        process = await asyncio.to_thread(subprocess.Popen, [sys.executable, "-c", code], env=environment)
-        try:
-            flag = await wait_for_file(settings.home / "threads", "*/workspace/outputs/flag")
-        finally:
-            process.send_signal(signal.SIGKILL)
-            await asyncio.to_thread(process.wait)
+        flag = await killed_in_a_cell("Count", settings, server.base_url)
         (flag.parents[1] / "inputs" / "go").touch()
         events = await follow(resume(flag.parts[-4], settings=with_model(settings, server.base_url)))
     assert published(last(events, Finished), "log.txt") == "1\n2\n3\n4\n"

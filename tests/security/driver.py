@@ -14,10 +14,11 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from sandboxes.base import CellResult, Sandbox, SandboxError
+from sandboxes.base import Sandbox, SandboxError
 from sandboxes.local import walls
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult
 from tests.security.attack import Attack, attacks, preamble
 from tests.security.victims import Victims, preface
 
@@ -36,6 +37,8 @@ HUNG = 25.0
 WATCHED = ("victims", "growth")
 GROWTH = 200 << 20
 """Bytes that the host may grow by."""
+DESCRIPTORS = 10
+"""More than the host needs for a sandbox."""
 HONEST = {"MemoryError", "KeyboardInterrupt", "RecursionError", "SystemExit"}
 """How an attack may fail, beside `OSError` and its kinds. Anything else is a mistake in the attack itself, which then
 proves nothing."""
@@ -50,7 +53,7 @@ class Driver:
         self._root.mkdir()
         self._victims = Victims(base, secret, LIMITS)
         self._sandboxes = Sandboxes(self._root, cache=base / "cache", isolation=level, limits=LIMITS)
-        self._opened = 0
+        self._opened = self._closed = 0
         self._alone = asyncio.Lock()
         """Held while an attack is tried whose effect on the host itself is looked at, and while it is looked at."""
         self._free = asyncio.Semaphore(AT_ONCE)
@@ -80,10 +83,14 @@ class Driver:
                     sandbox = await self._open()
                 self.found[attack.name] = await self._try(attack, sandbox)
                 if self.found[attack.name] or attack.then:
-                    await self._sandboxes.close(sandbox.id)
+                    await self._close(sandbox)
                     sandbox = None
         if sandbox is not None:
-            await self._sandboxes.close(sandbox.id)
+            await self._close(sandbox)
+
+    async def _close(self, sandbox: Sandbox) -> None:
+        await self._sandboxes.close(sandbox.id)
+        self._closed += 1
 
     async def _open(self) -> Sandbox:
         self._opened += 1
@@ -103,7 +110,7 @@ class Driver:
         assert result.status == "ok", result
 
     async def _try(self, attack: Attack, sandbox: Sandbox) -> list[str]:
-        before = _size()
+        before, others = _size(), self._opened - self._closed
         got: list[str] = []
         try:
             result = await asyncio.wait_for(
@@ -124,7 +131,7 @@ class Driver:
                 # An honest error: the sandbox is unusable, which harms nobody but itself. It must go away, though.
                 got += [f"it cannot be removed: {error}"] if attack.then == "removed" else []
         if attack.then == "growth":
-            got += _grown(before)
+            got += _grown(before, max(0, self._opened - self._closed - others))
         return got
 
     def _said(self, result: CellResult) -> list[str]:
@@ -280,10 +287,11 @@ def _size() -> tuple[int, int]:
     return pages * os.sysconf("SC_PAGE_SIZE"), len(list(Path("/proc/self/fd").iterdir()))
 
 
-def _grown(before: tuple[int, int]) -> list[str]:
+def _grown(before: tuple[int, int], more: int) -> list[str]:
+    """What an attack made of the host, when that has `more` other sandboxes open than before."""
     memory, descriptors = (now - was for now, was in zip(_size(), before, strict=True))
     got = [f"the host grew by {memory >> 20} MB"] if memory > GROWTH else []
-    return got + ([f"the host holds {descriptors} more descriptors"] if descriptors > 40 else [])
+    return got + ([f"the host holds {descriptors} more descriptors"] if descriptors > DESCRIPTORS * (4 + more) else [])
 
 
 async def drive(base: Path, level: str, chosen: list[Attack]) -> dict[str, list[str]] | dict[str, str]:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.base import CapturedText, CellResult, SandboxLostError, Streamed
+from sandboxes.base import SandboxLostError
 from sandboxes.fake import FakeSandbox, ScriptedCell
+from sandboxes.results import CapturedText, CellResult, Streamed
 
 GOOD = CellResult(status="ok", stdout=CapturedText("printed"))
 DEAD = CellResult(status="killed", variables_kept=False)

@@ -18,10 +18,10 @@ from graph.state import Pending
 from nodes.calling import CellCalls, RepeatableCalls, approval_mark, functions_called, to_be_approved
 from nodes.functions_prompt import ALL_CHARS, functions_text
 from nodes.upload import as_script
-from sandboxes.base import CellResult
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.functions import Call, Raised, Returned
 from sandboxes.kernel import values
+from sandboxes.results import CellResult
 from tests.states import make_cell, make_state
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]}, index=[5, 6])

@@ -10,8 +10,9 @@ import pytest
 from graph.state import Cell, SandboxRef, State
 from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
 from nodes.snapshots import NotRestoredError, Snapshots, blobs_of
-from sandboxes.base import CellResult, LostVariable, RestoredSession, SandboxLostError, SnapshotTaken
+from sandboxes.base import SandboxLostError
 from sandboxes.fake import FakeSandbox, ScriptedCell
+from sandboxes.results import CellResult, LostVariable, RestoredSession, SnapshotTaken
 from storage.blobs import Blobs
 from tests.states import make_cell, make_state
 

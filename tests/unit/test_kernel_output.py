@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandboxes import replies
-from sandboxes.base import CellError, ChangedFile, Display, NamespaceRow
 from sandboxes.output import Capture, Live
+from sandboxes.results import CellError, ChangedFile, Display, NamespaceRow
 
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),

@@ -21,8 +21,8 @@ from nodes.plan import _read as read_plan
 from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import as_script, makers
-from sandboxes.base import CellResult
 from sandboxes.fake import FakeSandbox, ScriptedCell
+from sandboxes.results import CellResult
 from storage.blobs import Blobs
 from tests.states import make_cell, make_file, make_input, make_state
 

@@ -3,7 +3,7 @@
 import pytest
 
 from nodes.observation import observe, remember, remember_namespace, shorten
-from sandboxes.base import CapturedText, CellError, CellResult, ChangedFile, Display, NamespaceRow
+from sandboxes.results import CapturedText, CellError, CellResult, ChangedFile, Display, NamespaceRow
 from tests.states import make_cell
 
 

@@ -247,7 +247,9 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[Any]]]:
     return names, [[number, *row] for number, row in enumerate(rows, 100)]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(
     table=tables(),
     delimiter=st.sampled_from(",;\t|"),
