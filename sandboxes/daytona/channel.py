@@ -11,6 +11,7 @@ import itertools
 import os
 import secrets
 import socket
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
@@ -302,11 +303,17 @@ class Channel:
         """
         base = (await self._place.ready()).base
         path = f"{base}/out/{Path(name).name}"
-        found = (await self._place.download({path: None}, doing="fetch what a cell said")).get(path)
+        folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-said-")
+        try:
+            file = Path(folder.name) / "body"
+            found = await self._place.download({path: file}, doing="fetch what a cell said")
+            body = await asyncio.to_thread(_read, file) if path in found else None
+        finally:
+            await asyncio.to_thread(folder.cleanup)
         self._place.discard(Path(name).name)
-        if found is None:
+        if body is None:
             raise SandboxUnavailableError("What a cell said is not to be had from the Daytona sandbox.")
-        return found
+        return body
 
     async def _hang_up(self) -> None:
         talk, self._talk = self._talk, None
@@ -320,6 +327,11 @@ class Channel:
         if self._now is not None and not self._now.over.done():
             self._fail(self._now, SandboxLostError("The sandbox was closed."))
         await self._hang_up()
+
+
+def _read(file: Path) -> bytes | None:
+    """The body of a frame; None when it is larger than one can be."""
+    return file.read_bytes() if file.stat().st_size <= frames.MAX_BODY else None
 
 
 def _nobody_to_tell() -> None:

@@ -12,6 +12,8 @@ from sandboxes.kernel import frames
 if TYPE_CHECKING:
     from daytona import OutputMessage
 
+MAX_HEARD = 64 << 20
+"""Characters of one connection: the client keeps them all. What a session says is bounded to a part of that."""
 Frame = tuple[dict[str, Any], bytes]
 
 
@@ -42,6 +44,7 @@ class Connection:
         self._unpacker = frames.Unpacker()
         self._rest = ""
         self.heard = 0
+        self._size = 0
         self.refused: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._behind: asyncio.Queue[Frame | None] = asyncio.Queue()
         self._working: asyncio.Task[None] | None = None
@@ -49,6 +52,10 @@ class Connection:
     def hear(self, message: "OutputMessage") -> None:
         """Take in what the context printed."""
         self.heard += 1
+        self._size += len(message.output)
+        if self._size > MAX_HEARD:
+            self._refuse(ConnectionError("it says more than a session may over one connection"))
+            return
         *lines, self._rest = (self._rest + message.output).split("\n")
         for line in lines:
             if not line.startswith(SEPARATOR):
