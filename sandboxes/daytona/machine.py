@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sandboxes.base import SandboxUnavailableError
+from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona.client import Clients
 from sandboxes.daytona.errors import ConflictError, NotRunningError, asked
 from sandboxes.daytona.options import Options
@@ -65,7 +65,9 @@ class Machine:
             if self._loop is not asyncio.get_running_loop():
                 self._sandbox, self._loop = None, asyncio.get_running_loop()
             if self._sandbox is None:
-                self._sandbox = await self._have()
+                sandbox = await self._have()
+                await self._let_reach(sandbox)
+                self._sandbox = sandbox
             return self._sandbox
 
     async def use(self, doing: str, call: Callable[["AsyncSandbox"], Awaitable[T]], *, again: bool = True) -> T:
@@ -192,6 +194,24 @@ class Machine:
                 )
             await asyncio.sleep(POLL_SECONDS)
 
+    async def _let_reach(self, sandbox: "AsyncSandbox") -> None:
+        """Have its network as it is asked for now: a thread may go on with other rules than it was begun with.
+
+        Raises:
+            SandboxRefusedError: Daytona leaves it more open.
+        """
+        rules: dict[str, Any] = self._options.network_rules()
+        if _reachable(sandbox) == rules:  # what is blocked as a whole has no other rules
+            return
+        change = rules or {"network_block_all": False}
+        doing = "change what the sandbox may reach"
+        await asked(doing, lambda: sandbox.update_network_settings(**change), again=True)
+        if rules and _reachable(sandbox) != rules:
+            raise SandboxRefusedError(
+                f"Daytona does not keep the network of sandbox {self.name} as closed as STEPWELL_NETWORK asks for; "
+                "look at the account's network policy, or open the network with STEPWELL_NETWORK=full."
+            )
+
     async def _started(self, sandbox: "AsyncSandbox") -> bool:
         """Start it; false when it has to be looked at again."""
         seconds = self._options.create_seconds
@@ -263,6 +283,18 @@ class Machine:
             return CreateSandboxFromSnapshotParams(snapshot=options.snapshot or None, **base)
         resources = Resources(cpu=options.cpu or None, memory=options.memory or None, disk=options.disk or None)
         return CreateSandboxFromImageParams(image=options.image, resources=resources, **base)
+
+
+def _reachable(sandbox: "AsyncSandbox") -> dict[str, Any]:
+    """The rules of its network, in the form in which they are asked for."""
+    found = {
+        "network_block_all": sandbox.network_block_all,
+        "network_allow_list": sandbox.network_allow_list,
+        "domain_allow_list": sandbox.domain_allow_list,
+    }
+    if sandbox.network_block_all:
+        return {"network_block_all": True}
+    return {name: value for name, value in found.items() if value}
 
 
 def _state(sandbox: "AsyncSandbox") -> str:

@@ -103,10 +103,15 @@ async def labels(request: web.Request) -> web.Response:
 
 
 async def network(request: web.Request) -> web.Response:
-    """Change what it may reach."""
+    """Change what it may reach. A list opens what was blocked; unblocking forgets the lists."""
     sandbox = _asked_for(request)
-    asked: dict[str, Any] = await request.json()
+    asked: dict[str, Any] = {name: value for name, value in (await request.json()).items() if value is not None}
     _check_networks(asked)
+    lists = {name: asked.get(name) for name in ("networkAllowList", "domainAllowList")}
+    if any(lists.values()):
+        asked = {**lists, "networkBlockAll": False}
+    elif asked.get("networkBlockAll") is False:
+        asked = {**lists, **asked}
     sandbox.set(**asked)
     return web.json_response(sandbox.shown())
 

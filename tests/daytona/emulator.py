@@ -130,6 +130,11 @@ class Emulator:
         """The home and work directory of a sandbox."""
         return self._world.find(name).home
 
+    def network(self, name: str) -> dict[str, Any]:
+        """What a sandbox may reach, by the names of the API."""
+        shown = self._world.find(name).shown()
+        return {rule: shown.get(rule) for rule in ("networkBlockAll", "networkAllowList", "domainAllowList")}
+
     def processes(self, name: str) -> set[int]:
         """The living processes of a sandbox."""
         sandbox = self._world.find(name)

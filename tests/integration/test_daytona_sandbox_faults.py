@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from graph.events import CellFinished, Finished
 from graph.settings import Settings
 from sandboxes.base import Sandbox, SandboxLostError, SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona.options import Account, Options
+from sandboxes.local.network.rules import Network
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
 from stepwell.runs import start
@@ -247,6 +249,28 @@ async def test_no_key_is_said_before_anything_is_asked(tmp_path: Path) -> None:
     async with Sandboxes(tmp_path) as sandboxes:
         with pytest.raises(SandboxRefusedError, match="DAYTONA_API_KEY"):
             await sandboxes.open("daytona", NAME)
+
+
+async def test_the_network_is_as_closed_as_it_is_asked_for_on_every_turn(
+    tmp_path: Path, options: Options, emulated: Emulator
+) -> None:
+    asked = [
+        (Network("full"), "", {}),
+        (Network(), "", {"networkBlockAll": True}),
+        (Network.only("pypi.org", "*.example.org"), "", {"domainAllowList": "pypi.org,*.example.org"}),
+        (Network(), "208.80.154.0/24", {"networkAllowList": "208.80.154.0/24"}),
+        (Network(), "", {"networkBlockAll": True}),
+    ]
+    for network, networks, expected in asked:
+        now = replace(options, network=network, network_allow_list=networks)
+        async with Sandboxes(tmp_path, daytona=now) as sandboxes:
+            await (await sandboxes.open("daytona", NAME)).files(".")
+            said = emulated.network(f"{options.prefix}-{NAME}")
+            rules = {name: value for name, value in said.items() if value}
+            assert (expected if rules.get("networkBlockAll") else rules) == expected
+            assert bool(rules.get("networkBlockAll")) is bool(expected.get("networkBlockAll"))
+    async with opened(tmp_path, options):
+        assert len(ours(emulated, options)) == 1
 
 
 async def test_a_cancelled_creation_leaves_no_orphan(sandbox: Sandbox, emulated: Emulator, options: Options) -> None:
