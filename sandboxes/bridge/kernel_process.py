@@ -10,6 +10,8 @@ from contextlib import suppress
 from ..kernel import frames
 from .output import Output
 
+OF_THE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
+"""What says something about the command that started the bridge."""
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -132,4 +134,5 @@ def environment(base: str) -> dict[str, str]:
         "MPLCONFIGDIR": os.path.join(base, "cache"),
     }
     path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
-    return {**os.environ, "PATH": path, **own}
+    here = {name: value for name, value in os.environ.items() if name not in OF_THE_SHELL}
+    return {**here, "PATH": path, **own}

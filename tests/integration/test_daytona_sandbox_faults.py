@@ -254,7 +254,7 @@ async def test_no_key_is_said_before_anything_is_asked(tmp_path: Path) -> None:
 async def test_the_network_is_as_closed_as_it_is_asked_for_on_every_turn(
     tmp_path: Path, options: Options, emulated: Emulator
 ) -> None:
-    asked = [
+    asked: list[tuple[Network, str, dict[str, object]]] = [
         (Network("full"), "", {}),
         (Network(), "", {"networkBlockAll": True}),
         (Network.only("pypi.org", "*.example.org"), "", {"domainAllowList": "pypi.org,*.example.org"}),
