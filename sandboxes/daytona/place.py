@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sandboxes import replies
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.bridge.attach import SEPARATOR
 from sandboxes.daytona import programs
@@ -47,8 +48,6 @@ class State:
     """The folder of our programs, absolute."""
     name: str
     """Tells it from other places."""
-    reached: tuple[str, ...]
-    """The note on the last cell."""
 
 
 class Place:
@@ -100,7 +99,6 @@ class Place:
             base=base,
             program=f"{base}/programs/{name}",
             name=str(said.get("place", ""))[:32],
-            reached=tuple(str(line) for line in said.get("reached", [])),
         )
 
     async def _begin(self, name: str) -> tuple[str, dict[str, Any] | None]:
@@ -109,12 +107,12 @@ class Place:
         printed = await self.shell(text, "look at the sandbox")
         lines = [line[1:] for line in printed.split("\n") if line.startswith(SEPARATOR)]
         base = next((line.removeprefix("BASE ") for line in lines if line.startswith("BASE ")), "")
-        said = next((line for line in lines if line.startswith("{")), None)
+        said = next((replies.content(line.encode("utf-8", "replace")) for line in lines if line.startswith("{")), None)
         if not base.startswith("/"):
             raise SandboxUnavailableError(f"The Daytona sandbox does not run commands ({printed.strip()[:200]}).")
         if said is None and "Stepwell needs Python" in printed:
             raise SandboxUnavailableError(printed.strip().splitlines()[-1][:300])
-        return base, json.loads(said) if said is not None else None
+        return base, said
 
     async def shell(self, text: str, doing: str, seconds: float = COMMAND_SECONDS, again: bool = True) -> str:
         """Run a shell command, and return what it printed.
@@ -148,9 +146,10 @@ class Place:
             state = await self.ready()
             printed = await self.shell(await self._command(state, text), "run a command in the sandbox", seconds, twice)
             for line in printed.split("\n"):  # not splitlines(): the separator is an end of line for it
-                if line.startswith(SEPARATOR):
-                    said = json.loads(line[1:])
-                    return said if isinstance(said, dict) else {}
+                if line.startswith(SEPARATOR) and (said := replies.content(line[1:].encode("utf-8", "replace"))):
+                    return said
+                if line.startswith(SEPARATOR + "{}"):
+                    return {}
             if self.machine.life == state.life:
                 break  # else it was started meanwhile, and may have nothing of ours
         raise SandboxUnavailableError(f"The Daytona sandbox did not answer ({do}: {printed.strip()[-300:]}).")

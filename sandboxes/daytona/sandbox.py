@@ -12,7 +12,7 @@ from sandboxes.daytona.channel import Channel
 from sandboxes.daytona.files import DaytonaFiles
 from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.place import Place
-from sandboxes.daytona.session import Session
+from sandboxes.daytona.session import Session, note_lines
 from sandboxes.functions import Functions
 from sandboxes.living import Living, Rest, Standing, Stay
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
@@ -144,7 +144,7 @@ class DaytonaSandbox(DaytonaFiles):
             lines = self._session.note
         else:
             said = await self._place.command("state")
-            lines = tuple(str(line) for line in said.get("reached", []))
+            lines = note_lines(said)
         what = replies.reached({"reached": list(lines[1:])})
         return Reached(sandbox=place.name, head=lines[0][:64] if lines else "", what=what)
 

@@ -163,7 +163,7 @@ class Session:
             raise SandboxUnavailableError(f"A session cannot be started in the Daytona sandbox ({failed[:300]}).")
 
     def _close_with(self, work: "_Work") -> None:
-        self.note = tuple(line for line in work.over.get("reached") or () if isinstance(line, str))
+        self.note = note_lines(work.over)
         self.alive = work.over.get("code") is None
 
     async def _tell(self, data: bytes) -> None:
@@ -191,6 +191,12 @@ class Session:
         """End what runs now."""
         if self._exchange is not None:
             await self._channel.say(self._exchange, "kill")
+
+
+def note_lines(said: dict[str, Any]) -> tuple[str, ...]:
+    """The lines of the note on the last cell, as a sandbox gives them."""
+    lines = said.get("reached")
+    return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
 
 
 class _Work:
