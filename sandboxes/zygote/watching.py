@@ -55,6 +55,8 @@ class Watching:
         Returns:
             The limit that is exceeded, and what was found; empty when none is.
         """
+        if not self._folders:
+            return {}  # the order is still on its way: nothing of the user's runs yet
         used = measuring.resident(self._proc, processes)
         if used > self._allowed["memory"]:  # what a runner shares with its frozen copy was counted twice
             used = measuring.proportional(self._proc, processes) or used
