@@ -184,6 +184,7 @@ class Bridge:
             self._drop_kernel("")
         request, self._calls = Request(self._base, header), 0
         self._request = request
+        self._say("begun")  # who asked over a connection that is dead by now sees that nothing comes
         blobs.retire(self._base, header.get("drop", []))
         if fresh:
             self._start(str(header.get("network", "none")))

@@ -8,6 +8,7 @@ breaks off costs nothing: the bridge keeps what it said, and another context hea
 import asyncio
 import base64
 import itertools
+import math
 import os
 import secrets
 import socket
@@ -26,13 +27,18 @@ from sandboxes.daytona.place import Place, State
 from sandboxes.kernel import frames
 
 if TYPE_CHECKING:
-    from daytona import AsyncSandbox
+    from daytona import AsyncSandbox, ExecutionResult
     from daytona_toolbox_api_client_async import InterpreterContext
 
 LINGER_SECONDS = 3.0
 """How long a connection stays open for the request that follows: the snapshot after a cell."""
 CLOSING_SECONDS = 1.0
 """How long we wait for a connection to close over which nothing more comes."""
+BEGUN_SECONDS = 4.0
+"""How soon the bridge says that it has begun what was asked over an open connection."""
+FIRST_SECONDS = 15.0
+"""How soon it says anything over a new one; a context whose worker has died never does."""
+LOOK_SECONDS = 1.0
 SILENT_SECONDS = 45.0
 """A bridge says something every ten seconds; a connection that is silent for so long is dead."""
 BEAT_SECONDS = 6.0
@@ -66,7 +72,8 @@ class Exchange:
         self.sent = False
         """Whether it may have arrived."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.over_at = 0.0
+        self.asked_at = math.inf
+        """When it was asked over a connection that was open."""
 
     def take(self, header: dict[str, Any], body: bytes) -> None:
         """Take a frame in, each once."""
@@ -75,7 +82,6 @@ class Exchange:
         self.seen += 1
         self._take(header, body)
         if header.get("type") == "over":
-            self.over_at = time.monotonic()
             self.over.set_result(None)
 
 
@@ -125,6 +131,7 @@ class Channel:
                 exchange.sent = True
                 with suppress(SandboxUnavailableError):
                     await self._upload({"do": "ask", **header, "n": exchange.n}, body)
+                exchange.asked_at = time.monotonic()
             else:
                 await self._hang_up()
         if self._talk is None or self._talk.done():
@@ -175,6 +182,7 @@ class Channel:
                 return
             except Exception as error:  # of the client; whatever it is, the bridge knows how it goes on
                 why = error
+                self._drop_context()
             if exchange.over.done():
                 continue  # and what follows it is heard, if there is something
             self._drop_context()
@@ -235,11 +243,7 @@ class Channel:
         done = asyncio.Event()
         beating = asyncio.ensure_future(self._beat(done))
         try:
-            while True:
-                heard = connection.heard
-                await asyncio.wait((running, connection.refused), timeout=SILENT_SECONDS, return_when="FIRST_COMPLETED")
-                if connection.refused.done() or running.done() or connection.heard == heard:
-                    break
+            await self._listen(exchange, connection, running)
         finally:
             done.set()
             if not running.done():
@@ -256,6 +260,24 @@ class Channel:
             if NO_BRIDGE in complaint.value:
                 self._place.forget()  # looking at it again starts one
             raise ConnectionError(f"{complaint.name}: {complaint.value}")
+
+    async def _listen(
+        self, exchange: Exchange, connection: Connection, running: "asyncio.Future[ExecutionResult]"
+    ) -> None:
+        """Wait until the connection has ended, or is found to be dead; then its context is not used again."""
+        heard, last = -1, 0.0
+        ends = (running, connection.refused)
+        while not any(end.done() for end in ends):
+            now = self._now
+            if connection.heard != heard:
+                heard, last = connection.heard, time.monotonic()
+            unheard = now is not None and now is not exchange and not now.seen and not now.over.done()
+            deaf = unheard and now is not None and time.monotonic() - now.asked_at > BEGUN_SECONDS
+            patience = SILENT_SECONDS if heard else FIRST_SECONDS
+            if deaf or time.monotonic() - last > patience:
+                self._drop_context()
+                return
+            await asyncio.wait(ends, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
 
     async def _in_context(self, state: State) -> "tuple[AsyncSandbox, InterpreterContext]":
         """The context of ours, a new one if there is none in this life of the sandbox."""
