@@ -51,6 +51,11 @@ class RunningCell:
             if text:
                 self._tell(Streamed(stream.name, text=text))
 
+    def take_sample(self, stream: Stream, data: bytes) -> None:
+        """Pass on some of what it printed, which is not kept."""
+        if self._on_output is not None and (text := stream.live.pieces(data, full=True)):
+            self._tell(Streamed(stream.name, text=text))
+
     def show(self, body: bytes) -> None:
         """Keep what it showed, and pass it on.
 
