@@ -3,6 +3,7 @@
 import json
 from typing import Any, Literal
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -148,3 +149,8 @@ def thread_of(runtime: Runtime[Any]) -> str:
     if not name:
         raise ValueError('A run needs a thread: pass config={"configurable": {"thread_id": …}}.')
     return name
+
+
+def user_of(config: RunnableConfig | None) -> str:
+    """Who started the run, as the server that runs it has found out; empty where nobody asks."""
+    return str((config or {}).get("configurable", {}).get("langgraph_auth_user_id") or "")

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 import sandboxes
-from graph.context import Context, knobs, thread_of
+from graph.context import Context, knobs, thread_of, user_of
 from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
 from graph.functions import NOTHING, HostFunctions
 from graph.journal import left_behind
@@ -33,7 +33,8 @@ from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
 from sandboxes.local.network.rules import NO_NETWORK, Network
-from storage.inputs import InputError, InputSource, unused_name
+from storage.input_names import unused_name
+from storage.inputs import InputError, InputSource
 
 MAX_STEPS = 12
 PROGRAMS = Path(sandboxes.__file__).parent
@@ -76,7 +77,7 @@ async def plan(
     sandbox = await open_sandbox(context.sandbox, thread)
     snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
     broken_off = await _broken_off(sandbox, config, runtime)
-    brought, newer = await _take_in(state, runtime, sandbox, inputs, context)
+    brought, newer = await _take_in(state, runtime, sandbox, inputs.of(user_of(config)), context)
     left = _left_open(state)
     turn: State = {
         **left,
