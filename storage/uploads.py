@@ -259,7 +259,7 @@ class Uploads:
     def _all(self, user: str) -> list[Upload]:
         found = []
         try:
-            names = sorted(os.listdir(self._of(user)))
+            names = sorted(folder.name for folder in self._of(user).iterdir())
         except OSError:
             return []
         for name in names:
