@@ -1,12 +1,14 @@
 """Stands before every route, ours and LangGraph's: finds out who sends a request, or sees that it is this machine."""
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.platform import has_thread
 from server.routing import USER, RefusedError
 from server.users import UnknownUserError, User, Users
 
@@ -16,6 +18,8 @@ OPERATORS = ("/metrics", "/stepwell/metrics", "/deploy", "/profile")
 """For operators alone, with everything below them."""
 NOBODY = ("/internal",)
 """Routes of the in-memory server for its own tests: they read any thread, and delete all."""
+STREAMS = re.compile(r"/threads/([^/]+)/(?:stream|stream/events|runs/[^/]+/stream)/?")
+"""LangGraph answers these with 200 before it looks whose the thread is."""
 STUDIO = ("https://smith.langchain.com", "https://eu.smith.langchain.com")
 FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
 REFUSED = 4401
@@ -67,6 +71,9 @@ class Guard:
             raise RefusedError(401, str(error), {"WWW-Authenticate": "Bearer"}) from None
         if _below(path, OPERATORS) and not user.operator:
             raise RefusedError(403, "This is for operators of the server alone.")
+        streamed = STREAMS.fullmatch(path)
+        if streamed and self._users.asked_for and not await has_thread(scope, headers, streamed[1]):
+            raise RefusedError(404, "There is no such thread.")
         return user
 
     def _only_this_machine(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:

@@ -1,11 +1,12 @@
 """Asks LangGraph's own routes, in this process and as the user himself: whose a thread is, is decided there alone."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 from uuid import UUID
 
 import httpx
 from starlette.requests import Request
+from starlette.types import ASGIApp, Scope
 
 from graph.state import State
 from server.routing import RefusedError
@@ -13,8 +14,28 @@ from server.routing import RefusedError
 CREDENTIALS = ("authorization", "x-api-key")
 PAGE = 20
 """Checkpoints that are read at a time; each comes with its whole state."""
+SECONDS = 300.0
 NO_THREAD = "There is no such thread."
 NOT_FOUND, SERVER_ERROR = 404, 500
+
+
+async def has_thread(scope: Scope, headers: Mapping[bytes, bytes], thread: str) -> bool:
+    """Whether the sender of a request has a thread of this id."""
+    credentials = {name: headers[name.encode()].decode("latin-1") for name in CREDENTIALS if name.encode() in headers}
+    try:
+        wanted = {"ids": [str(UUID(thread))], "select": ["thread_id"], "limit": 1}
+    except ValueError:
+        return False
+    async with _within(scope["app"], credentials) as client:
+        found = await client.post("/threads/search", json=wanted)
+    return found.is_success and [one["thread_id"] for one in found.json()] == wanted["ids"]
+
+
+def _within(app: ASGIApp, credentials: Mapping[str, str]) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://localhost", headers=credentials, trust_env=False, timeout=SECONDS
+    )
 
 
 class Platform:
@@ -53,11 +74,8 @@ class Platform:
             path = f"/threads/{UUID(thread)}/{what}"
         except ValueError:
             raise RefusedError(NOT_FOUND, NO_THREAD) from None
-        transport = httpx.ASGITransport(app=self._app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://localhost", headers=self._headers, trust_env=False
-        ) as client:
-            said = await client.request(method, path, json=body, timeout=None)
+        async with _within(self._app, self._headers) as client:
+            said = await client.request(method, path, json=body)
         if said.status_code >= SERVER_ERROR:
             raise RefusedError(503, "The server cannot read this thread now; try again.")
         if not said.is_success:

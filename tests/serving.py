@@ -1,4 +1,4 @@
-"""A real `langgraph dev` for tests: started from a copy of the project, on a free port, and ended with all it started."""
+"""A real `langgraph dev` for tests: started from a copy of the project, and ended with all that it started."""
 
 import contextlib
 import json
