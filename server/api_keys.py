@@ -23,7 +23,6 @@ LINE = re.compile(
     r"(?:\s+until=(?P<until>\d{4}-\d{2}-\d{2}))?(?P<operator>\s+operator)?\s*"
 )
 LOOK_SECONDS = 1.0
-"""How often it is looked whether the file has changed."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +39,16 @@ class Known:
 class ApiKeys:
     """The keys in a file.
 
+    Args:
+        file: Where they are.
+        look_seconds: How often it is looked whether the file has changed.
+
     Raises:
         SettingsError: the file cannot be read.
     """
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, look_seconds: float = LOOK_SECONDS) -> None:
+        self._look_seconds = look_seconds
         self._file = file
         self._stamp: tuple[int, int, int] | None = None
         self._known: dict[str, Known] = {}
@@ -63,7 +67,7 @@ class ApiKeys:
         Raises:
             UnknownUserError: it was taken until some day, and that is over.
         """
-        if time.monotonic() - self._looked > LOOK_SECONDS:
+        if time.monotonic() - self._looked > self._look_seconds:
             await asyncio.to_thread(self._read_again)
         known = self._known.get(hash_of(credential))
         if known is None:

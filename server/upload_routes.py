@@ -1,6 +1,5 @@
 """Routes for inputs: uploaded in one request, or resumably in several, as tus 1.0.0 says (https://tus.io/protocols)."""
 
-import asyncio
 import base64
 import binascii
 from typing import Any
@@ -9,13 +8,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from graph.app import uploads
+from server.receiving import receive
 from server.routing import Json, RefusedError, answered, path_parameter, route, sender
 from server.users import User
 from storage.uploads import (
     BusyUploadError,
     NoRoomError,
     NoSuchUploadError,
-    Receiver,
     Upload,
     UploadError,
     UploadTooLargeError,
@@ -25,9 +24,6 @@ from storage.uploads import (
 
 TUS = {"Tus-Resumable": "1.0.0"}
 PIECE_TYPE = "application/offset+octet-stream"
-IDLE_SECONDS = 30.0
-"""How long the next bytes of a request may take; what has arrived is kept."""
-BUFFER = 1 << 20
 MAX_DIGITS = 15
 LAST = {"Connection": "close"}
 """With an answer that comes before the request's end."""
@@ -178,33 +174,13 @@ async def remove_upload(request: Request) -> Response:
 async def _receive(request: Request, user: User, id: str, offset: int) -> Upload:
     try:
         async with uploads.receiving(user.id, id, offset) as receiver:
-            await _write(request, receiver)
+            await receive(request.stream(), receiver)
             await receiver.ends_here()
         return await uploads.look(user.id, id)
     except UploadError as error:
         raise _refusal(error) from None
-
-
-async def _write(request: Request, receiver: Receiver) -> None:
-    stream = request.stream().__aiter__()
-    held = bytearray()
-    try:
-        while True:
-            try:
-                held += await asyncio.wait_for(anext(stream), IDLE_SECONDS)
-            except StopAsyncIteration:
-                break
-            except TimeoutError:
-                raise RefusedError(
-                    408, f"Nothing came for {IDLE_SECONDS:.0f} seconds; resume the upload.", LAST
-                ) from None
-            if len(held) >= BUFFER:
-                data, held = bytes(held), bytearray()
-                await receiver.write(data)
-    except (RefusedError, ClientDisconnect):
-        await receiver.write(bytes(held))
-        raise
-    await receiver.write(bytes(held))
+    except TimeoutError as error:
+        raise RefusedError(408, str(error), LAST) from None
 
 
 async def _refusing(doing: Any) -> Any:

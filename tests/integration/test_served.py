@@ -1,33 +1,17 @@
 """A real `langgraph dev` serves the graph: the playbook analyses a file through `langgraph_sdk`, with no key."""
 
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.analyses import write_sales
-
-ROOT = Path(__file__).parents[2]
-PACKAGES = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell"]
+from tests.serving import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @pytest.fixture
@@ -39,48 +23,9 @@ async def client(server: str) -> AsyncIterator[LangGraphClient]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
-    """The address of a server that was started from a copy of the project, so that it writes nothing into ours."""
-    project = tmp_path / "project"
-    project.mkdir()
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("langgraph.json", "pyproject.toml", "README.md", "LICENSE", ".env.example"):
-        shutil.copy(ROOT / file, project / file)
-    (project / ".env").write_text("")
-    write_sales(project / "data" / "sales.csv")
-    port = free_port()
-    environment = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(tmp_path),
-        "STEPWELL_HOME": str(tmp_path / "home"),
-        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-        "LANGGRAPH_STRICT_MSGPACK": "true",
-    }
-    log = tmp_path / "server.log"
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [str(Path(sys.executable).parent / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port)],
-            cwd=project, env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-    address = f"http://127.0.0.1:{port}"
-    try:
-        until = time.monotonic() + 120
-        while True:
-            assert process.poll() is None, log.read_text()[-3000:]
-            assert time.monotonic() < until, log.read_text()[-3000:]
-            try:
-                if httpx.get(f"{address}/ok", timeout=2).status_code == 200:
-                    break
-            except httpx.HTTPError:
-                time.sleep(0.3)
-        yield address
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    """The address of a server without users."""
+    with serving(tmp_path) as served:
+        yield served.url
 
 
 def asking(text: str, *files: str) -> dict[str, Any]:
