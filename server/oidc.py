@@ -5,6 +5,7 @@ OpenID Connect Discovery 1.0 for where the keys are, RFC 7517 for what they look
 
 import asyncio
 import logging
+import math
 import time
 from typing import Any
 
@@ -18,7 +19,6 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 signed."""
 KEPT_SECONDS = 3_600.0
 AGAIN_SECONDS = 10.0
-"""How soon keys are fetched again for a token that names an unknown one."""
 WAIT_SECONDS = 10.0
 LEEWAY = 30
 """Seconds that clocks may differ."""
@@ -35,15 +35,20 @@ class Issuer:
         url: The issuer, as its tokens name it.
         audience: For whom tokens must be.
         claim: What names the user in them.
+        kept: Seconds that its keys are good for.
+        again: How soon they are fetched again for a token that names an unknown one.
     """
 
-    def __init__(self, url: str, audience: str, claim: str) -> None:
+    def __init__(
+        self, url: str, audience: str, claim: str, *, kept: float = KEPT_SECONDS, again: float = AGAIN_SECONDS
+    ) -> None:
         self._url = url
         self._audience = audience
         self._claim = claim
         self._keys: dict[str, jwt.PyJWK] = {}
-        self._fetched = -KEPT_SECONDS
-        self._tried = -KEPT_SECONDS
+        self._kept_seconds = kept
+        self._again_seconds = again
+        self._fetched = self._tried = -math.inf
         self._turn = asyncio.Lock()
 
     async def let_in(self, credential: str) -> User | None:
@@ -85,8 +90,8 @@ class Issuer:
     async def _key(self, id: str) -> jwt.PyJWK:
         async with self._turn:  # of many requests at once, one fetches
             now = time.monotonic()
-            old = now - self._fetched > KEPT_SECONDS
-            if (old or id not in self._keys) and now - self._tried > AGAIN_SECONDS:
+            old = now - self._fetched > self._kept_seconds
+            if (old or id not in self._keys) and now - self._tried > self._again_seconds:
                 self._tried = now
                 try:
                     self._keys = await self._fetch()
