@@ -15,16 +15,23 @@ from server.artifacts import export, get_artifact, list_artifacts
 from server.auth import users
 from server.guard import Guard
 from server.health import health, ready
+from server.metrics import metrics
+from server.observing import observe
 from server.step_routes import get_step, get_step_file, list_steps
+from server.traces import configured
 from server.upload_routes import continue_upload, create_upload, get_upload, list_uploads, remove_upload
 
 SWEEP_SECONDS = 3_600.0
 
 logger = logging.getLogger(__name__)
 
+traces = configured()
+observe(traces)
+
 routes = [
     health,
     ready,
+    metrics,
     create_upload,
     list_uploads,
     get_upload,
@@ -41,7 +48,7 @@ routes = [
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Sweep old uploads away while the server runs."""
+    """Sweep old uploads away while the server runs, and send the last traces."""
     sweeping = asyncio.create_task(_sweep())
     try:
         yield
@@ -49,6 +56,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
         sweeping.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await sweeping
+        await asyncio.to_thread(traces.close)
 
 
 async def _sweep() -> None:
