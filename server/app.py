@@ -17,6 +17,7 @@ from server.guard import Guard
 from server.health import health, ready
 from server.metrics import metrics
 from server.observing import observe
+from server.routing import closing
 from server.step_routes import get_step, get_step_file, list_steps
 from server.traces import configured
 from server.upload_routes import continue_upload, create_upload, get_upload, list_uploads, remove_upload
@@ -70,7 +71,7 @@ async def _sweep() -> None:
 
 
 app = Starlette(
-    routes=routes,
+    routes=[*routes, closing(routes)],
     middleware=[Middleware(Guard, users=users, origins=named(settings.origins))],
     lifespan=lifespan,
 )

@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from starlette._utils import get_route_path
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -14,6 +15,7 @@ from server.users import User
 Json = dict[str, Any]
 Answering = Callable[[Request], Awaitable[Response]]
 
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "CONNECT"]
 USER = "stepwell_user"
 """Where the guard leaves in the scope who sends the request."""
 THREAD: Json = {
@@ -101,11 +103,26 @@ def route(
         }
         if body is not None:
             said["requestBody"] = body
+        if open_to_all:
+            said["security"] = []
         # Starlette reads what follows the dashes as YAML, of which JSON is a part.
         endpoint.__doc__ = f"{answering.__doc__}\n---\n{json.dumps(said)}"
         return Route(path, endpoint, methods=[method])
 
     return make
+
+
+def closing(routes: Sequence[Route]) -> Route:
+    """The last of our routes: without it LangGraph's would be asked for what ours refuse, and say there is nothing."""
+
+    async def refuse(request: Request) -> Response:
+        path = get_route_path(request.scope)
+        methods = {method for one in routes if one.path_regex.match(path) for method in one.methods or ()}
+        if methods:
+            return RefusedError(405, "Method Not Allowed", {"Allow": ", ".join(sorted(methods))}).answer()
+        return RefusedError(404, "Not Found").answer()
+
+    return Route("/stepwell/{rest:path}", refuse, methods=METHODS, include_in_schema=False)
 
 
 def sender(request: Request) -> User:
