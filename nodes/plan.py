@@ -24,7 +24,7 @@ from models.replies import steps_in
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
 from nodes.functions_prompt import functions_text
-from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text
+from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text, instructions_text
 from nodes.network_prompt import network_text
 from nodes.observation import shorten
 from nodes.outcome import functions_reached, reached_by
@@ -102,7 +102,7 @@ async def plan(
     tell(runtime, ModelAsked(node="plan"))
     asked = await ask(
         await choose_model(context.model),
-        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions), network),
+        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions), network, context),
         read=_read,
         tools=[PLAN_TOOL],
         tool_calling=context.tool_calling,
@@ -235,7 +235,7 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
     return profiled
 
 
-def _write(state: State, functions: str, network: Network, form: Form) -> list[BaseMessage]:
+def _write(state: State, functions: str, network: Network, context: Context, form: Form) -> list[BaseMessage]:
     system = "\n".join(
         [
             RULES,
@@ -244,6 +244,7 @@ def _write(state: State, functions: str, network: Network, form: Form) -> list[B
             network_text(network),
             *([functions] if functions else []),
             shorten(inputs_text(state), int(40_000 * form.size)),
+            *([told] if (told := instructions_text(context.instructions)) else []),
         ]
     )
     return [SystemMessage(system), HumanMessage(_asked(state))]

@@ -11,7 +11,7 @@ from langgraph_sdk.client import LangGraphClient
 from tests.analyses import write_sales
 from tests.serving import serving
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("served")]
 
 
 @pytest.fixture
@@ -21,10 +21,10 @@ async def client(server: str) -> AsyncIterator[LangGraphClient]:
         yield client
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server without users."""
-    with serving(tmp_path) as served:
+    with serving(tmp_path_factory.mktemp("served")) as served:
         yield served.url
 
 
@@ -45,7 +45,9 @@ async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGr
     assistants = await client.assistants.search(graph_id="stepwell")
     schemas = await client.assistants.get_schemas(assistants[0]["assistant_id"])
     assert set((schemas["input_schema"] or {})["properties"]) == {"messages", "files"}
-    assert (schemas["context_schema"] or {})["properties"]["model"]["title"] == "Model"
+    form = (schemas["input_schema"] or {})["properties"]
+    assert (form["files"]["title"], form["messages"]["title"]) == ("Files", "Messages")
+    assert form["files"]["description"]
     thread = (await client.threads.create())["thread_id"]
     seen: dict[str, list[object]] = {}
     async for part in client.runs.stream(
@@ -63,6 +65,9 @@ async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGr
     assert seen["messages"]
     first = await values_of(client, thread)
     assert "playbook" in first["answer"]
+    titles = [message["name"] for message in first["messages"] if message["type"] == "tool"]
+    assert titles[0] == f"1 · {first['cells'][0]['purpose']}"
+    assert len(titles) == len(first["cells"])
     result = await client.runs.wait(thread, "stepwell", input=asking("And units by region?"))
     assert set(result) == {"answer", "artifacts", "concerns"}
     second = await values_of(client, thread)
@@ -82,3 +87,42 @@ async def test_files_outside_the_allowed_folders_are_refused(client: LangGraphCl
         await client.runs.join(thread, run["run_id"])
         state = await client.threads.get_state(thread)
         assert word in str(state["tasks"][0]["error"]), state["tasks"]
+
+
+async def test_studio_has_a_title_and_a_node_for_every_knob_and_draws_the_edges_that_there_are(
+    client: LangGraphClient,
+) -> None:
+    assistant = (await client.assistants.search(graph_id="stepwell"))[0]["assistant_id"]
+    graph: Any = await client.assistants.get_graph(assistant)
+    nodes = {str(node["id"]) for node in graph["nodes"]} - {"__start__", "__end__"}
+    edges = {(edge["source"], edge["target"]) for edge in graph["edges"]}
+    assert nodes == {"plan", "generate", "approve", "execute", "check_final", "upload"}
+    assert len(edges) == 14
+    knobs = ((await client.assistants.get_schemas(assistant))["context_schema"] or {})["properties"]
+    for name, knob in knobs.items():
+        assert knob["title"], name
+        assert knob["description"].endswith((".", "`")), name
+        assert set(knob["langgraph_nodes"]) <= nodes, name
+        assert knob["langgraph_nodes"], name
+    assert {name for name, knob in knobs.items() if knob.get("langgraph_type") == "prompt"} == {
+        "instructions",
+        "review_instructions",
+    }
+    assert knobs["approval"]["enum"] == ["none", "cells"]
+
+
+async def test_an_interrupt_says_in_what_shape_it_is_answered(client: LangGraphClient) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    context: Any = {"approval": "cells", "max_cells": 2}
+    asked: Any = await client.runs.wait(
+        thread, "stepwell", input=asking("What stands out?", "data/sales.csv"), context=context
+    )
+    interrupt = asked["__interrupt__"][0]
+    shape = interrupt["response_schema"]
+    assert shape["properties"]["verdict"]["enum"] == ["approve", "edit", "reject"]
+    assert shape["required"] == ["verdict"]
+    assert interrupt["value"]["code"]
+    answer = {"verdict": "reject", "remark": "Not now."}
+    await client.runs.wait(thread, "stepwell", command={"resume": answer}, context=context)
+    state: Any = await client.threads.get_state(thread)
+    assert state["values"]["cells"][0]["status"] == "rejected"
