@@ -12,7 +12,7 @@ from graph.state import Artifact, State
 from nodes.upload import as_script
 from server.content import FILE, SAFE, FileAnswer, disposition
 from server.platform import Platform
-from server.routing import THREAD, RefusedError, answered, path_parameter, route, sender
+from server.routing import THREAD, RefusedError, answered, path_parameter, place, route, sender
 from server.zipping import Entry, zipped
 from storage.artifacts import mime_of
 from storage.published import is_plain, opened
@@ -62,7 +62,7 @@ async def list_artifacts(request: Request) -> Response:
     sender(request)
     thread = request.path_params["thread_id"]
     state = await Platform(request).state(thread)
-    return JSONResponse({"artifacts": [_shown(thread, one) for one in published(state)]})
+    return JSONResponse({"artifacts": [_shown(request, thread, one) for one in published(state)]})
 
 
 @route(
@@ -136,7 +136,7 @@ def answers_of(state: State) -> str:
     return "\n".join(f"# {question}\n\n{answer or '(not answered)'}\n" for question, answer in turns)
 
 
-def _shown(thread: str, one: Artifact) -> dict[str, Any]:
+def _shown(request: Request, thread: str, one: Artifact) -> dict[str, Any]:
     return {
         "name": one["name"],
         "size": one["size"],
@@ -144,7 +144,7 @@ def _shown(thread: str, one: Artifact) -> dict[str, Any]:
         "mime": one["mime"],
         "cell": one["cell"],
         "figure": one["name"].startswith("figures/"),
-        "href": f"/stepwell/threads/{thread}/artifacts/{quote(one['name'])}",
+        "href": place(request, f"/stepwell/threads/{thread}/artifacts/{quote(one['name'])}"),
     }
 
 

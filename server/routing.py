@@ -125,6 +125,11 @@ def closing(routes: Sequence[Route]) -> Route:
     return Route("/stepwell/{rest:path}", refuse, methods=METHODS, include_in_schema=False)
 
 
+def place(request: Request, path: str) -> str:
+    """A path of ours as the sender has to ask for it: below the prefix that the server may be mounted at."""
+    return f"{request.scope.get('root_path', '')}{path}"
+
+
 def sender(request: Request) -> User:
     """Who sends a request, as the guard has found out."""
     user = request.scope.get(USER)

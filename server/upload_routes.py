@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from graph.app import uploads
 from server.receiving import receive
-from server.routing import Json, RefusedError, answered, path_parameter, route, sender
+from server.routing import Json, RefusedError, answered, path_parameter, place, route, sender
 from server.users import User
 from storage.uploads import (
     BusyUploadError,
@@ -92,7 +92,9 @@ async def create_upload(request: Request) -> Response:
             raise
     elif upload.size == 0:
         upload = await _refusing(uploads.look(user.id, upload.id))
-    return JSONResponse(_shown(upload), 201, {**_told(upload), "Location": f"/stepwell/uploads/{upload.id}"})
+    return JSONResponse(
+        _shown(upload), 201, {**_told(upload), "Location": place(request, f"/stepwell/uploads/{upload.id}")}
+    )
 
 
 @route(

@@ -1,12 +1,17 @@
 """Two users of one server: on every route, ours and LangGraph's, each meets what is his own and nothing else."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import pytest
+from langgraph_sdk import get_client
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from tests.security.two_users import (
     CANARY,
@@ -169,6 +174,39 @@ def test_files_of_the_server_itself_are_no_inputs(world: World) -> None:
         world.bob.post(f"/threads/{thread}/runs/wait", json={"assistant_id": "stepwell", "input": given})
         state = world.bob.get(f"/threads/{thread}/state").json()
         assert word in str(state["tasks"]), (file, state["tasks"])
+
+
+def test_a_web_socket_opens_to_the_threads_owner_alone(world: World) -> None:
+    url = f"{world.served.url.replace('http', 'ws')}/threads/{world.ids['thread']}/stream/events"
+    for who in (world.bob, world.operator, world.stranger):
+        shown = {name: who.headers[name] for name in ("authorization",) if name in who.headers}
+        with pytest.raises(InvalidStatus) as refused, connect(url, additional_headers=shown):
+            pass
+        assert refused.value.response.status_code == 403
+    with connect(url, additional_headers={"authorization": world.alice.headers["authorization"]}):
+        pass
+
+
+async def test_two_users_at_once_get_each_their_own_answer(world: World) -> None:
+    async def asks(who: httpx.Client, word: str) -> tuple[str, str]:
+        key = who.headers["authorization"].removeprefix("Bearer ")
+        async with get_client(url=world.served.url, api_key=key) as client:
+            table = "fruit,amount\n" + "".join(f"{word}{number % 3},{number}\n" for number in range(30))
+            sent = await asyncio.to_thread(
+                who.post, "/stepwell/uploads", params={"name": "fruit.csv"}, content=table.encode()
+            )
+            thread = (await client.threads.create())["thread_id"]
+            given = {"messages": [{"role": "user", "content": f"Which {word} is it?"}], "files": [sent.json()["file"]]}
+            told = ""
+            async for part in client.runs.stream(thread, "stepwell", input=given, stream_mode=["custom", "updates"]):
+                told += str(part.data)
+            state: Any = await client.threads.get_state(thread)
+            return told, state["values"]["answer"]
+
+    (for_alice, alices), (for_bob, bobs) = await asyncio.gather(asks(world.alice, "apple"), asks(world.bob, "banana"))
+    for mine, others, texts in (("apple", "banana", (for_alice, alices)), ("banana", "apple", (for_bob, bobs))):
+        assert all(mine in text for text in texts)
+        assert not any(others in text for text in texts)
 
 
 def test_every_request_of_the_table_is_answered_to_its_owner(world: World) -> None:
