@@ -20,7 +20,7 @@ from server.observing import observe
 from server.routing import closing
 from server.step_routes import get_step, get_step_file, list_steps
 from server.traces import configured
-from server.upload_routes import continue_upload, create_upload, get_upload, list_uploads, remove_upload
+from server.upload_routes import about_uploads, continue_upload, create_upload, get_upload, list_uploads, remove_upload
 
 SWEEP_SECONDS = 3_600.0
 
@@ -33,6 +33,7 @@ routes = [
     health,
     ready,
     metrics,
+    about_uploads,
     create_upload,
     list_uploads,
     get_upload,

@@ -99,6 +99,25 @@ async def create_upload(request: Request) -> Response:
 
 @route(
     "/stepwell/uploads",
+    "OPTIONS",
+    summary="What resumable uploads can do here",
+    responses={204: {"description": "In headers, as tus says."}},
+    tag="Stepwell: uploads",
+)
+async def about_uploads(request: Request) -> Response:
+    """For clients of tus."""
+    sender(request)
+    headers = {
+        **TUS,
+        "Tus-Version": "1.0.0",
+        "Tus-Extension": "creation,creation-with-upload,termination",
+        "Tus-Max-Size": str(uploads.max_bytes),
+    }
+    return Response(status_code=204, headers=headers)
+
+
+@route(
+    "/stepwell/uploads",
     "GET",
     summary="List your uploads",
     responses={

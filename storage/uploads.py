@@ -26,6 +26,8 @@ SCHEME = "upload:"
 ID = re.compile(r"[0-9a-f]{32}")
 MAX_OPEN = 100
 """Uploads of one user that may be incomplete at a time."""
+MAX_FILES = 2_000
+"""Uploads of one user altogether: empty files take no room, and yet there can be too many."""
 MAX_NAME = 1_000
 PATIENCE = 5.0
 MEGABYTE = 1_000_000
@@ -227,6 +229,8 @@ class Uploads:
             before = self._all(user)
             if sum(not one.complete for one in before) >= MAX_OPEN:
                 raise NoRoomError(f"{MAX_OPEN} uploads are incomplete; complete or delete some of them first.")
+            if len(before) >= MAX_FILES:
+                raise NoRoomError(f"You have {MAX_FILES:,} uploads; delete some first.")
             if sum(_claimed(one) for one in before) + (size or 0) > self.user_bytes:
                 raise NoRoomError(
                     f"Your uploads may have {self.user_bytes:,} bytes together; delete some of them first."

@@ -380,6 +380,54 @@ def test_the_openapi_document_tells_of_our_routes(world: World) -> None:
     assert json.dumps(document["security"]) == '[{"key": []}, {"apiKey": []}]'
 
 
+def test_a_run_that_waits_for_somebody_is_no_failure(world: World) -> None:
+    def failures() -> str:
+        text = world.operator.get("/stepwell/metrics").text
+        return "\n".join(line for line in text.splitlines() if line.startswith("stepwell_failures_total"))
+
+    before = failures()
+    thread = world.alice.post("/threads", json={}).json()["thread_id"]
+    file = world.alice.post("/stepwell/uploads?name=a.csv", content=b"a,b\n1,2\n3,4\n").json()["file"]
+    given = {"messages": [{"role": "user", "content": "What stands out?"}], "files": [file]}
+    run = {"assistant_id": "stepwell", "input": given, "context": {"approval": "cells"}}
+    said = world.alice.post(f"/threads/{thread}/runs/wait", json=run).json()
+    assert said["__interrupt__"]
+    lines = [line for line in json_lines(world.served.log.read_text()) if line.get("thread_id") == thread]
+    assert {line["outcome"] for line in lines if line.get("node") == "approve"} == {"waits"}
+    assert failures() == before
+
+
+def test_a_browser_may_read_what_a_resumable_upload_is_told(world: World) -> None:
+    page = {"Origin": "https://app.example.org"}
+    begun = world.alice.post("/stepwell/uploads?name=a.csv", headers={"Upload-Length": "3", **page})
+    assert begun.headers["access-control-allow-origin"] == "*"
+    exposed = begun.headers["access-control-expose-headers"].lower()
+    assert {"location", "upload-offset", "etag", "content-disposition"} <= set(exposed.split(", "))
+    asked = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "upload-offset", **page}
+    preflight = httpx.options(f"{world.served.url}{begun.headers['location']}", headers=asked)
+    assert preflight.status_code == 200
+    assert "PATCH" in preflight.headers["access-control-allow-methods"]
+    about = world.alice.options("/stepwell/uploads")
+    assert (about.status_code, about.headers["tus-max-size"]) == (204, "3000000")
+
+
+def test_a_server_that_cannot_store_uploads_is_not_ready(world: World) -> None:
+    folder = world.served.home / "uploads"
+    aside = folder.rename(folder.with_name("aside"))
+    folder.write_text("in the way")
+    try:
+        said = httpx.get(f"{world.served.url}/stepwell/ready")
+        assert said.status_code == 503
+        assert said.json() == {"ok": False, "checks": {"data folder": True, "uploads": False, "snapshots": True}}
+        refused = world.alice.post("/stepwell/uploads?name=a.csv", content=b"x")
+        assert refused.status_code == 507
+        assert httpx.get(f"{world.served.url}/stepwell/health").status_code == 200
+    finally:
+        folder.unlink()
+        aside.rename(folder)
+    assert httpx.get(f"{world.served.url}/stepwell/ready").status_code == 200
+
+
 # Whatever else one may send
 
 

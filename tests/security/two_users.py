@@ -151,6 +151,7 @@ FOR_OPERATORS = {"get /metrics", "get /deploy", "post /deploy", "get /deploy/{}/
 FOR_NOBODY = {"post /internal/truncate", "get /internal/debug/thread/{}"}
 OF_NOBODY = {
     "post /stepwell/uploads",  # makes something new, and names nothing that is there
+    "options /stepwell/uploads",
     "get /a2a/{}", "delete /a2a/{}", "get /mcp", "delete /mcp", "get /mcp/", "post /mcp/", "delete /mcp/",
     "post /ui/{}",  # there is no interface of ours
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from storage.inputs import InputError, InputSource, begins_with
 from storage.uploads import (
+    MAX_FILES,
+    MAX_OPEN,
     BusyUploadError,
     NoRoomError,
     NoSuchUploadError,
@@ -124,6 +127,20 @@ async def test_a_user_cannot_take_more_room_than_he_has(uploads: Uploads) -> Non
         async with uploads.receiving("alice", unknown.id, 0) as receiver:
             await receiver.write(b"x" * 501)
     await uploaded(uploads, "bob", b"x" * 1_000)
+
+
+async def test_a_user_cannot_have_more_uploads_than_can_be_counted(tmp_path: Path) -> None:
+    uploads = Uploads(tmp_path / "uploads")
+    for _ in range(MAX_OPEN):
+        await uploads.create("alice", "a.csv", 1)
+    with pytest.raises(NoRoomError, match="incomplete"):
+        await uploads.create("alice", "a.csv", 1)
+    first = await uploads.create("bob", "a.csv", 0)
+    assert first.complete
+    for number in range(MAX_FILES - 1):
+        shutil.copytree(uploads.folder("bob", first.id), uploads.folder("bob", f"{number:032x}"))
+    with pytest.raises(NoRoomError, match="2,000"):
+        await uploads.create("bob", "a.csv", 0)
 
 
 async def test_a_piece_at_the_wrong_place_or_beside_another_is_refused(uploads: Uploads) -> None:
