@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
+from urllib.parse import quote
 from uuid import UUID
 
 import httpx
@@ -45,13 +46,14 @@ class Platform:
         self._headers = {name: request.headers[name] for name in CREDENTIALS if name in request.headers}
         self._app = request.app
 
-    async def state(self, thread: str) -> State:
-        """The state that a thread is in now.
+    async def state(self, thread: str, checkpoint: str = "") -> State:
+        """The state that a thread is in now, or was in at a checkpoint.
 
         Raises:
             RefusedError: there is no such thread, or it is not the sender's.
         """
-        return cast("State", (await self._ask("GET", thread, "state")).get("values") or {})
+        what = f"state/{quote(checkpoint, safe='')}" if checkpoint else "state"
+        return cast("State", (await self._ask("GET", thread, what)).get("values") or {})
 
     async def checkpoints(self, thread: str) -> AsyncIterator[dict[str, Any]]:
         """All checkpoints of a thread with their states, newest first.

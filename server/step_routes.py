@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -16,11 +15,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from graph.app import blobs
-from graph.step_tree import Step, StepTree, tree_of_states
+from graph.state import State
+from graph.step_tree import Step
 from nodes.snapshots import NotRestoredError
 from server.content import FILE, FileAnswer
 from server.platform import Platform
 from server.routing import THREAD, RefusedError, answered, path_parameter, route, sender
+from server.trees import tree_of
 from stepwell.kept_step import KeptFile, KeptStep, kept_step
 from storage.blobs import BlobError
 from storage.published import Opened, is_plain, opened_file
@@ -42,7 +43,7 @@ async def list_steps(request: Request) -> Response:
     """In the order in which they came to be; `parent` makes them a tree, and `head` is where the thread is now."""
     sender(request)
     thread = request.path_params["thread_id"]
-    tree, _ = await _read(request, thread)
+    tree = await tree_of(request, thread)
     return JSONResponse({"thread": thread, "steps": [_line(step) for step in tree.steps]})
 
 
@@ -59,7 +60,8 @@ async def get_step(request: Request) -> Response:
     """What is remembered of it; nothing is restored for it."""
     sender(request)
     thread = request.path_params["thread_id"]
-    step, state = await _found(request, thread, request.path_params["step"])
+    step = await _found(request, thread, request.path_params["step"])
+    state = await Platform(request).state(thread, step.checkpoint) if step.checkpoint else State()
     kept = await _kept(step)
     files = kept.files if kept is not None else {}
     return JSONResponse(
@@ -87,7 +89,7 @@ async def get_step(request: Request) -> Response:
 async def get_step_file(request: Request) -> Response:
     """Figures and outputs before they are published, and older versions of them; read from the step's snapshot."""
     sender(request)
-    step, _ = await _found(request, request.path_params["thread_id"], request.path_params["step"])
+    step = await _found(request, request.path_params["thread_id"], request.path_params["step"])
     kept = await _kept(step)
     file = kept.files.get(request.path_params["path"]) if kept is not None else None
     if file is None or not is_plain(file.path):
@@ -97,34 +99,12 @@ async def get_step_file(request: Request) -> Response:
     return FileAnswer(request, file.path, partial(_assembled, file))
 
 
-async def _read(request: Request, thread: str) -> tuple[StepTree, dict[str, Any]]:
-    """A thread's tree, and what a step's page shows of the states at its checkpoints."""
-    states: dict[str, Any] = {}
-    cells: dict[str, Any] = {}
-    rows: list[tuple[str, str, Any]] = []
-    async for said in Platform(request).checkpoints(thread):
-        id = str((said.get("checkpoint") or {}).get("checkpoint_id") or "")
-        values: Any = said.get("values") or {}
-        # The same cell comes with every checkpoint after it, and is kept once.
-        line = [cells.setdefault(json.dumps(cell, sort_keys=True), cell) for cell in values.get("cells") or []]
-        state: Any = {
-            "cells": line,
-            "question": values.get("question") or "",
-            "turns": values.get("turns") or [],
-            "namespace": values.get("namespace") or [],
-            "inputs": [{"path": one["path"]} for one in values.get("inputs") or []],
-        }
-        states[id] = state
-        rows.append((id, str((said.get("parent_checkpoint") or {}).get("checkpoint_id") or ""), state))
-    return tree_of_states(rows[::-1]), states
-
-
-async def _found(request: Request, thread: str, name: str) -> tuple[Step, Any]:
-    tree, states = await _read(request, thread)
+async def _found(request: Request, thread: str, name: str) -> Step:
+    tree = await tree_of(request, thread)
     step = tree.head if name == "head" else tree.named(name)
     if step is None or step.cell is None:
         raise RefusedError(404, "This thread has no such step.")
-    return step, states.get(step.checkpoint, {})
+    return step
 
 
 async def _kept(step: Step) -> KeptStep | None:
