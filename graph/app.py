@@ -3,17 +3,23 @@
 from pathlib import Path
 
 from graph.settings import read_settings
-from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
+from graph.wiring import make_blobs, make_functions, make_sandboxes, make_uploads, wire
 from storage.artifacts import Artifacts
 
 settings = read_settings()
-roots = tuple(Path(root).expanduser() for root in settings.input_roots.split(":") if root) or (Path(),)
+roots = tuple(Path(root).expanduser() for root in settings.input_roots.split(":") if root)
+sandboxes = make_sandboxes(settings)
+artifacts = Artifacts.at(settings.artifacts or str(settings.home / "artifacts"))
+blobs = make_blobs(settings, served=True)
+uploads = make_uploads(settings)
 
 agent = wire(
     settings,
-    make_sandboxes(settings),
-    artifacts=Artifacts.at(settings.artifacts or str(settings.home / "artifacts")),
-    blobs=make_blobs(settings, served=True),
-    input_roots=roots,
+    sandboxes,
+    artifacts=artifacts,
+    blobs=blobs,
+    # Where there are users, none of them reads this machine's files unless the operator says which.
+    input_roots=roots or (() if settings.has_users else (Path(),)),
+    uploads=uploads,
     functions=make_functions(settings),
 ).compile(name="stepwell")

@@ -3,6 +3,7 @@
 import json
 from typing import Any, Literal
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -26,7 +27,27 @@ class Context(BaseModel):
         "or by tool call unless the endpoint refuses (`auto`).",
         json_schema_extra={"langgraph_nodes": ["generate"]},
     )
-    sandbox: str = Field(default="local", title="Sandbox", description="The kind of sandbox that code runs in.")
+    instructions: str = Field(
+        default="",
+        max_length=20_000,
+        title="Instructions",
+        description="What the analysis keeps to besides Stepwell's own rules: definitions, house style, what to leave "
+        "alone. The model is told so.",
+        json_schema_extra={"langgraph_nodes": ["plan", "generate"], "langgraph_type": "prompt"},
+    )
+    review_instructions: str = Field(
+        default="",
+        max_length=20_000,
+        title="What an answer must have",
+        description="Looked at, besides Stepwell's own checks, before an answer is accepted.",
+        json_schema_extra={"langgraph_nodes": ["check_final"], "langgraph_type": "prompt"},
+    )
+    sandbox: str = Field(
+        default="local",
+        title="Sandbox",
+        description="The kind of sandbox that code runs in.",
+        json_schema_extra={"langgraph_nodes": ["plan", "execute", "upload"]},
+    )
     approval: Literal["none", "cells"] = Field(
         default="none",
         title="Approval",
@@ -39,9 +60,21 @@ class Context(BaseModel):
         description="Empty: the language of the question.",
         json_schema_extra={"langgraph_nodes": ["generate"]},
     )
-    max_cells: int = Field(default=30, ge=1, le=1000, title="Cells per turn", description="Then the model must answer.")
+    max_cells: int = Field(
+        default=30,
+        ge=1,
+        le=1000,
+        title="Cells per turn",
+        description="Then the model must answer.",
+        json_schema_extra={"langgraph_nodes": ["generate"]},
+    )
     cell_timeout: float = Field(
-        default=120.0, gt=0, allow_inf_nan=False, title="Cell time limit", description="Seconds one cell may run."
+        default=120.0,
+        gt=0,
+        allow_inf_nan=False,
+        title="Cell time limit",
+        description="Seconds one cell may run.",
+        json_schema_extra={"langgraph_nodes": ["execute"]},
     )
     call_timeout: float = Field(
         default=60.0,
@@ -57,9 +90,14 @@ class Context(BaseModel):
         le=10,
         title="Reviews",
         description="Times an answer may be sent back to be improved.",
+        json_schema_extra={"langgraph_nodes": ["check_final"]},
     )
     max_tokens: int = Field(
-        default=0, ge=0, title="Token budget", description="Tokens in and out for one thread; 0: no limit."
+        default=0,
+        ge=0,
+        title="Token budget",
+        description="Tokens in and out for one thread; 0: no limit.",
+        json_schema_extra={"langgraph_nodes": ["plan", "generate", "check_final"]},
     )
     max_cost: float = Field(
         default=0.0,
@@ -67,18 +105,28 @@ class Context(BaseModel):
         allow_inf_nan=False,
         title="Money budget",
         description="For one thread, in the currency of STEPWELL_PRICES; 0: no limit.",
+        json_schema_extra={"langgraph_nodes": ["plan", "generate", "check_final"]},
     )
     observation_chars: int = Field(
         default=4_000,
         ge=200,
         title="Observation size",
         description="Characters of a cell's result shown to the model.",
+        json_schema_extra={"langgraph_nodes": ["execute"]},
     )
     abstract_chars: int = Field(
-        default=2_000, ge=200, title="Input abstract size", description="Characters of an input's profile."
+        default=2_000,
+        ge=200,
+        title="Input abstract size",
+        description="Characters of an input's profile.",
+        json_schema_extra={"langgraph_nodes": ["plan"]},
     )
     prompt_chars: int = Field(
-        default=60_000, ge=8_000, title="Prompt size", description="Characters of history in one prompt."
+        default=60_000,
+        ge=8_000,
+        title="Prompt size",
+        description="Characters of history in one prompt.",
+        json_schema_extra={"langgraph_nodes": ["generate"]},
     )
     max_snapshot_bytes: int = Field(
         default=8_000_000_000,
@@ -101,12 +149,14 @@ class Context(BaseModel):
         ge=1,
         title="Largest artifact",
         description="Bytes; larger ones are named, not published.",
+        json_schema_extra={"langgraph_nodes": ["upload"]},
     )
     max_upload_bytes: int = Field(
         default=10_000_000_000,
         ge=1,
         title="All artifacts together",
         description="Bytes; what is beyond that is counted, not published.",
+        json_schema_extra={"langgraph_nodes": ["upload"]},
     )
 
     def approval_after(self, before: Literal["none", "cells"] | None) -> Literal["none", "cells"]:
@@ -148,3 +198,8 @@ def thread_of(runtime: Runtime[Any]) -> str:
     if not name:
         raise ValueError('A run needs a thread: pass config={"configurable": {"thread_id": …}}.')
     return name
+
+
+def user_of(config: RunnableConfig | None) -> str:
+    """Who started the run, as the server that runs it has found out; empty where nobody asks."""
+    return str((config or {}).get("configurable", {}).get("langgraph_auth_user_id") or "")

@@ -4,16 +4,18 @@ import asyncio
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from urllib.parse import urlsplit
 
 import platformdirs
 from dotenv import dotenv_values, load_dotenv
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sandboxes.daytona.options import API_URL, Account, Options
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.local.network.rules import Mode, Network, parse_domains
+from storage.uploads import DEFAULT_TYPES
 
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
 """Variables of our prefix that the command and the installer read by themselves."""
@@ -125,8 +127,29 @@ class Settings(BaseSettings):
     input_roots: str = ""
     """Folders that a server may take local inputs from, separated by `:`; empty: its working directory. The command
     and the Python API take any path that their user can read."""
+    input_urls: str = ""
+    """What a server with users may fetch inputs from: beginnings of URLs with commas between them
+    (`https://data.example.org/,s3://bucket/public/`); `*`: any. Without users and for the command: any."""
+    api_keys: Path | None = None
+    """The file with the hashes of the server's API keys, made by `python -m server.keys`."""
+    oidc_issuer: str = ""
+    """The URL of an OpenID Connect issuer whose tokens the server takes."""
+    oidc_audience: str = ""
+    """For whom its tokens must be; needed with `oidc_issuer`."""
+    oidc_user: str = Field(default="sub", min_length=1)
+    """The claim that names the user."""
+    origins: str = ""
+    """Origins of web pages, with commas between them, that a server without users answers besides Studio's."""
+    uploads: Path | None = None
+    """Where uploaded inputs lie; empty: `uploads/` in the data folder. Workers must share it."""
+    upload_types: str = DEFAULT_TYPES
+    """File name endings that may be uploaded, with commas between them; `*`: any."""
+    upload_user_mb: int = Field(default=20_000, ge=1)
+    """All uploads of one user together."""
+    upload_days: float = Field(default=7.0, gt=0, allow_inf_nan=False)
+    """How long an upload is kept after it was last written."""
 
-    @field_validator("home", "mcp", mode="after")
+    @field_validator("home", "mcp", "api_keys", "uploads", mode="after")
     @classmethod
     def _absolute(cls, home: Path | None) -> Path | None:
         if home is None:
@@ -161,6 +184,31 @@ class Settings(BaseSettings):
             if len(parts) != 2 or not all(0 <= part < math.inf for part in parts):
                 raise ValueError("two prices separated by a comma are needed, such as 2.5,10")
         return prices
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _safe_issuer(cls, issuer: str) -> str:
+        parts = urlsplit(issuer)
+        local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        if issuer and (not parts.hostname or parts.scheme not in (("https", "http") if local else ("https",))):
+            raise ValueError("an https:// URL is needed; http:// is taken for this machine alone")
+        return issuer
+
+    @model_validator(mode="after")
+    def _audience_with_issuer(self) -> Self:
+        if self.oidc_issuer and not self.oidc_audience:
+            raise ValueError("STEPWELL_OIDC_ISSUER needs STEPWELL_OIDC_AUDIENCE: for whom its tokens must be")
+        return self
+
+    @property
+    def has_users(self) -> bool:
+        """Whether a server asks who somebody is; without, it answers this machine alone."""
+        return self.api_keys is not None or bool(self.oidc_issuer)
+
+    @property
+    def uploads_folder(self) -> Path:
+        """Where uploaded inputs lie."""
+        return self.uploads or self.home / "uploads"
 
     @property
     def limits(self) -> Limits:
@@ -244,9 +292,17 @@ def read_settings(**given: Any) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else "a setting"
+        said = first["msg"].removeprefix("Value error, ")
+        if not first["loc"]:
+            raise SettingsError(f"{said}.") from None
+        name = str(first["loc"][0])
         variable = name if name.isupper() else f"STEPWELL_{name.upper()}"
-        raise SettingsError(f"{variable} cannot be used: {first['msg'].removeprefix('Value error, ')}.") from None
+        raise SettingsError(f"{variable} cannot be used: {said}.") from None
+
+
+def named(listed: str) -> tuple[str, ...]:
+    """What a setting lists with commas between."""
+    return tuple(one.strip() for one in listed.split(",") if one.strip())
 
 
 async def given_or_read(settings: Settings | None) -> Settings:

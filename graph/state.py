@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import _messages_delta_reducer
+from pydantic import Field
 from typing_extensions import (
     TypedDict,
 )
@@ -227,8 +228,15 @@ class State(TypedDict, total=False):
 class StartInput(TypedDict, total=False):
     """What starts a turn: the small form that Studio shows."""
 
-    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
-    files: list[str]
+    messages: Annotated[
+        list[AnyMessage],
+        Field(title="Messages", description="The question, as the last message."),
+        DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY),
+    ]
+    files: Annotated[
+        list[str],
+        Field(title="Files", description="Paths, URLs, and uploads (`upload:…`) of tables, documents and databases."),
+    ]
 
 
 class FinalOutput(TypedDict, total=False):

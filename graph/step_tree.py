@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import writes_sort_key
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from graph.state import Cell
+from graph.state import Cell, State
 
 FIRST_BRANCH = "a"
 UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
@@ -141,6 +141,25 @@ async def step_tree(saver: AsyncSqliteSaver, thread: str) -> StepTree:
             if row is not None:
                 whole[id] = saver.serde.loads_typed((row[0], row[1])).get("channel_values") or {}
     return _grown([(id, before) for id, before, _, _ in rows], written, whole)
+
+
+def tree_of_states(states: Iterable[tuple[str, str, State]]) -> StepTree:
+    """The same tree from the states of all checkpoints, as a server hands them out.
+
+    Args:
+        states: For each checkpoint its id, its parent's, and its state, oldest first.
+    """
+    rows: list[tuple[str, str]] = []
+    whole: dict[str, dict[str, Any]] = {}
+    written: dict[str, _Written] = {}
+    turns: dict[str, int] = {}
+    for id, before, state in states:
+        rows.append((id, before))
+        whole[id] = {"cells": state.get("cells") or [], "question": state.get("question") or ""}
+        turns[id] = len(state.get("turns") or [])
+        if before in turns and turns[id] > turns[before]:
+            written[before] = _Written(ended=True)
+    return _grown(rows, written, whole)
 
 
 async def _read_writes(saver: AsyncSqliteSaver, thread: str) -> dict[str, _Written]:

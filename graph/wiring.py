@@ -11,7 +11,7 @@ from graph.context import Context
 from graph.functions import NOTHING, HostFunctions
 from graph.mcp_servers import McpServers
 from graph.offered import HostFunction
-from graph.settings import Settings
+from graph.settings import Settings, named
 from graph.state import FinalOutput, StartInput, State
 from models.choosing import make_chooser
 from nodes.snapshots import Snapshots
@@ -19,6 +19,7 @@ from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
 from storage.inputs import InputSource
+from storage.uploads import MEGABYTE, Uploads
 
 
 def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
@@ -53,6 +54,17 @@ def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:
     return Blobs.at(settings.blobs or str(default), owner=settings.home / f"blob-owner-{name}")
 
 
+def make_uploads(settings: Settings) -> Uploads:
+    """Where users of a server upload inputs."""
+    return Uploads(
+        settings.uploads_folder,
+        max_bytes=settings.max_input_bytes,
+        user_bytes=settings.upload_user_mb * MEGABYTE,
+        types=frozenset(one.lower().lstrip(".") for one in named(settings.upload_types)),
+        keep_seconds=settings.upload_days * 86_400,
+    )
+
+
 def make_functions(settings: Settings, functions: Iterable[Callable[..., Any] | HostFunction] = ()) -> HostFunctions:
     """What cells can call: functions of the caller's, and those of the MCP servers of these settings.
 
@@ -69,6 +81,7 @@ def wire(
     artifacts: Artifacts,
     blobs: Blobs,
     input_roots: tuple[Path, ...] | None,
+    uploads: Uploads | None = None,
     functions: HostFunctions = NOTHING,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """The graph, bound to the model endpoint, the sandboxes and the storage of these settings.
@@ -79,6 +92,7 @@ def wire(
         artifacts: Where finished files go.
         blobs: Where snapshots are kept.
         input_roots: Local inputs must lie below one of these; None when the caller's user may read what he can.
+        uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
         functions: What cells can call of this program; closed by the caller.
     """
     return build_graph(
@@ -91,7 +105,12 @@ def wire(
             temperature=settings.temperature,
         ),
         open_sandbox=sandboxes.open,
-        inputs=InputSource(settings.max_input_bytes, roots=input_roots),
+        inputs=InputSource(
+            settings.max_input_bytes,
+            roots=input_roots,
+            urls=named(settings.input_urls) if uploads is not None and settings.has_users else None,
+            uploads=uploads,
+        ),
         artifacts=artifacts,
         snapshots=Snapshots(blobs),
         prices=settings.price_list,

@@ -13,7 +13,7 @@ from graph.functions import NOTHING, HostFunctions
 from graph.state import Cell, Pending, State
 from models.received import whole_text
 from nodes.calling import approval_mark
-from nodes.observation import shorten
+from nodes.observation import shorten, step_title
 
 
 class Decision(BaseModel):
@@ -63,7 +63,7 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
         figures=[],
     )
     tell(runtime, CellFinished(cell))
-    messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"])]
+    messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"], name=step_title(cell))]
     messages += [ToolMessage("Not run: an earlier cell was rejected.", tool_call_id=other["call_id"]) for other in rest]
     return {"cells": [cell], "pending": [], "messages": list(messages)}
 

@@ -17,7 +17,7 @@ from models.json_replies import json_in
 from nodes.answer_checks import CHECKS, files_open
 from nodes.answer_files import files_made
 from nodes.catching_up import caught_up
-from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES
+from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES, also_needed
 from nodes.generate_prompt import inputs_text
 from nodes.observation import shorten
 from nodes.snapshots import Snapshots
@@ -80,7 +80,7 @@ async def check_final(
 async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -> tuple[list[str], Tokens, float]:
     def write(form: Form) -> list[BaseMessage]:
         return [
-            SystemMessage(RULES + (BY_TOOL if form.tools else BY_JSON)),
+            SystemMessage(RULES + also_needed(context.review_instructions) + (BY_TOOL if form.tools else BY_JSON)),
             HumanMessage(_evidence(state, int(EVIDENCE_CHARS * form.size))),
         ]
 

@@ -41,3 +41,9 @@ find may have been printed.
 
 BY_TOOL = "\nHow to reply\nCall submit_review.\n"
 BY_JSON = '\nHow to reply\nOne JSON object and nothing else: {"good_enough": true or false, "missing": ["…"]}\n'
+
+
+def also_needed(instructions: str) -> str:
+    """What the operator or the user wants of an answer besides."""
+    asked = instructions.strip()
+    return f"\nIt also lacks something when it is not so:\n{asked}\n" if asked else ""

@@ -15,7 +15,7 @@ from graph.journal import Entry, journal_of
 from graph.state import Cell, PlanStep, SandboxRef, State
 from nodes.calling import CellCalls
 from nodes.catching_up import TOOK_EFFECT, caught_up, next_snapshot
-from nodes.observation import remember, remember_namespace
+from nodes.observation import remember, remember_namespace, step_title
 from nodes.outcome import outcome_unknown
 from nodes.recovering import recovered
 from nodes.snapshots import Snapshots
@@ -101,7 +101,7 @@ async def execute(
         # The result is out already: the snapshot costs the user nothing that he is waiting for.
         notices += await _keep(cell, state, runtime, sandbox, snapshots, limit_bytes=context.max_snapshot_bytes)
     at = cell.get("snapshot") or sandbox.head or after  # it may be asleep by now, and then it has no head
-    messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"])]
+    messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"], name=step_title(cell))]
     if cell["status"] != "ok" and rest:
         messages += [
             ToolMessage("Not run: the cell before it failed.", tool_call_id=other["call_id"]) for other in rest

@@ -122,8 +122,15 @@ def system_prompt(
         network_text(network),
         functions_text(functions, state),
         inputs_text(state),
+        instructions_text(context.instructions),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def instructions_text(instructions: str) -> str:
+    """What the operator or the user wants kept to, after our own rules and apart from what files say."""
+    asked = instructions.strip()
+    return f"What this analysis has to keep to as well\n{asked}\n" if asked else ""
 
 
 def environment_text(state: State) -> str:

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 import sandboxes
-from graph.context import Context, knobs, thread_of
+from graph.context import Context, knobs, thread_of, user_of
 from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
 from graph.functions import NOTHING, HostFunctions
 from graph.journal import left_behind
@@ -25,7 +25,7 @@ from nodes.carrying import carry_inputs, keep_input
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
 from nodes.functions_prompt import functions_text
-from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text
+from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text, instructions_text
 from nodes.network_prompt import network_text
 from nodes.observation import shorten
 from nodes.outcome import functions_reached, reached_by
@@ -35,7 +35,8 @@ from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
 from sandboxes.local.network.rules import NO_NETWORK, Network
-from storage.inputs import InputError, InputSource, unused_name
+from storage.input_names import unused_name
+from storage.inputs import InputError, InputSource
 
 MAX_STEPS = 12
 PROGRAMS = Path(sandboxes.__file__).parent
@@ -84,7 +85,7 @@ async def plan(
     moves = bool(state.get("sandbox")) and state["sandbox"]["kind"] != sandbox.kind
     if moves:
         await carry_inputs(sandbox, state, snapshots, open_sandbox)  # what is missing is said when a cell needs it
-    brought, newer = await _take_in(state, runtime, sandbox, inputs, context, snapshots)
+    brought, newer = await _take_in(state, runtime, sandbox, inputs.of(user_of(config)), context, snapshots)
     left = _left_open(state)
     turn: State = {
         **left,
@@ -111,7 +112,7 @@ async def plan(
     tell(runtime, ModelAsked(node="plan"))
     asked = await ask(
         await choose_model(context.model),
-        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions), network),
+        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions), network, context),
         read=_read,
         tools=[PLAN_TOOL],
         tool_calling=context.tool_calling,
@@ -252,7 +253,7 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
     return profiled
 
 
-def _write(state: State, functions: str, network: Network, form: Form) -> list[BaseMessage]:
+def _write(state: State, functions: str, network: Network, context: Context, form: Form) -> list[BaseMessage]:
     system = "\n".join(
         [
             RULES,
@@ -261,6 +262,7 @@ def _write(state: State, functions: str, network: Network, form: Form) -> list[B
             network_text(network),
             *([functions] if functions else []),
             shorten(inputs_text(state), int(40_000 * form.size)),
+            *([told] if (told := instructions_text(context.instructions)) else []),
         ]
     )
     return [SystemMessage(system), HumanMessage(_asked(state))]

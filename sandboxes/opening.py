@@ -78,6 +78,16 @@ class Sandboxes:
         """The kinds that can be opened."""
         return sorted(self._kinds)
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Open sandboxes of this process that are `active`, that are `sleeping`, and how many are `waiting`."""
+        opened = len(self._open)
+        if self._living is None:
+            return {"active": opened, "sleeping": 0, "waiting": 0}
+        local = sum(kind == "local" for kind, _ in list(self._open))
+        active = min(self._living.count, local)
+        return {"active": opened - local + active, "sleeping": local - active, "waiting": self._living.waiting}
+
     async def open(self, kind: str, id: str) -> Sandbox:
         """Attach to the sandbox of that name, or create it.
 

@@ -1,4 +1,4 @@
-"""Where inputs come from: local paths, folders and globs, and URLs through fsspec."""
+"""Where inputs come from: local paths, folders and globs, URLs through fsspec, and a user's uploads."""
 
 import asyncio
 import glob
@@ -7,15 +7,17 @@ import os
 import re
 import shutil
 import tempfile
-import unicodedata
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import fsspec
+
+from storage.input_names import safe_name
+from storage.uploads import SCHEME, UploadError, Uploads
 
 PROTOCOLS = ("http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "ftp", "sftp", "hf")
 """URL schemes that are fetched. `file:`, chained (`::`) and archive schemes are not: they would reach local files."""
@@ -50,6 +52,16 @@ class InputSource:
     max_bytes: int = 20_000_000_000
     roots: tuple[Path, ...] | None = None
     """Local inputs must lie below one of these; None: any path that this user can read."""
+    urls: tuple[str, ...] | None = None
+    """What URLs must begin with; None: any that can be fetched."""
+    uploads: Uploads | None = None
+    """Where `upload:…` is looked for; None: nowhere."""
+    user: str = ""
+    """Whose uploads may be taken."""
+
+    def of(self, user: str) -> "InputSource":
+        """The same for one user of a server."""
+        return replace(self, user=user)
 
     async def expand(self, spec: str) -> list[str]:
         """The files that a path, a folder, a glob or a URL stands for, sorted.
@@ -59,7 +71,10 @@ class InputSource:
         """
         if not spec.strip():
             raise InputError("A file's name is empty; leave it out.")  # the empty path is the working directory
+        if self._is_upload(spec):
+            return [spec]
         if is_url(spec):
+            self._allow(spec)
             return [spec]
         try:
             found = await asyncio.to_thread(self._local_files, spec)
@@ -77,7 +92,11 @@ class InputSource:
         Raises:
             InputError: it is missing, too large, not allowed, or cannot be fetched.
         """
-        if is_url(spec):
+        if self._is_upload(spec):
+            path, name, size, sha256 = await asyncio.to_thread(self._uploaded, spec)
+            yield Brought(path, name, spec, size, sha256)
+        elif is_url(spec):
+            self._allow(spec)
             folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-input-")
             try:
                 target = Path(folder) / "download"
@@ -88,6 +107,39 @@ class InputSource:
         else:
             path, size, sha256 = await asyncio.to_thread(self._look_at, spec)
             yield Brought(path, safe_name(Path(spec).name), spec, size, sha256)
+
+    def _is_upload(self, spec: str) -> bool:
+        return self.uploads is not None and spec.startswith(SCHEME)
+
+    def _uploaded(self, spec: str) -> tuple[Path, str, int, str]:
+        assert self.uploads is not None
+        try:
+            file, upload = self.uploads.content(self.user, spec)
+            with file.open("rb") as stream:
+                return file, upload.name, upload.offset, hashlib.file_digest(stream, "sha256").hexdigest()
+        except UploadError as error:
+            raise InputError(str(error)) from None
+        except OSError as error:
+            raise InputError(f"{spec} cannot be read ({error.strerror or error}).") from None
+
+    def _allow(self, url: str) -> None:
+        if self.urls is not None and not any(begins_with(url, beginning) for beginning in self.urls):
+            raise InputError(
+                f"{without_password(url)} is not among the URLs that this server fetches (STEPWELL_INPUT_URLS); "
+                "upload the file instead."
+            )
+
+    def _only_allowed(self, url: str) -> dict[str, Any]:
+        """Options for fsspec with which a redirection leads nowhere that the URL itself could not name."""
+        if self.urls is None or urlsplit(url).scheme.lower() not in ("http", "https"):
+            return {}
+
+        async def look(request: Any, handler: Any) -> Any:
+            self._allow(str(request.url))
+            return await handler(request)
+
+        # A session of its own: fsspec would hand out one that was made with other options.
+        return {"client_kwargs": {"middlewares": (look,)}, "skip_instance_cache": True}
 
     def _local_files(self, spec: str) -> list[str]:
         if self.roots is not None:
@@ -119,7 +171,7 @@ class InputSource:
     def _download(self, url: str, target: Path) -> tuple[int, str]:
         shown = without_password(url)
         try:
-            with fsspec.open(url, "rb") as stream, target.open("wb") as out:
+            with fsspec.open(url, "rb", **self._only_allowed(url)) as stream, target.open("wb") as out:
                 return self._copy(stream, out, shown)
         except InputError:
             raise
@@ -160,6 +212,23 @@ def is_url(spec: str) -> bool:
     return True
 
 
+def begins_with(url: str, beginning: str) -> bool:
+    """Whether a URL lies at or below another one: same scheme and host, and a path below; `*`: any URL does."""
+    if beginning == "*":
+        return True
+    try:
+        wanted, given = urlsplit(beginning), urlsplit(url)
+    except ValueError:
+        return False
+    if given.scheme.lower() != wanted.scheme.lower() or "@" in given.netloc or re.search(r"[\s\\\x00-\x20\x7f]", url):
+        return False
+    if wanted.netloc and given.netloc.lower() != wanted.netloc.lower():
+        return False
+    parts = unquote(unquote(given.path)).split("/")
+    below = wanted.path.rstrip("/")
+    return ".." not in parts and (given.path == below or given.path.startswith(f"{below}/"))
+
+
 def without_password(url: str) -> str:
     """The URL without user, password and query: what may be shown and remembered."""
     try:
@@ -167,29 +236,6 @@ def without_password(url: str) -> str:
     except ValueError:
         return url.split("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")) if parts.scheme else url
-
-
-def safe_name(name: str) -> str:
-    """A file name that every system accepts, as close to the given one as can be."""
-    name = "".join("_" if unicodedata.category(char)[0] == "C" or char in '<>:"/\\|?*' else char for char in name)
-    name = unicodedata.normalize("NFC", name).strip(" .") or "input"
-    stem, dot, suffix = name.rpartition(".")
-    if not dot or len(suffix) > 12:
-        stem, suffix = name, ""
-    while len(stem.encode()) > 150:
-        stem = stem[:-1]
-    return f"{stem}.{suffix}" if suffix else stem
-
-
-def unused_name(name: str, taken: set[str]) -> str:
-    """The name itself, or with a number before its suffixes when it is taken."""
-    stem, *suffixes = name.split(".")
-    number, candidate = 1, name
-    lowered = {other.lower() for other in taken}
-    while candidate.lower() in lowered:
-        number += 1
-        candidate = ".".join([f"{stem}-{number}", *suffixes])
-    return candidate
 
 
 def _outside(spec: str) -> InputError:

@@ -1,33 +1,17 @@
 """A real `langgraph dev` serves the graph: the playbook analyses a file through `langgraph_sdk`, with no key."""
 
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.analyses import write_sales
+from tests.serving import serving
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell"]
-
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("served")]
 
 
 @pytest.fixture
@@ -37,50 +21,11 @@ async def client(server: str) -> AsyncIterator[LangGraphClient]:
         yield client
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """The address of a server that was started from a copy of the project, so that it writes nothing into ours."""
-    project = tmp_path / "project"
-    project.mkdir()
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("langgraph.json", "pyproject.toml", "README.md", "LICENSE", ".env.example"):
-        shutil.copy(ROOT / file, project / file)
-    (project / ".env").write_text("")
-    write_sales(project / "data" / "sales.csv")
-    port = free_port()
-    environment = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(tmp_path),
-        "STEPWELL_HOME": str(tmp_path / "home"),
-        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-        "LANGGRAPH_STRICT_MSGPACK": "true",
-    }
-    log = tmp_path / "server.log"
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [str(Path(sys.executable).parent / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port)],
-            cwd=project, env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-    address = f"http://127.0.0.1:{port}"
-    try:
-        until = time.monotonic() + 120
-        while True:
-            assert process.poll() is None, log.read_text()[-3000:]
-            assert time.monotonic() < until, log.read_text()[-3000:]
-            try:
-                if httpx.get(f"{address}/ok", timeout=2).status_code == 200:
-                    break
-            except httpx.HTTPError:
-                time.sleep(0.3)
-        yield address
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server without users."""
+    with serving(tmp_path_factory.mktemp("served")) as served:
+        yield served.url
 
 
 def asking(text: str, *files: str) -> dict[str, Any]:
@@ -100,7 +45,9 @@ async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGr
     assistants = await client.assistants.search(graph_id="stepwell")
     schemas = await client.assistants.get_schemas(assistants[0]["assistant_id"])
     assert set((schemas["input_schema"] or {})["properties"]) == {"messages", "files"}
-    assert (schemas["context_schema"] or {})["properties"]["model"]["title"] == "Model"
+    form = (schemas["input_schema"] or {})["properties"]
+    assert (form["files"]["title"], form["messages"]["title"]) == ("Files", "Messages")
+    assert form["files"]["description"]
     thread = (await client.threads.create())["thread_id"]
     seen: dict[str, list[object]] = {}
     async for part in client.runs.stream(
@@ -118,6 +65,9 @@ async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGr
     assert seen["messages"]
     first = await values_of(client, thread)
     assert "playbook" in first["answer"]
+    titles = [message["name"] for message in first["messages"] if message["type"] == "tool"]
+    assert titles[0] == f"1 · {first['cells'][0]['purpose']}"
+    assert len(titles) == len(first["cells"])
     result = await client.runs.wait(thread, "stepwell", input=asking("And units by region?"))
     assert set(result) == {"answer", "artifacts", "concerns"}
     second = await values_of(client, thread)
@@ -137,3 +87,42 @@ async def test_files_outside_the_allowed_folders_are_refused(client: LangGraphCl
         await client.runs.join(thread, run["run_id"])
         state = await client.threads.get_state(thread)
         assert word in str(state["tasks"][0]["error"]), state["tasks"]
+
+
+async def test_studio_has_a_title_and_a_node_for_every_knob_and_draws_the_edges_that_there_are(
+    client: LangGraphClient,
+) -> None:
+    assistant = (await client.assistants.search(graph_id="stepwell"))[0]["assistant_id"]
+    graph: Any = await client.assistants.get_graph(assistant)
+    nodes = {str(node["id"]) for node in graph["nodes"]} - {"__start__", "__end__"}
+    edges = {(edge["source"], edge["target"]) for edge in graph["edges"]}
+    assert nodes == {"plan", "generate", "approve", "execute", "check_final", "upload"}
+    assert len(edges) == 14
+    knobs = ((await client.assistants.get_schemas(assistant))["context_schema"] or {})["properties"]
+    for name, knob in knobs.items():
+        assert knob["title"], name
+        assert knob["description"].endswith((".", "`")), name
+        assert set(knob["langgraph_nodes"]) <= nodes, name
+        assert knob["langgraph_nodes"], name
+    assert {name for name, knob in knobs.items() if knob.get("langgraph_type") == "prompt"} == {
+        "instructions",
+        "review_instructions",
+    }
+    assert knobs["approval"]["enum"] == ["none", "cells"]
+
+
+async def test_an_interrupt_says_in_what_shape_it_is_answered(client: LangGraphClient) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    context: Any = {"approval": "cells", "max_cells": 2}
+    asked: Any = await client.runs.wait(
+        thread, "stepwell", input=asking("What stands out?", "data/sales.csv"), context=context
+    )
+    interrupt = asked["__interrupt__"][0]
+    shape = interrupt["response_schema"]
+    assert shape["properties"]["verdict"]["enum"] == ["approve", "edit", "reject"]
+    assert shape["required"] == ["verdict"]
+    assert interrupt["value"]["code"]
+    answer = {"verdict": "reject", "remark": "Not now."}
+    await client.runs.wait(thread, "stepwell", command={"resume": answer}, context=context)
+    state: Any = await client.threads.get_state(thread)
+    assert state["values"]["cells"][0]["status"] == "rejected"

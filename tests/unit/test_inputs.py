@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.inputs import InputError, InputSource, is_url, safe_name, unused_name, without_password
+from storage.input_names import safe_name, unused_name
+from storage.inputs import InputError, InputSource, is_url, without_password
 
 
 @pytest.fixture

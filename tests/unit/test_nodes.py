@@ -10,18 +10,21 @@ from graph.build import after_approve, after_check_final, after_execute, after_g
 from graph.context import Context, knobs
 from graph.settings import Prices
 from graph.state import Pending, Review, SandboxRef, Usage
-from models.base import ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
+from models.base import Form, ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
 from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
 from nodes.check_final import _evidence
 from nodes.check_final import _read as read_review
+from nodes.check_final_prompt import also_needed
 from nodes.generate import _read_calls, _read_text, _stopped
 from nodes.generate_prompt import inputs_text, system_prompt
 from nodes.observation import shorten
 from nodes.plan import _read as read_plan
+from nodes.plan import _write as write_plan
 from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import as_script, makers
 from sandboxes.fake import FakeSandbox, ScriptedCell
+from sandboxes.local.network.rules import NO_NETWORK
 from sandboxes.results import CellResult
 from storage.blobs import Blobs
 from tests.states import make_cell, make_file, make_input, make_state
@@ -183,6 +186,17 @@ def test_the_system_prompt_is_what_it_was(tools: bool) -> None:
     name = f"generate-{'tools' if tools else 'text'}.txt"
     expected = Path(__file__).parent / "prompts" / name
     assert system_prompt(state, Context(), tools=tools) == expected.read_text()
+
+
+def test_instructions_reach_the_model_where_they_are_meant_for_it() -> None:
+    context = Context(instructions="Amounts are in euros.", review_instructions="It names its sources.")
+    plan = str(write_plan(make_state(), "", NO_NETWORK, context, Form(tools=True))[0].content)
+    for prompt in (system_prompt(make_state(), context, tools=True), plan):
+        assert "What this analysis has to keep to as well\nAmounts are in euros." in prompt
+        assert "names its sources" not in prompt
+    assert "It names its sources." in also_needed(context.review_instructions)
+    assert also_needed(" \n") == ""
+    assert "keep to as well" not in str(write_plan(make_state(), "", NO_NETWORK, Context(), Form(tools=True)))
 
 
 async def test_a_sandbox_that_is_there_is_left_alone(tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""Routes of a thread's published files: the list, each file, and all of it as one archive."""
+
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from graph.app import artifacts
+from graph.state import Artifact, State
+from nodes.upload import as_script
+from server.content import FILE, SAFE, FileAnswer, disposition
+from server.platform import Platform
+from server.routing import THREAD, RefusedError, answered, path_parameter, place, route, sender
+from server.zipping import Entry, zipped
+from storage.artifacts import mime_of
+from storage.published import is_plain, opened
+
+LISTED = {
+    "type": "object",
+    "required": ["artifacts"],
+    "properties": {
+        "artifacts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "size", "sha256", "mime", "cell", "figure", "href"],
+                "properties": {
+                    "name": {"type": "string"},
+                    "size": {"type": "integer"},
+                    "sha256": {"type": "string"},
+                    "mime": {"type": "string"},
+                    "cell": {"type": "integer", "description": "The cell that last wrote it; 0: Stepwell itself."},
+                    "figure": {"type": "boolean"},
+                    "href": {"type": "string", "description": "Where it is, below this server's address."},
+                },
+            },
+        }
+    },
+}
+DOWNLOAD = {
+    "name": "download",
+    "in": "query",
+    "required": False,
+    "schema": {"type": "boolean"},
+    "description": "Have it saved and not shown.",
+}
+
+
+@route(
+    "/stepwell/threads/{thread_id}/artifacts",
+    "GET",
+    summary="List a thread's published files",
+    parameters=[THREAD],
+    responses={200: answered(schema=LISTED)},
+    refusals=[404, 503],
+    tag="Stepwell: files",
+)
+async def list_artifacts(request: Request) -> Response:
+    """The files of the thread's newest state."""
+    sender(request)
+    thread = request.path_params["thread_id"]
+    state = await Platform(request).state(thread)
+    return JSONResponse({"artifacts": [_shown(request, thread, one) for one in published(state)]})
+
+
+@route(
+    "/stepwell/threads/{thread_id}/artifacts/{name:path}",
+    "GET",
+    summary="Download a published file",
+    parameters=[THREAD, path_parameter("name", "The file's name, as listed; `/` between its parts."), DOWNLOAD],
+    responses=FILE,
+    refusals=[404, 416, 503],
+    tag="Stepwell: files",
+)
+async def get_artifact(request: Request) -> Response:
+    """One file, or a part of it. Only what the thread has published is found, by its exact name."""
+    sender(request)
+    thread, name = request.path_params["thread_id"], request.path_params["name"]
+    state = await Platform(request).state(thread)
+    if all(one["name"] != name for one in published(state)):
+        raise RefusedError(404, "This thread has published no file of that name.")
+    return FileAnswer(request, name, partial(opened, artifacts, thread, name))
+
+
+@route(
+    "/stepwell/threads/{thread_id}/export",
+    "GET",
+    summary="Download a thread as a ZIP archive",
+    parameters=[THREAD],
+    responses={200: answered("application/zip", {"type": "string", "format": "binary"}, "The archive.")},
+    refusals=[404, 503],
+    tag="Stepwell: files",
+)
+async def export(request: Request) -> Response:
+    """Its answers, its code and its published files, made while it is sent."""
+    sender(request)
+    thread = request.path_params["thread_id"]
+    state = await Platform(request).state(thread)
+    entries = [
+        Entry(one["name"], partial(opened, artifacts, thread, one["name"]))
+        for one in published(state)
+        if one["name"] not in ("analysis.py", "answers.md")
+    ]
+    texts = {"answers.md": answers_of(state)}
+    if state.get("cells") and state.get("question"):
+        texts["analysis.py"] = as_script(state)
+    headers = {**SAFE, "Content-Disposition": disposition(f"stepwell-{thread[:8]}.zip", inline=False)}
+    return StreamingResponse(zipped(texts, entries), 200, headers, "application/zip")
+
+
+def published(state: State) -> list[Artifact]:
+    """The published files that a state names, as far as what it says can be used: a client may have edited it."""
+    said: Any = state.get("artifacts")
+    found: dict[str, Artifact] = {}
+    for one in said if isinstance(said, list) else []:
+        if not isinstance(one, dict) or not isinstance(name := one.get("name"), str) or not is_plain(name):
+            continue
+        found[name] = Artifact(
+            name=name,
+            url="",
+            size=_number(one.get("size")),
+            sha256=str(one.get("sha256") or ""),
+            mime=mime_of(name),
+            cell=_number(one.get("cell")),
+        )
+    return list(found.values())
+
+
+def answers_of(state: State) -> str:
+    """The questions and the answers of a thread, as Markdown."""
+    turns = [(turn["question"], turn["answer"]) for turn in state.get("turns") or []]
+    if state.get("turn", 0) > len(turns):
+        turns.append((state.get("question", ""), state.get("answer", "")))
+    return "\n".join(f"# {question}\n\n{answer or '(not answered)'}\n" for question, answer in turns)
+
+
+def _shown(request: Request, thread: str, one: Artifact) -> dict[str, Any]:
+    return {
+        "name": one["name"],
+        "size": one["size"],
+        "sha256": one["sha256"],
+        "mime": one["mime"],
+        "cell": one["cell"],
+        "figure": one["name"].startswith("figures/"),
+        "href": place(request, f"/stepwell/threads/{thread}/artifacts/{quote(one['name'])}"),
+    }
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,130 @@
+"""Stands before every route, ours and LangGraph's: finds out who sends a request, or sees that it is this machine."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from starlette._utils import get_route_path
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.platform import has_thread
+from server.routing import USER, RefusedError
+from server.users import UnknownUserError, User, Users
+
+OPEN = frozenset({"/", "/ok", "/info", "/docs", "/openapi.json", "/stepwell/health", "/stepwell/ready"})
+"""Answered without asking who it is: they tell nothing of anybody."""
+OPERATORS = ("/metrics", "/stepwell/metrics", "/deploy", "/profile")
+"""For operators alone, with everything below them."""
+NOBODY = ("/internal",)
+"""Routes of the in-memory server for its own tests: they read any thread, and delete all."""
+STREAMS = re.compile(r"/threads/([^/]+)/(?:stream|stream/events|runs/[^/]+/stream)/?")
+"""LangGraph answers these with 200 before it looks whose the thread is."""
+STUDIO = ("https://smith.langchain.com", "https://eu.smith.langchain.com")
+FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
+REFUSED = 4401
+"""The code with which a WebSocket is closed; before it is accepted, that is HTTP's 403."""
+
+
+class Guard:
+    """Middleware of ASGI.
+
+    Args:
+        app: What it stands before.
+        users: Who may come in.
+        origins: Web pages that are answered, besides Studio's and this machine's, where nobody is asked.
+    """
+
+    def __init__(self, app: ASGIApp, users: Users, origins: tuple[str, ...] = ()) -> None:
+        self._app = app
+        self._users = users
+        self._origins = frozenset((*STUDIO, *origins))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
+        if scope["type"] not in ("http", "websocket") or _within(scope):
+            await self._app(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        try:
+            user = await self._let_in(scope, headers)
+        except RefusedError as refusal:
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": REFUSED, "reason": str(refusal)[:120]})
+            else:
+                await refusal.answer()(scope, receive, send)
+            return
+        await self._app({**scope, USER: user} if user is not None else scope, receive, send)
+
+    async def _let_in(self, scope: Scope, headers: Mapping[bytes, bytes]) -> User | None:
+        path = get_route_path(scope)
+        if _below(path, NOBODY):
+            raise RefusedError(404, "Not Found")
+        if scope.get("method") == "OPTIONS" and b"access-control-request-method" in headers:
+            return None  # a browser asks what it may ask, and shows no key for that
+        if not self._users.asked_for:
+            self._only_this_machine(scope, headers)
+        elif path in OPEN:
+            return None
+        try:
+            user = await self._users.sender(headers)
+        except UnknownUserError as error:
+            raise RefusedError(401, str(error), {"WWW-Authenticate": "Bearer"}) from None
+        if _below(path, OPERATORS) and not user.operator:
+            raise RefusedError(403, "This is for operators of the server alone.")
+        streamed = STREAMS.fullmatch(path)
+        if streamed and self._users.asked_for and not await has_thread(scope, headers, streamed[1]):
+            raise RefusedError(404, "There is no such thread.")
+        return user
+
+    def _only_this_machine(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
+        """Refuse what comes from elsewhere: also through a proxy, from another page, or by a name that leads here.
+
+        Raises:
+            RefusedError: it does not come from this machine.
+        """
+        client = scope.get("client")
+        through = any(name in headers for name in FORWARDED)
+        if through or (client is not None and not is_loopback(client[0])):
+            raise RefusedError(
+                403,
+                "This server asks nobody who he is, so it answers its own machine alone; for others set "
+                "STEPWELL_API_KEYS or STEPWELL_OIDC_ISSUER.",
+            )
+        host = headers.get(b"host", b"localhost").decode("latin-1")
+        if not is_loopback(_name_in(f"//{host}")):
+            raise RefusedError(403, f"This server is asked for under the name {host[:100]!r}; use localhost.")
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if origin and origin not in self._origins and not is_loopback(_name_in(origin)):
+            raise RefusedError(403, f"Pages of {origin[:100]} are not answered here; see STEPWELL_ORIGINS.")
+        elsewhere = headers.get(b"sec-fetch-site") == b"cross-site" and headers.get(b"sec-fetch-mode") != b"navigate"
+        if elsewhere and not origin:
+            raise RefusedError(403, "Pages of other sites are not answered here; see STEPWELL_ORIGINS.")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address is this machine's for itself."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def _within(scope: Scope) -> bool:
+    """Whether a part of the server asks another one; no request from outside can say that of itself."""
+    root = scope.get("root_path", "")
+    return bool(root == "/noauth" or root.startswith("/noauth/"))
+
+
+def _below(path: str, roots: tuple[str, ...]) -> bool:
+    return any(path == root or path.startswith(f"{root}/") for root in roots)
+
+
+def _name_in(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""

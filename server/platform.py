@@ -1,0 +1,85 @@
+"""Asks LangGraph's own routes, in this process and as the user himself: whose a thread is, is decided there alone."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, cast
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+from starlette.requests import Request
+from starlette.types import ASGIApp, Scope
+
+from graph.state import State
+from server.routing import RefusedError
+
+CREDENTIALS = ("authorization", "x-api-key")
+PAGE = 20
+"""Checkpoints that are read at a time; each comes with its whole state."""
+SECONDS = 300.0
+NO_THREAD = "There is no such thread."
+NOT_FOUND, SERVER_ERROR = 404, 500
+
+
+async def has_thread(scope: Scope, headers: Mapping[bytes, bytes], thread: str) -> bool:
+    """Whether the sender of a request has a thread of this id."""
+    credentials = {name: headers[name.encode()].decode("latin-1") for name in CREDENTIALS if name.encode() in headers}
+    try:
+        wanted = {"ids": [str(UUID(thread))], "select": ["thread_id"], "limit": 1}
+    except ValueError:
+        return False
+    async with _within(scope["app"], credentials) as client:
+        found = await client.post("/threads/search", json=wanted)
+    return found.is_success and [one["thread_id"] for one in found.json()] == wanted["ids"]
+
+
+def _within(app: ASGIApp, credentials: Mapping[str, str]) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://localhost", headers=credentials, trust_env=False, timeout=SECONDS
+    )
+
+
+class Platform:
+    """LangGraph's routes for the sender of one request."""
+
+    def __init__(self, request: Request) -> None:
+        self._headers = {name: request.headers[name] for name in CREDENTIALS if name in request.headers}
+        self._app = request.app
+
+    async def state(self, thread: str, checkpoint: str = "") -> State:
+        """The state that a thread is in now, or was in at a checkpoint.
+
+        Raises:
+            RefusedError: there is no such thread, or it is not the sender's.
+        """
+        what = f"state/{quote(checkpoint, safe='')}" if checkpoint else "state"
+        return cast("State", (await self._ask("GET", thread, what)).get("values") or {})
+
+    async def checkpoints(self, thread: str) -> AsyncIterator[dict[str, Any]]:
+        """All checkpoints of a thread with their states, newest first.
+
+        Raises:
+            RefusedError: there is no such thread, or it is not the sender's.
+        """
+        await self._ask("GET", thread, "state")  # the history of no thread is an empty one
+        before: dict[str, Any] = {}
+        while True:
+            page = await self._ask("POST", thread, "history", {"limit": PAGE, **before})
+            for one in page:
+                yield one
+            if len(page) < PAGE:
+                return
+            before = {"before": {"configurable": {"checkpoint_id": page[-1]["checkpoint"]["checkpoint_id"]}}}
+
+    async def _ask(self, method: str, thread: str, what: str, body: dict[str, Any] | None = None) -> Any:
+        try:
+            path = f"/threads/{UUID(thread)}/{what}"
+        except ValueError:
+            raise RefusedError(NOT_FOUND, NO_THREAD) from None
+        async with _within(self._app, self._headers) as client:
+            said = await client.request(method, path, json=body)
+        if said.status_code >= SERVER_ERROR:
+            raise RefusedError(503, "The server cannot read this thread now; try again.")
+        if not said.is_success:
+            raise RefusedError(NOT_FOUND, NO_THREAD)
+        return said.json()

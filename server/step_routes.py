@@ -1,0 +1,168 @@
+"""Routes of a thread's steps: the tree, each step's code, output, variables and files."""
+
+import asyncio
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from graph.app import blobs
+from graph.state import State
+from graph.step_tree import Step
+from nodes.snapshots import NotRestoredError
+from server.content import FILE, FileAnswer
+from server.platform import Platform
+from server.routing import THREAD, RefusedError, answered, path_parameter, route, sender
+from server.trees import tree_of
+from stepwell.kept_step import KeptFile, KeptStep, kept_step
+from storage.blobs import BlobError
+from storage.published import Opened, is_plain, opened_file
+
+MAX_FILE = 1_000_000_000
+STEP = path_parameter("step", "The step's name: `3`, on a branch `4b`; `head` is where the thread is now.")
+
+
+@route(
+    "/stepwell/threads/{thread_id}/steps",
+    "GET",
+    summary="The tree of a thread's steps",
+    parameters=[THREAD],
+    responses={200: answered()},
+    refusals=[404, 503],
+    tag="Stepwell: steps",
+)
+async def list_steps(request: Request) -> Response:
+    """In the order in which they came to be; `parent` makes them a tree, and `head` is where the thread is now."""
+    sender(request)
+    thread = request.path_params["thread_id"]
+    tree = await tree_of(request, thread)
+    return JSONResponse({"thread": thread, "steps": [_line(step) for step in tree.steps]})
+
+
+@route(
+    "/stepwell/threads/{thread_id}/steps/{step}",
+    "GET",
+    summary="A step: code, output, variables, files",
+    parameters=[THREAD, STEP],
+    responses={200: answered()},
+    refusals=[404, 503],
+    tag="Stepwell: steps",
+)
+async def get_step(request: Request) -> Response:
+    """What is remembered of it; nothing is restored for it."""
+    sender(request)
+    thread = request.path_params["thread_id"]
+    step = await _found(request, thread, request.path_params["step"])
+    state = await Platform(request).state(thread, step.checkpoint) if step.checkpoint else State()
+    kept = await _kept(step)
+    files = kept.files if kept is not None else {}
+    return JSONResponse(
+        {
+            "thread": thread,
+            **_line(step),
+            **(step.cell or {}),
+            "namespace": state.get("namespace") or [],
+            "workspace": {path: file.size for path, file in files.items()},
+            "inputs": [one["path"] for one in state.get("inputs") or []],
+            "comes_back": "from its snapshot" if kept is not None else "by running cells again",
+        }
+    )
+
+
+@route(
+    "/stepwell/threads/{thread_id}/steps/{step}/files/{path:path}",
+    "GET",
+    summary="A file of the workspace, as it was after a step",
+    parameters=[THREAD, STEP, path_parameter("path", "Its path in the workspace, such as `figures/cell-3-1.png`.")],
+    responses=FILE,
+    refusals=[404, 413, 416, 503],
+    tag="Stepwell: steps",
+)
+async def get_step_file(request: Request) -> Response:
+    """Figures and outputs before they are published, and older versions of them; read from the step's snapshot."""
+    sender(request)
+    step = await _found(request, request.path_params["thread_id"], request.path_params["step"])
+    kept = await _kept(step)
+    file = kept.files.get(request.path_params["path"]) if kept is not None else None
+    if file is None or not is_plain(file.path):
+        raise RefusedError(404, "There is no such file in this step's snapshot.")
+    if file.size > MAX_FILE:
+        raise RefusedError(413, f"It has {file.size:,} bytes; copy it to outputs/ to have it published.")
+    return FileAnswer(request, file.path, partial(_assembled, file))
+
+
+async def _found(request: Request, thread: str, name: str) -> Step:
+    tree = await tree_of(request, thread)
+    step = tree.head if name == "head" else tree.named(name)
+    if step is None or step.cell is None:
+        raise RefusedError(404, "This thread has no such step.")
+    return step
+
+
+async def _kept(step: Step) -> KeptStep | None:
+    snapshot: Any = step.cell.get("snapshot") if step.cell is not None else None
+    if not isinstance(snapshot, str) or not snapshot:
+        return None
+    try:
+        return await kept_step(blobs, snapshot)
+    except (NotRestoredError, BlobError, ValueError):
+        return None
+
+
+@asynccontextmanager
+async def _assembled(file: KeptFile) -> AsyncIterator[Opened]:
+    """The file in a temporary one, put together from its pieces; each is checked by its hash on the way."""
+    folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-step-")
+    try:
+        whole, piece = Path(folder.name) / "whole", Path(folder.name) / "piece"
+        await asyncio.to_thread(whole.touch)
+        size = 0
+        for chunk in file.chunks:
+            size += await blobs.fetch(chunk, piece)
+            if size > file.size:
+                raise RefusedError(404, "This step's snapshot is damaged.")
+            await asyncio.to_thread(_append, piece, whole)
+        descriptor = await asyncio.to_thread(os.open, whole, os.O_RDONLY)
+        try:
+            yield opened_file(descriptor, version=_version(file))
+        finally:
+            await asyncio.to_thread(os.close, descriptor)
+    except BlobError as error:
+        raise RefusedError(503, f"The file cannot be read now ({str(error).rstrip('.')}).") from None
+    finally:
+        await asyncio.to_thread(folder.cleanup)
+
+
+def _append(piece: Path, whole: Path) -> None:
+    with piece.open("rb") as source, whole.open("ab") as out:
+        shutil.copyfileobj(source, out, 1 << 20)
+    piece.chmod(0o600)
+    piece.unlink()
+
+
+def _version(file: KeptFile) -> str:
+    return hashlib.sha256(",".join(file.chunks).encode()).hexdigest()[:32]
+
+
+def _line(step: Step) -> dict[str, Any]:
+    cell: Any = step.cell or {}
+    return {
+        "id": step.name,
+        "number": step.number,
+        "branch": step.branch,
+        "parent": step.parent,
+        "head": step.head,
+        "when": step.when.isoformat() if step.when else None,
+        "question": step.question,
+        "purpose": cell.get("purpose", ""),
+        "status": cell.get("status", ""),
+        "checkpoint": step.checkpoint,
+    }

@@ -1,0 +1,102 @@
+"""Who sends a request: found out from an API key or a token, for our routes and for LangGraph's alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from graph.settings import Settings
+
+LOCAL = "local"
+"""Who everybody is where nobody is asked."""
+MAX_CREDENTIAL = 16_384
+"""Characters of a key or a token."""
+
+
+class UnknownUserError(Exception):
+    """A request does not say who sends it, or says it with something that is not valid; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody who uses the server."""
+
+    id: str
+    """What everything of his is marked with; different for each door that he may come through."""
+    operator: bool = False
+    """Whether he may see what concerns the whole server, such as its metrics."""
+
+
+class Door(Protocol):
+    """Knows a kind of credential."""
+
+    async def let_in(self, credential: str) -> User | None:
+        """Who shows it; None when it is not of this kind or not known.
+
+        Raises:
+            UnknownUserError: it is of this kind, and not valid.
+        """
+
+
+class Users:
+    """Finds out who sends a request.
+
+    Args:
+        doors: The kinds of credentials that are taken; without any, everybody is the one local user.
+    """
+
+    def __init__(self, doors: tuple[Door, ...]) -> None:
+        self._doors = doors
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Users":
+        """The users that the operator has configured; reads the file of keys.
+
+        Raises:
+            SettingsError: the file of keys cannot be read.
+        """
+        doors: list[Door] = []
+        if settings.api_keys is not None:
+            from server.api_keys import ApiKeys
+
+            doors.append(ApiKeys(settings.api_keys))
+        if settings.oidc_issuer:
+            from server.oidc import Issuer
+
+            doors.append(Issuer(settings.oidc_issuer, settings.oidc_audience, settings.oidc_user))
+        return cls(tuple(doors))
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether a request must say who sends it."""
+        return bool(self._doors)
+
+    async def sender(self, headers: Mapping[bytes, bytes]) -> User:
+        """Who sends a request.
+
+        Args:
+            headers: The request's, with lower-case names.
+
+        Raises:
+            UnknownUserError: it does not say so, or what it shows is not valid.
+        """
+        if not self._doors:
+            return User(LOCAL, operator=True)
+        credential = shown_in(headers)
+        if not credential:
+            raise UnknownUserError("Say who you are: send `Authorization: Bearer KEY` or `X-Api-Key: KEY`.")
+        if len(credential) <= MAX_CREDENTIAL:
+            for door in self._doors:
+                if (user := await door.let_in(credential)) is not None:
+                    return user
+        raise UnknownUserError("This key or token is not known here.")
+
+
+def shown_in(headers: Mapping[bytes, bytes]) -> str:
+    """The key or token that a request shows; empty when it shows none."""
+    try:
+        scheme, _, credential = headers.get(b"authorization", b"").decode("ascii").strip().partition(" ")
+        if scheme:
+            return credential.strip() if scheme.lower() == "bearer" else ""
+        return headers.get(b"x-api-key", b"").decode("ascii").strip()
+    except UnicodeDecodeError:
+        return ""

@@ -1,0 +1,186 @@
+"""Files are handed over in parts, never run in a browser, and lie below their thread's folder."""
+
+import asyncio
+import contextlib
+import io
+import os
+import re
+import zipfile
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from server.content import FileAnswer, disposition, range_of
+from server.routing import RefusedError
+from server.zipping import Entry, zipped
+from storage.artifacts import Artifacts
+from storage.published import NoSuchArtifactError, is_plain, opened
+
+THREAD = "0f0f0f0f-1111-4222-8333-444444444444"
+CONTENT = bytes(range(256)) * 4_000
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path) -> Artifacts:
+    folder = tmp_path / "artifacts" / THREAD
+    (folder / "figures").mkdir(parents=True)
+    (folder / "data.bin").write_bytes(CONTENT)
+    for name in ("page.html", "drawing.svg", "figures/plot.png", "notes.txt", "answer.md", "empty.csv", "feed.xml"):
+        (folder / name).write_bytes(b"" if name == "empty.csv" else b"<script>alert(1)</script>")
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "artifacts" / "other").mkdir()
+    (tmp_path / "artifacts" / "other" / "theirs.csv").write_text("theirs")
+    (folder / "link.csv").symlink_to(tmp_path / "secret")
+    (folder / "up").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe.csv")
+    return Artifacts.at(str(tmp_path / "artifacts"))
+
+
+async def fetched(artifacts: Artifacts, name: str, method: str = "GET", **headers: str) -> httpx.Response:
+    async def endpoint(request: Request) -> Response:
+        return FileAnswer(request, name, partial(opened, artifacts, THREAD, name))
+
+    app = Starlette(routes=[Route("/", endpoint)])
+    named = {one.replace("_", "-"): value for one, value in headers.items()}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
+        return await client.request(method, "/", headers=named)
+
+
+@pytest.mark.parametrize(
+    ("asked", "start", "end"),
+    [("bytes=0-9", 0, 10), ("bytes=1000000-", 1_000_000, 1_024_000), ("bytes=-5", 1_023_995, 1_024_000),
+     ("bytes=5-99999999", 5, 1_024_000), ("bytes=-99999999", 0, 1_024_000), ("bytes=262143-262144", 262_143, 262_145)],
+)  # fmt: skip
+async def test_a_part_is_handed_over(artifacts: Artifacts, asked: str, start: int, end: int) -> None:
+    answer = await fetched(artifacts, "data.bin", range=asked)
+    assert answer.status_code == 206
+    assert answer.content == CONTENT[start:end]
+    assert answer.headers["content-range"] == f"bytes {start}-{end - 1}/{len(CONTENT)}"
+    assert answer.headers["content-length"] == str(end - start)
+
+
+@pytest.mark.parametrize(
+    "asked", ["", "bytes=a-b", "bytes=9-5", "bytes=0-1,5-6", "lines=0-1", "bytes=-", "bytes=" + "9" * 30 + "-"]
+)
+async def test_what_is_no_range_is_the_whole(artifacts: Artifacts, asked: str) -> None:
+    answer = await fetched(artifacts, "data.bin", range=asked)
+    assert (answer.status_code, answer.content) == (200, CONTENT)
+
+
+@pytest.mark.parametrize("asked", ["bytes=1024000-", "bytes=-0", "bytes=9999999-99999999"])
+async def test_a_part_beyond_the_end_is_refused(artifacts: Artifacts, asked: str) -> None:
+    answer = await fetched(artifacts, "data.bin", range=asked)
+    assert answer.status_code == 416
+    assert answer.headers["content-range"] == f"bytes */{len(CONTENT)}"
+
+
+async def test_who_has_it_already_gets_nothing_and_who_has_an_older_one_gets_all(artifacts: Artifacts) -> None:
+    tag = (await fetched(artifacts, "data.bin")).headers["etag"]
+    again = await fetched(artifacts, "data.bin", if_none_match=f'"x", {tag}')
+    assert (again.status_code, again.content) == (304, b"")
+    assert (await fetched(artifacts, "data.bin", range="bytes=0-0", if_range=tag)).status_code == 206
+    assert (await fetched(artifacts, "data.bin", range="bytes=0-0", if_range='"older"')).status_code == 200
+    head = await fetched(artifacts, "data.bin", "HEAD")
+    assert (head.status_code, head.content, head.headers["content-length"]) == (200, b"", str(len(CONTENT)))
+    empty = await fetched(artifacts, "empty.csv")
+    assert (empty.status_code, empty.content) == (200, b"")
+    assert (await fetched(artifacts, "empty.csv", range="bytes=0-")).status_code == 416
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "kind"),
+    [("page.html", "attachment", "text/html; charset=utf-8"), ("drawing.svg", "attachment", "image/svg+xml"),
+     ("feed.xml", "attachment", ("text/xml; charset=utf-8", "application/xml")),
+     ("answer.md", "attachment", "text/markdown; charset=utf-8"), ("figures/plot.png", "inline", "image/png"),
+     ("notes.txt", "inline", "text/plain; charset=utf-8")],
+)  # fmt: skip
+async def test_nothing_is_shown_in_place_that_could_run(
+    artifacts: Artifacts, name: str, shown: str, kind: str | tuple[str, ...]
+) -> None:
+    answer = await fetched(artifacts, name)
+    assert answer.headers["content-disposition"].split(";")[0] == shown
+    assert answer.headers["content-type"] in ((kind,) if isinstance(kind, str) else kind)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "sandbox" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret", "../other/theirs.csv", "figures/../../secret", "/etc/passwd", "link.csv", "up/secret", "pipe.csv",
+     "figures", "", ".", "..", "nothing.csv", "figures//plot.png", "./notes.txt", "notes.txt/", "notes.txt\0", "a\\b",
+     "figures/plot.png/x", "x" * 300, "\ud800.csv"],
+)  # fmt: skip
+async def test_a_name_leads_to_the_threads_own_files_alone(artifacts: Artifacts, name: str) -> None:
+    with pytest.raises(NoSuchArtifactError):
+        async with opened(artifacts, THREAD, name):
+            pass
+    answer = await fetched(artifacts, name)
+    assert answer.status_code == 404
+    assert b"secret" not in answer.content
+
+
+@pytest.mark.parametrize("thread", ["..", ".", "", "../artifacts/other", f"{THREAD}/figures"])
+async def test_a_thread_is_no_path(artifacts: Artifacts, thread: str) -> None:
+    with pytest.raises(NoSuchArtifactError):
+        async with opened(artifacts, thread, "theirs.csv"):
+            pass
+
+
+async def test_files_in_object_storage_are_read_in_parts(artifacts: Artifacts) -> None:
+    import fsspec
+
+    filesystem = fsspec.filesystem("memory")
+    filesystem.pipe_file(f"/bucket/{THREAD}/data.bin", CONTENT)
+    filesystem.pipe_file("/bucket/secret", b"secret")
+    remote = Artifacts.at("memory://bucket")
+    answer = await fetched(remote, "data.bin", range="bytes=100-1048676")
+    assert (answer.status_code, answer.content) == (206, CONTENT[100:])
+    for name in ("../secret", "none.csv", ""):
+        assert (await fetched(remote, name)).status_code == 404
+
+
+async def test_no_file_stays_open(artifacts: Artifacts) -> None:
+    before = len(await asyncio.to_thread(os.listdir, "/proc/self/fd"))
+    for name in ("data.bin", "link.csv", "pipe.csv", "figures", "none"):
+        await fetched(artifacts, name)
+    assert len(await asyncio.to_thread(os.listdir, "/proc/self/fd")) <= before
+
+
+@given(st.text(max_size=60))
+def test_no_name_ends_a_header_or_begins_another(name: str) -> None:
+    written = disposition(name, inline=False)
+    assert re.fullmatch(r"attachment; filename=\"[A-Za-z0-9._-]+\"; filename\*=UTF-8''[A-Za-z0-9._~%-]*", written)
+
+
+@given(st.text(max_size=40), st.integers(0, 2_000))
+def test_a_range_lies_within_the_file(asked: str, size: int) -> None:
+    for text in (asked, f"bytes={asked}"):
+        with contextlib.suppress(RefusedError):
+            part = range_of(text, size)
+            assert part is None or 0 <= part[0] < part[1] <= size
+
+
+@given(st.text(max_size=40))
+def test_a_plain_name_stays_below_its_folder(name: str) -> None:
+    if is_plain(name):
+        assert os.path.normpath(f"/folder/{name}").startswith("/folder/")
+
+
+async def test_an_archive_holds_all_files_and_names_those_that_are_gone(artifacts: Artifacts) -> None:
+    names = ["data.bin", "figures/plot.png", "link.csv", "none.csv", "empty.csv"]
+    entries = [Entry(name, partial(opened, artifacts, THREAD, name)) for name in names]
+    pieces = [piece async for piece in zipped({"answers.md": "# Ü"}, entries)]
+    assert max(len(piece) for piece in pieces) < len(CONTENT)
+    with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["answers.md", "data.bin", "figures/plot.png", "empty.csv", "missing.txt"]
+        assert archive.read("data.bin") == CONTENT
+        assert archive.read("missing.txt").decode().splitlines()[1:] == ["link.csv", "none.csv"]

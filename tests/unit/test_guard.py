@@ -1,0 +1,171 @@
+"""Without users a server answers its own machine alone; with users it asks everybody who he is."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from server.api_keys import ApiKeys, line_of, new_key
+from server.guard import Guard
+from server.routing import USER
+from server.users import Users
+
+
+async def who(request: Request) -> Response:
+    user = request.scope.get(USER)
+    return PlainTextResponse(user.id if user is not None else "nobody")
+
+
+async def never(socket: WebSocket) -> None:
+    raise AssertionError("it came in")
+
+
+def behind(users: Users) -> Starlette:
+    return Starlette(
+        routes=[Route("/{rest:path}", who, methods=["GET", "POST", "OPTIONS"]), WebSocketRoute("/socket", never)],
+        middleware=[Middleware(Guard, users=users, origins=("https://ours.example.org",))],
+    )
+
+
+async def asked(
+    users: Users, path: str = "/threads", *, client: str = "127.0.0.1", method: str = "GET", **headers: str
+) -> httpx.Response:
+    transport = httpx.ASGITransport(app=behind(users), client=(client, 1))
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost:2024") as asking:
+        return await asking.request(method, path, headers=named)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"host": "127.0.0.1:2024"},
+        {"host": "[::1]:2024"},
+        {"host": "stepwell.localhost"},
+        {"origin": "https://smith.langchain.com"},
+        {"origin": "https://ours.example.org"},
+        {"origin": "http://localhost:3000"},
+        {"origin": "http://127.0.0.1:3000"},
+        {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"},
+        {"sec_fetch_site": "same-origin"},
+    ],
+)
+async def test_without_users_this_machine_is_answered(headers: dict[str, str]) -> None:
+    answer = await asked(Users(()), **headers)
+    assert (answer.status_code, answer.text) == (200, "local")
+
+
+@pytest.mark.parametrize("client", ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"])
+async def test_without_users_every_address_of_this_machine_is_answered(client: str) -> None:
+    assert (await asked(Users(()), client=client)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        ({"client": "10.0.0.7"}, "STEPWELL_API_KEYS"),
+        ({"client": "172.17.0.1"}, "STEPWELL_API_KEYS"),
+        ({"client": "::ffff:10.0.0.7"}, "STEPWELL_API_KEYS"),
+        ({"client": "testclient"}, "STEPWELL_API_KEYS"),
+        ({"x_forwarded_for": "127.0.0.1"}, "STEPWELL_API_KEYS"),
+        ({"forwarded": "for=127.0.0.1"}, "STEPWELL_API_KEYS"),
+        ({"x_real_ip": "127.0.0.1"}, "STEPWELL_API_KEYS"),
+        ({"host": "evil.example.org"}, "use localhost"),
+        ({"host": "localhost.evil.org"}, "use localhost"),
+        ({"host": "127.0.0.1.evil.org"}, "use localhost"),
+        ({"host": ""}, "use localhost"),
+        ({"origin": "https://evil.example.org"}, "STEPWELL_ORIGINS"),
+        ({"origin": "https://smith.langchain.com.evil.org"}, "STEPWELL_ORIGINS"),
+        ({"origin": "http://smith.langchain.com"}, "STEPWELL_ORIGINS"),
+        ({"origin": "null"}, "STEPWELL_ORIGINS"),
+        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "no-cors"}, "STEPWELL_ORIGINS"),
+    ],
+)
+async def test_without_users_nobody_else_is_answered(headers: dict[str, str], words: str) -> None:
+    for path in ("/threads", "/docs", "/stepwell/uploads"):
+        answer = await asked(Users(()), path, **headers)
+        assert answer.status_code == 403
+        assert words in answer.json()["detail"]
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> tuple[Users, str, str]:
+    """Users with a file of keys, Alice's key, and an operator's."""
+    alice, operator = new_key(), new_key()
+    file = tmp_path / "keys"
+    file.write_text(f"{line_of('alice', alice)}\n{line_of('root', operator, operator=True)}\n")
+    return Users((ApiKeys(file),)), alice, operator
+
+
+async def test_with_users_who_shows_a_key_is_that_user_from_anywhere(keys: tuple[Users, str, str]) -> None:
+    users, alice, _ = keys
+    for shown in ({"authorization": f"Bearer {alice}"}, {"x_api_key": alice}, {"authorization": f"bearer  {alice} "}):
+        answer = await asked(users, client="10.0.0.7", host="example.org", origin="https://any.org", **shown)
+        assert (answer.status_code, answer.text) == (200, "key:alice")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": "Bearer sw_wrong"},
+        {"authorization": "Basic {alice}"},
+        {"authorization": "{alice}"},
+        {"x_auth_scheme": "langsmith"},
+        {"cookie": "key={alice}"},
+        {"authorization": "Basic x", "x_api_key": "{alice}"},
+    ],
+)
+async def test_with_users_who_shows_none_is_refused_also_from_this_machine(
+    keys: tuple[Users, str, str], headers: dict[str, str]
+) -> None:
+    users, alice, _ = keys
+    for path in ("/threads", "/ui/x", "/ui", "/ok/", "/OK", "/stepwell/uploads", "/stepwell/health/x"):
+        answer = await asked(users, path, **{name: value.format(alice=alice) for name, value in headers.items()})
+        assert answer.status_code == 401, path
+        assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_health_is_told_to_all_metrics_to_operators_and_internal_routes_to_nobody(
+    keys: tuple[Users, str, str],
+) -> None:
+    users, alice, operator = keys
+    for path in ("/ok", "/stepwell/health", "/stepwell/ready", "/openapi.json"):
+        assert (await asked(users, path)).status_code == 200
+    for path in ("/metrics", "/metrics/", "/stepwell/metrics", "/deploy", "/deploy/1/stream"):
+        assert (await asked(users, path, x_api_key=alice)).status_code == 403
+        assert (await asked(users, path, x_api_key=operator)).status_code == 200
+    for who_asks in (users, Users(())):
+        assert (await asked(who_asks, "/internal/truncate", method="POST", x_api_key=operator)).status_code == 404
+
+
+async def test_a_browser_may_ask_what_it_may_ask(keys: tuple[Users, str, str]) -> None:
+    users, _, _ = keys
+    preflight = {"origin": "https://any.org", "access_control_request_method": "POST"}
+    assert (await asked(users, method="OPTIONS", **preflight)).status_code == 200
+    assert (await asked(users, method="OPTIONS")).status_code == 401
+
+
+async def test_a_web_socket_is_closed_before_it_opens(keys: tuple[Users, str, str]) -> None:
+    users, _, _ = keys
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    for chosen, client in ((users, "127.0.0.1"), (Users(()), "10.0.0.7")):
+        scope = {"type": "websocket", "path": "/socket", "headers": [(b"host", b"localhost")], "client": (client, 1)}
+        await behind(chosen)(scope, receive, send)
+        assert [one["type"] for one in sent] == ["websocket.close"]
+        sent.clear()
