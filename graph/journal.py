@@ -235,7 +235,8 @@ def _checkpoint(
         return None
     namespace = str(known.get("checkpoint_ns") or "").rpartition("|")[0]
     at = {"thread_id": info.thread_id, "checkpoint_ns": namespace, "checkpoint_id": info.checkpoint_id}
-    return saver, {"configurable": at}
+    run = {"run_id": info.run_id} if info.run_id else {}  # what a run wrote goes with it when it is rolled back
+    return saver, {"configurable": at, "metadata": run}
 
 
 def _packed(result: Mapping[str, Any]) -> dict[str, Any]:

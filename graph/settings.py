@@ -43,6 +43,8 @@ class Settings(BaseSettings):
     """Folder or fsspec URL that finished files go to, a folder per thread; empty: one in the working directory."""
     blobs: str = ""
     """Folder or fsspec URL that snapshots are kept in; empty: `blobs/` in the data folder."""
+    database_url: SecretStr = SecretStr("")
+    """`postgresql://…`: the database that checkpoints are kept in; empty: a SQLite file in the data folder."""
     model: str = ""
     """The default model; empty: the built-in playbook."""
     openai_api_key: SecretStr = Field(
@@ -110,6 +112,14 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute_unless_url(cls, blobs: str) -> str:
         return blobs if not blobs or "://" in blobs else os.path.abspath(Path(blobs).expanduser())  # noqa: PTH100
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgresql(cls, url: SecretStr) -> SecretStr:
+        given = url.get_secret_value()
+        if given and not given.startswith(("postgresql://", "postgres://")):
+            raise ValueError("a URL that begins with postgresql:// is needed")
+        return url
 
     @field_validator("network_allow")
     @classmethod

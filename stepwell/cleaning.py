@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graph.checkpoints import hashes_named, open_checkpoints
+from graph.checkpoints import open_checkpoints
 from graph.settings import Settings, SettingsError, given_or_read
 from graph.wiring import make_blobs, make_sandboxes
 from nodes.snapshots import MAX_MANIFEST, NotRestoredError, blobs_of
@@ -49,8 +49,8 @@ async def gc(*, grace: float = GRACE_SECONDS, dry_run: bool = False, settings: S
         await _refuse_when_shared(blobs)
         # Listed before the checkpoints are read: what is named later than that was stored later, and is young.
         stored = [one async for one in blobs.names()]
-        async with open_checkpoints(settings.home) as saver:
-            named = await _with_parts(blobs, stored, await hashes_named(saver))
+        async with open_checkpoints(settings) as saver:
+            named = await _with_parts(blobs, stored, await saver.hashes_named())
         return await _sweep(blobs, stored, named, grace=grace, dry_run=dry_run)
     except BlobError as error:
         raise SettingsError(str(error)) from None
@@ -70,8 +70,8 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
         SettingsError: the thread is removed, but its blobs cannot be.
     """
     settings = await given_or_read(settings)
-    async with alone_on(thread, settings.home), open_checkpoints(settings.home) as saver:
-        mine = await hashes_named(saver, thread)
+    async with alone_on(thread, settings.home), open_checkpoints(settings) as saver:
+        mine = await saver.hashes_named(thread)
         if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
             raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
         try:
@@ -85,8 +85,8 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
     try:
         stored = [one async for one in blobs.names()]
         own = await _with_parts(blobs, stored, mine)
-        async with open_checkpoints(settings.home) as saver:
-            named = await _with_parts(blobs, stored, await hashes_named(saver))
+        async with open_checkpoints(settings) as saver:
+            named = await _with_parts(blobs, stored, await saver.hashes_named())
         if await blobs.other_owners():
             named |= own
         grace = GRACE_SECONDS if await asyncio.to_thread(anybody_at_work, settings.home) else -1.0

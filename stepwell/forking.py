@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from graph.checkpoints import newest_metadata
 from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
 from sandboxes.opening import Sandboxes
@@ -16,7 +15,7 @@ from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import Place, at_step
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
-from stepwell.threads import Graph, reading
+from stepwell.threads import Graph, reading, saver_of
 from stepwell.throw_away import copy_inputs
 
 
@@ -121,7 +120,7 @@ def _broken_off(values: State) -> Turn:
 
 
 async def _config(graph: Graph, thread: str, new: str) -> RunnableConfig:
-    knobs = await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY)  # type: ignore[arg-type]  # ours
+    knobs = await saver_of(graph).newest_metadata(thread, CONTEXT_KEY)
     return {"configurable": {"thread_id": new}, "metadata": {CONTEXT_KEY: knobs} if knobs else {}}
 
 

@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from graph.checkpoints import newest_metadata, open_checkpoints
+from graph.checkpoints import open_checkpoints
 from graph.context import Context, remembered
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
 from graph.journal import JournalError
@@ -104,7 +104,7 @@ class Run:
         try:
             async with (
                 alone_on(self.thread, settings.home),
-                open_checkpoints(settings.home) as saver,
+                open_checkpoints(settings) as saver,
                 sandboxes,
                 functions,
             ):
@@ -120,7 +120,7 @@ class Run:
                 graph = builder.compile(checkpointer=saver, name="stepwell")
                 before = await graph.aget_state(self.config)
                 given = await self._given(before)
-                context = self.context or remembered(await newest_metadata(saver, self.thread, CONTEXT_KEY))
+                context = self.context or remembered(await saver.newest_metadata(self.thread, CONTEXT_KEY))
                 if context.sandbox not in sandboxes.kinds:
                     known = ", ".join(sandboxes.kinds)
                     raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
