@@ -8,6 +8,7 @@ from pathlib import Path
 import aiosqlite
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from graph.blob_owner import note_database
 from graph.saver import Saver
 from graph.settings import Settings, SettingsError, read_settings
 from graph.sqlite_saver import SqliteSaver
@@ -50,6 +51,7 @@ async def open_checkpoints(settings: Settings) -> AsyncIterator[Saver]:
         from graph.postgres_checkpoints import open_postgres
 
         async with open_postgres(url, plain_values()) as saver:
+            await asyncio.to_thread(note_database, settings, await saver.identity())
             yield saver
         return
     async with _open_sqlite(settings.home) as saver:

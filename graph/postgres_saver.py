@@ -26,6 +26,8 @@ OURS = (
         primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, run_id)
     )""",
     "create index if not exists stepwell_write_runs_run on stepwell_write_runs (run_id)",
+    "create table if not exists stepwell_identity (id uuid not null)",
+    "insert into stepwell_identity select gen_random_uuid() where not exists (select 1 from stepwell_identity)",
     "create index if not exists stepwell_checkpoints_run on checkpoints ((metadata ->> 'run_id'))",
 )
 """Which run wrote what: a run that is rolled back takes along what it wrote on checkpoints of the runs before it."""
@@ -107,7 +109,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
             await cursor.execute(
                 "insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, "  # noqa: S608 - ours
                 "checkpoint, metadata) select %s, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, "
-                f"checkpoint, metadata || jsonb_build_object('{COPIED}', thread_id) from checkpoints where thread_id = %s",
+                f"checkpoint, metadata || jsonb_build_object('{COPIED}', thread_id) from checkpoints "
+                "where thread_id = %s",
                 (target, source),
             )
             for columns, table in (
@@ -142,6 +145,10 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                 thread, namespace = row["thread_id"], row["checkpoint_ns"]
                 gone = all_but_newest(await _links(cursor, thread, namespace))
                 await _delete_checkpoints(cursor, thread, namespace, gone)
+
+    async def identity(self) -> str:
+        """Names the database, however it is reached."""
+        return str((await self._rows("select id from stepwell_identity"))[0]["id"])
 
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
         """See `Saver`."""

@@ -155,6 +155,11 @@ class Settings(BaseSettings):
         )
 
     @property
+    def shared(self) -> bool:
+        """Whether threads may be gone on with on other machines, which do not have this one's workspaces."""
+        return bool(self.database_url.get_secret_value()) or "://" in self.blobs
+
+    @property
     def network_rules(self) -> Network:
         """What cells may reach."""
         return Network.only(self.network_allow) if self.network == "allowlist" else Network(self.network)
@@ -201,6 +206,16 @@ def read_settings(**given: Any) -> Settings:
         name = str(first["loc"][0]) if first["loc"] else "a setting"
         variable = name if name.isupper() else f"STEPWELL_{name.upper()}"
         raise SettingsError(f"{variable} cannot be used: {first['msg'].removeprefix('Value error, ')}.") from None
+
+
+def server_keeps_our_checkpoints(settings: Settings) -> bool:
+    """Whether the LangGraph server that runs this keeps checkpoints where the command and the Python API do.
+
+    It does when `langgraph.json` names our checkpointer; and a server that brings its own keeps them in the database
+    that it shares with us, when there is one.
+    """
+    named = os.environ.get("LANGGRAPH_CHECKPOINTER", "")  # what `langgraph.json` says, as the server hands it on
+    return "graph.checkpoints" in named or bool(settings.database_url.get_secret_value())
 
 
 async def given_or_read(settings: Settings | None) -> Settings:

@@ -140,6 +140,7 @@ async def catch_up(
     started = time.monotonic()
     cells = [cell for cell in state.get("cells") or [] if cell["status"] in TOOK_EFFECT]
     problems: list[str] = []
+    await snapshots.bring_inputs(sandbox, state.get("inputs") or [])
     index, session = await _restore(sandbox, cells, snapshots, problems)
     rebuilt: Mapping[str, tuple[int, ...]] = {}
     if session is not None:

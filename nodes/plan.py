@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.received import whole_text
 from models.replies import steps_in
+from nodes.attachments import attachments, laid_out, without_attachments
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
 from nodes.functions_prompt import functions_text
@@ -29,11 +31,13 @@ from nodes.network_prompt import network_text
 from nodes.observation import shorten
 from nodes.outcome import functions_reached, reached_by
 from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
+from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
 from sandboxes.local.network.rules import NO_NETWORK, Network
-from storage.inputs import InputError, InputSource, unused_name
+from storage.blobs import BlobError
+from storage.inputs import Brought, InputError, InputSource, unused_name
 
 MAX_STEPS = 12
 PROGRAMS = Path(sandboxes.__file__).parent
@@ -56,6 +60,7 @@ async def plan(
     choose_model: ChooseModel,
     open_sandbox: OpenSandbox,
     inputs: InputSource,
+    snapshots: Snapshots | None = None,
     prices: Prices | None = None,
     functions: HostFunctions = NOTHING,
     network: Network = NO_NETWORK,
@@ -76,7 +81,7 @@ async def plan(
     sandbox = await open_sandbox(context.sandbox, thread)
     snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
     broken_off = await _broken_off(sandbox, config, runtime)
-    brought, newer = await _take_in(state, runtime, sandbox, inputs, context)
+    brought, newer = await _take_in(state, runtime, sandbox, inputs, snapshots, context)
     left = _left_open(state)
     turn: State = {
         **left,
@@ -94,7 +99,10 @@ async def plan(
         "stopped": "",
         "answer": "",
     }
-    if state.get("files"):
+    if attached := attachments(state["messages"][-1]):
+        plain = without_attachments(state["messages"][-1], [one.name for one in attached])
+        turn["messages"] = [*turn.get("messages", []), plain]
+    if state.get("files") or attached:
         turn["inputs"] = brought
     if budget_reached(state, context, prices):
         return {**turn, "plan": []}
@@ -151,7 +159,12 @@ def _left_open(state: State) -> State:
 
 
 async def _take_in(
-    state: State, runtime: Runtime[Context], sandbox: Sandbox, source: InputSource, context: Context
+    state: State,
+    runtime: Runtime[Context],
+    sandbox: Sandbox,
+    source: InputSource,
+    snapshots: Snapshots | None,
+    context: Context,
 ) -> tuple[list[Input], list[str]]:
     """Copy the new files into the workspace and profile them there; also says which are newer versions of which."""
     known = {one["path"]: one for one in state.get("inputs") or []}
@@ -164,16 +177,23 @@ async def _take_in(
         try:
             for file in await source.expand(spec):
                 try:
-                    one = await _put(file, sandbox, source, brought)
+                    one = await _put(source.bring(file), sandbox, snapshots, brought)
                     brought[one["path"]] = one
                 except InputError as error:
                     failed.append(str(error))
         except InputError as error:
             failed.append(str(error))
+    attached = attachments(state["messages"][-1])
+    for attachment in attached:
+        try:
+            one = await _put(laid_out(attachment, max_bytes=source.max_bytes), sandbox, snapshots, brought)
+            brought[one["path"]] = one
+        except InputError as error:
+            failed.append(str(error))
     for problem in failed:
         tell(runtime, Notice(problem, level="warning"))
     taken = [one for path, one in brought.items() if one is not known.get(path)]
-    if asked_for and not taken:
+    if (asked_for or attached) and not taken and failed:
         raise InputError(" ".join(failed))
     for some in range(0, len(taken), PROFILED_AT_ONCE):
         for one in await _profile(taken[some : some + PROFILED_AT_ONCE], sandbox, _chars_each(context, len(brought))):
@@ -192,14 +212,24 @@ def _chars_each(context: Context, count: int) -> int:
     return min(context.abstract_chars, max(INPUTS_CHARS // count, LEAST_CHARS))
 
 
-async def _put(spec: str, sandbox: Sandbox, source: InputSource, known: Mapping[str, Input]) -> Input:
+async def _put(
+    bringing: AbstractAsyncContextManager[Brought],
+    sandbox: Sandbox,
+    snapshots: Snapshots | None,
+    known: Mapping[str, Input],
+) -> Input:
     """Copy one file in. What lies there under its name stays: cells that read it may have to run again."""
-    async with source.bring(spec) as brought:
+    async with bringing as brought:
         same = (one for one in known.values() if (one["source"], one["sha256"]) == (brought.source, brought.sha256))
         there = next(same, None)
         names = {path.removeprefix("inputs/") for path in known}
         path = there["path"] if there else f"inputs/{unused_name(brought.name, names)}"
         await sandbox.put(brought.file, path)
+        if snapshots is not None:
+            try:
+                await snapshots.keep_input(brought.file, brought.sha256)
+            except BlobError as error:
+                raise InputError(f"{brought.name} cannot be kept for other machines: {error}") from None
         return Input(
             path=path, source=brought.source, size=brought.size, sha256=brought.sha256, abstract="", problem=""
         )

@@ -81,7 +81,7 @@ async def fork_here(
         ThreadError: there is no such thread or step, or somebody is working on the thread.
     """
     settings = await given_or_read(settings)
-    async with reading(settings) as (graph, _), alone_on(thread, settings.home):
+    async with reading(settings) as (graph, _), alone_on(thread, settings):
         place = await at_step(graph, thread, step)
         node, broken_off = _going_on(place, new_turn=new_turn)
         values: dict[str, Any] = {"pending": place.state.get("pending") or [], "turns": broken_off}

@@ -1,6 +1,7 @@
 """The local sandbox: a Python session in a child process, and its folder on this machine."""
 
 import asyncio
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from sandboxes.results import CellResult, ProgramResult, RestoredSession, Snapsh
 
 SNAPSHOT_SECONDS = 600.0
 """How long taking or restoring a snapshot may take before it is interrupted."""
+OWNER = "owner"
+"""The file that says which process's session was the last one in this folder."""
 PLAN_SECONDS = 60.0
 """How long looking for the cells that lost variables need may take."""
 
@@ -69,6 +72,7 @@ class LocalSandbox(LocalFiles):
         self._slept = ""
         """The head at which it was put to sleep, until it is woken."""
         self._closed = False
+        self._token = str(uuid.uuid4())
 
     @property
     def kind(self) -> str:
@@ -165,6 +169,7 @@ class LocalSandbox(LocalFiles):
                 await session.close()
             self._refuse_when_closed()
             self._session = session
+            await asyncio.to_thread((self._folder / OWNER).write_text, self._token)
             self._turn.began()
             session.when_gone(self._turn.ended)
         return self._session
@@ -320,5 +325,16 @@ class LocalSandbox(LocalFiles):
             await self._tidy()
 
     async def _tidy(self) -> None:
+        if await asyncio.to_thread(self._is_anothers):
+            return
         for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
             await asyncio.to_thread(removing.remove, self._folder / name)
+        await asyncio.to_thread(self._give_up_folder)
+
+    def _give_up_folder(self) -> None:
+        (self._folder / OWNER).unlink(missing_ok=True)
+
+    def _is_anothers(self) -> bool:
+        """Whether another process works in this folder by now; what is there is not ours to remove."""
+        file = self._folder / OWNER
+        return file.exists() and file.read_text() != self._token

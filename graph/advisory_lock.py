@@ -1,0 +1,70 @@
+"""The lock of a thread in a PostgreSQL database; importing this needs the extra `postgres`."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import psycopg
+
+from graph.postgres_checkpoints import CONNECT_SECONDS, unusable
+from graph.thread_lock import POLL_SECONDS, held_by_another
+
+LOOK_SECONDS = 5.0
+"""How often the holder looks whether its connection is still there."""
+
+Connection = psycopg.AsyncConnection[tuple[object, ...]]
+
+
+@asynccontextmanager
+async def holding_in_database(thread: str, url: str, *, patience: float) -> AsyncIterator[asyncio.Future[None]]:
+    """Hold a thread for the time of the block; a connection of its own holds it.
+
+    Yields:
+        What is done when that connection is lost: then somebody else may take the thread.
+
+    Raises:
+        ThreadHeldError: somebody else holds it.
+        SettingsError: the database cannot be used.
+    """
+    try:
+        connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=int(CONNECT_SECONDS))
+    except psycopg.Error as error:
+        raise unusable(error) from None
+    watch: asyncio.Task[None] | None = None
+    try:
+        await _acquire(connection, thread, patience)
+        watch = asyncio.create_task(_until_lost(connection))
+        yield watch
+    finally:
+        if watch is not None:
+            watch.cancel()
+            await asyncio.wait([watch])
+        await connection.close()
+
+
+async def _acquire(connection: Connection, thread: str, patience: float) -> None:
+    key = int.from_bytes(hashlib.sha256(f"stepwell thread {thread}".encode()).digest()[:8], signed=True)
+    until = asyncio.get_running_loop().time() + patience
+    pause, longest = POLL_SECONDS
+    try:
+        while True:
+            row = await (await connection.execute("select pg_try_advisory_lock(%s)", (key,))).fetchone()
+            if row is not None and row[0]:
+                return
+            if asyncio.get_running_loop().time() >= until:
+                raise held_by_another(thread)
+            await asyncio.sleep(pause)
+            pause = min(1.5 * pause, longest)
+    except psycopg.Error as error:
+        raise unusable(error) from None
+
+
+async def _until_lost(connection: Connection) -> None:
+    """Look at the connection until it is lost."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            await connection.execute("select 1")
+        except psycopg.Error:
+            return
