@@ -309,14 +309,16 @@ async def test_a2a_comes_back_for_approval(server: DevServer, client: LangGraphC
     assert await statuses(client, task["contextId"]) == MADE
 
 
-async def test_a_killed_server_goes_on_and_no_cell_has_run_twice(
-    server: DevServer, client: LangGraphClient, thread: str
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_server_that_was_ended_in_a_cell_goes_on_and_no_cell_takes_effect_twice(
+    server: DevServer, client: LangGraphClient, thread: str, how: signal.Signals
 ) -> None:
     """Last in this file: it starts the server again."""
     run = await client.runs.create(thread, "stepwell", input=asking("die"))
     await Flag(server, thread).up()
-    await asyncio.sleep(11)  # the in-memory runtime writes its threads and runs down every 10 s
-    await asyncio.to_thread(server.end, signal.SIGKILL)
+    if how is signal.SIGKILL:
+        await asyncio.sleep(11)  # the in-memory runtime writes its threads and runs down every 10 s, or when it ends
+    await asyncio.to_thread(server.end, how)
     await asyncio.to_thread(server.begin)
     async with get_client(url=server.url) as again:
         await again.runs.join(thread, run["run_id"])
