@@ -19,7 +19,7 @@ from tests.integration.test_blobs_on_s3 import Store, configured
 from tests.postgres_server import PostgresServer, running_postgres
 from tests.scripted_model import Call, Plain, Request, ScriptedServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("servers")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(100), pytest.mark.xdist_group("servers")]
 
 WAIT = "import time, pathlib\npathlib.Path('outputs/flag').touch()\ntime.sleep({0})\n"
 LOG = "open('outputs/log.txt', 'a').write('{0}\\n')\nx{0} = {0}\n"
@@ -30,6 +30,10 @@ QUESTIONS = {
 }
 
 
+UNKNOWN = 2
+"""The cell in which a server is killed."""
+
+
 def policy(request: Request) -> Plain:
     if "submit_plan" in request.tools:
         return Call("submit_plan", steps=["Do it"])
@@ -37,9 +41,10 @@ def policy(request: Request) -> Plain:
         return Call("submit_review", good_enough=True, missing=[])
     question = max(QUESTIONS, key=lambda one: request.text.rfind(f"[{one}]"))
     for number, code in enumerate(QUESTIONS[question], 1):
-        purpose = f"{question} {number}"
-        if purpose not in request.text:
-            return Call("run_python", purpose=purpose, step=1, code=code)
+        mark = f"did {question} {number}."
+        unknown = number == UNKNOWN and "broken off before it ended" in request.text
+        if mark not in request.text and not unknown:
+            return Call("run_python", purpose=f"{question} {number}", step=1, code=f"{code}\nprint('{mark}')")
     return Call("submit_answer", answer=f"Answered {question}.", skipped=[])
 
 
