@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.graph.state import CompiledStateGraph
 
+from graph.checkpoints import open_checkpoints
 from graph.context import Context
 from graph.settings import Settings
 from graph.state import FinalOutput, StartInput, State
@@ -17,6 +18,10 @@ from sandboxes.opening import Sandboxes
 
 EDIT_PATIENCE = 5.0
 """Seconds that an edit of State waits for a run; a run waits as long as it takes."""
+
+
+noted_databases: list[bool] = []
+"""Whether this process has made our tables, and noted whose blobs it stores."""
 
 
 class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
@@ -55,6 +60,9 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
             async for part in super().astream(input, config, **others):
                 yield part
             return
+        if self.settings.database_url.get_secret_value() and not noted_databases:
+            async with open_checkpoints(self.settings):  # a server with a saver of its own does not do this by itself
+                noted_databases.append(True)
         async with holding(thread, self.settings, patience=math.inf) as hold:
             if hold.taken_over:
                 await self.sandboxes.close(thread)

@@ -13,7 +13,7 @@ from sandboxes.functions import Functions
 from sandboxes.living import Living, Rest, Standing, Stay
 from sandboxes.local import removing, workspace
 from sandboxes.local.child_process import StartChild
-from sandboxes.local.isolation import IN_WORDS
+from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS
 from sandboxes.local.local_files import LocalFiles
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.network.rules import NO_NETWORK, Network
@@ -23,7 +23,7 @@ from sandboxes.local.session import Session
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm_process import StartWarm
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
-from sandboxes.results import CellResult, ProgramResult, RestoredSession, SnapshotTaken, Streamed
+from sandboxes.results import CellResult, ProgramResult, Reached, RestoredSession, SnapshotTaken, Streamed
 
 SNAPSHOT_SECONDS = 600.0
 """How long taking or restoring a snapshot may take before it is interrupted."""
@@ -93,6 +93,15 @@ class LocalSandbox(LocalFiles):
     def rest(self) -> Rest:
         """Whether its session may be put to sleep: when its head is a snapshot that the store has."""
         return self._at.rest if self.head else "never"
+
+    async def reached(self) -> Reached:
+        """The note on the last cell that began; see `Sandbox.reached`.
+
+        Raises:
+            SandboxUnavailableError: its folder cannot be written.
+        """
+        confined = self._walls.level in PRIVATE_PATHS and self._network.mode == "none"
+        return replace(await super().reached(), confined=confined)
 
     async def sleep(self) -> None:
         """End its session unless something would be lost by that; `restore` wakes it."""

@@ -51,16 +51,16 @@ class Machines:
             "database_url": SecretStr(database),
             "blobs": store.url,
             "artifacts": f"s3://{store.bucket}/artifacts",
-            "isolation": "process",
         }
         self._settings = settings.model_copy(update=shared)
         self._database = database
         self._begun: list[subprocess.Popen[str]] = []
         self.model = ""
+        self.isolation = "process"
 
     def __getitem__(self, name: str) -> Settings:
         """The settings of the machine of that name."""
-        settings = self._settings.model_copy(update={"home": self._settings.home / name})
+        settings = self._settings.model_copy(update={"home": self._settings.home / name, "isolation": self.isolation})
         return with_model(settings, self.model) if self.model else settings
 
     def environment(self, name: str) -> dict[str, str]:
@@ -161,6 +161,21 @@ async def test_what_a_killed_machine_was_at_is_gone_on_with_on_another_and_nothi
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["unknown", "ok"]
     assert (only(events, Rebuilt)[0].from_cell, only(events, Rebuilt)[0].cells) == (1, 0)
     assert last(events, Finished).answer == "Done."
+
+
+async def test_a_cell_that_could_not_reach_outside_runs_again_on_another_machine(machines: Machines) -> None:
+    machines.isolation = ""  # the best that works here
+    script = [PLAN, cell(1), cell(2, FLAG.format(5)), cell(3), *ending()]
+    async with ScriptedServer(script) as server:
+        machines.model = server.base_url
+        killed = await asyncio.to_thread(machines.begin, "one", "run", "Count")
+        await wait_for_file(machines["one"].home / "threads", "*/workspace/outputs/flag")
+        killed.send_signal(signal.SIGKILL)
+        await finished(killed)
+        thread = (await list_threads(settings=machines["two"]))[0].id
+        events = await follow(resume(thread, settings=machines["two"]))
+    assert [event.cell["status"] for event in only(events, CellFinished)] == ["ok", "ok"]
+    assert await fetched(last(events, Finished), "log.txt") == "1\n2\n3\n"
 
 
 @pytest.mark.parametrize("point", ["finished", "returned"])
