@@ -309,6 +309,14 @@ async def test_a2a_comes_back_for_approval(server: DevServer, client: LangGraphC
     assert await statuses(client, task["contextId"]) == MADE
 
 
+async def test_what_the_platform_cannot_do_is_as_the_documents_say(server: DevServer, thread: str) -> None:
+    """When this fails, mend docs/deployment.md: a newer version can do more."""
+    async with httpx.AsyncClient() as http:
+        body = {"thread_ids": [thread], "strategy": "keep_latest"}
+        pruned = await http.post(f"{server.url}/threads/prune", json=body)
+    assert pruned.status_code == 422
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_server_that_was_ended_in_a_cell_goes_on_and_no_cell_takes_effect_twice(
     server: DevServer, client: LangGraphClient, thread: str, how: signal.Signals
