@@ -51,7 +51,8 @@ async def test_two_hundred_cells_stay_below_ten_megabytes(tmp_path: Path) -> Non
         artifacts=Artifacts.at(str(tmp_path / "out")),
         snapshots=Snapshots(Blobs.at(str(tmp_path / "blobs"))),
     )
-    async with open_checkpoints(Settings(home=tmp_path)) as saver:
+    kept = await asyncio.to_thread(lambda: Settings(home=tmp_path))
+    async with open_checkpoints(kept) as saver:
         graph = builder.compile(checkpointer=saver)
         given = {"messages": [HumanMessage("Go")], "files": [str(folder)]}
         config = {"configurable": {"thread_id": "t"}, "recursion_limit": 10_000}
