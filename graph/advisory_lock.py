@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import psycopg
 
 from graph.postgres_checkpoints import CONNECT_SECONDS, unusable
-from graph.thread_lock import POLL_SECONDS, held_by_another
+from graph.thread_lock import POLL_SECONDS, US, Hold, held_by_another
 
 LOOK_SECONDS = 5.0
 """How often the holder looks whether its connection is still there."""
@@ -17,11 +17,8 @@ Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
 
 @asynccontextmanager
-async def holding_in_database(thread: str, url: str, *, patience: float) -> AsyncIterator[asyncio.Future[None]]:
-    """Hold a thread for the time of the block; a connection of its own holds it.
-
-    Yields:
-        What is done when that connection is lost: then somebody else may take the thread.
+async def holding_in_database(thread: str, url: str, *, patience: float) -> AsyncIterator[Hold]:
+    """Hold a thread for the time of the block; a connection of its own holds it. The tables must be there.
 
     Raises:
         ThreadHeldError: somebody else holds it.
@@ -35,7 +32,7 @@ async def holding_in_database(thread: str, url: str, *, patience: float) -> Asyn
     try:
         await _acquire(connection, thread, patience)
         watch = asyncio.create_task(_until_lost(connection))
-        yield watch
+        yield Hold(thread, await _note_holder(connection, thread), watch)
     finally:
         if watch is not None:
             watch.cancel()
@@ -58,6 +55,22 @@ async def _acquire(connection: Connection, thread: str, patience: float) -> None
             pause = min(1.5 * pause, longest)
     except psycopg.Error as error:
         raise unusable(error) from None
+
+
+async def _note_holder(connection: Connection, thread: str) -> bool:
+    """Write down that this process holds it; whether another one did before."""
+    try:
+        found = await connection.execute("select holder from stepwell_holders where thread_id = %s", (thread,))
+        row = await found.fetchone()
+        if row is None or row[0] != US:
+            await connection.execute(
+                "insert into stepwell_holders values (%s, %s) "
+                "on conflict (thread_id) do update set holder = excluded.holder",
+                (thread, US),
+            )
+    except psycopg.Error as error:
+        raise unusable(error) from None
+    return row is not None and row[0] != US
 
 
 async def _until_lost(connection: Connection) -> None:

@@ -60,15 +60,19 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
             async for part in super().astream(input, config, **others):
                 yield part
             return
-        if self.settings.database_url.get_secret_value() and not noted_databases:
-            async with open_checkpoints(self.settings):  # a server with a saver of its own does not do this by itself
-                noted_databases.append(True)
+        await self._tables()
         async with holding(thread, self.settings, patience=math.inf) as hold:
             if hold.taken_over:
                 await self.sandboxes.close(thread)
             async with aclosing(super().astream(input, config, **others)) as stream:  # type: ignore[type-var]  # a generator
                 async for part in hold.guarded(stream):
                     yield part
+
+    async def _tables(self) -> None:
+        """Make our tables in the database, once: a server that brings a saver of its own does not."""
+        if self.settings.database_url.get_secret_value() and not noted_databases:
+            async with open_checkpoints(self.settings):
+                noted_databases.append(True)
 
     async def aupdate_state(
         self, config: RunnableConfig, values: Any, as_node: str | None = None, task_id: str | None = None
@@ -81,6 +85,7 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
         thread = thread_in(config)
         if not thread:
             return await super().aupdate_state(config, values, as_node, task_id)
+        await self._tables()
         async with holding(thread, self.settings, patience=EDIT_PATIENCE):
             return await super().aupdate_state(config, values, as_node, task_id)
 

@@ -26,6 +26,7 @@ OURS = (
         primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, run_id)
     )""",
     "create index if not exists stepwell_write_runs_run on stepwell_write_runs (run_id)",
+    "create table if not exists stepwell_holders (thread_id text primary key, holder text not null)",
     "create table if not exists stepwell_identity (id uuid not null)",
     "insert into stepwell_identity select gen_random_uuid() where not exists (select 1 from stepwell_identity)",
     "create index if not exists stepwell_checkpoints_run on checkpoints ((metadata ->> 'run_id'))",
@@ -244,7 +245,7 @@ async def _links(cursor: AsyncCursor[DictRow], thread: str, namespace: str) -> d
 
 
 async def _delete_threads(cursor: AsyncCursor[DictRow], threads: Sequence[str]) -> None:
-    for table in (*ALL_TABLES, "checkpoint_blobs"):
+    for table in (*ALL_TABLES, "checkpoint_blobs", "stepwell_holders"):
         await cursor.execute(cast("Any", f"delete from {table} where thread_id = any(%s)"), (list(threads),))  # noqa: S608 - ours
 
 

@@ -9,7 +9,7 @@ import os
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,8 +35,8 @@ class Hold:
 
     thread: str
     taken_over: bool = False
-    """Whether another process of this machine has held it since this one did: what this process knows of the thread's
-    workspace may not be so any more."""
+    """Whether another process has held it since this one did: what this process knows of the thread's sandbox may not
+    be so any more."""
     lost: asyncio.Future[None] | None = None
     """Done when somebody else may have taken the thread meanwhile; None when that cannot be."""
 
@@ -98,8 +98,8 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
             await asyncio.to_thread(load_postgres)
             from graph.advisory_lock import holding_in_database
 
-            async with holding_in_database(thread, url, patience=patience) as lost:
-                yield Hold(thread, taken_over, lost)
+            async with holding_in_database(thread, url, patience=patience) as hold:
+                yield replace(hold, taken_over=taken_over or hold.taken_over)
         else:
             yield Hold(thread, taken_over)
     finally:

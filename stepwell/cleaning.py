@@ -71,7 +71,7 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
         SettingsError: the thread is removed, but its blobs cannot be.
     """
     settings = await given_or_read(settings)
-    async with alone_on(thread, settings), open_checkpoints(settings) as saver:
+    async with open_checkpoints(settings) as saver, alone_on(thread, settings):
         mine = await saver.hashes_named(thread)
         if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
             raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")

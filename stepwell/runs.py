@@ -113,8 +113,8 @@ class Run:
         begun = False
         try:
             async with (
-                alone_on(self.thread, settings) as hold,
                 open_checkpoints(settings) as saver,
+                alone_on(self.thread, settings) as hold,
                 sandboxes,
                 functions,
             ):
