@@ -168,6 +168,17 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         rows = await self._rows(query, key, thread, key)
         return str(rows[0]["kept"]) if rows else None
 
+    async def change_metadata(self, thread: str, key: str, text: str) -> bool:
+        """See `Saver`."""
+        query = (
+            "update checkpoints set metadata = metadata || jsonb_build_object(%s::text, %s::text) where thread_id = %s "
+            "and checkpoint_ns = '' and checkpoint_id = (select max(checkpoint_id) from checkpoints where "
+            "thread_id = %s and checkpoint_ns = '')"
+        )
+        async with self._changing() as cursor:
+            await cursor.execute(query, (key, text, thread, thread))
+            return cursor.rowcount > 0
+
     async def threads_beginning_with(self, prefix: str) -> list[str]:
         """See `Saver`."""
         query = "select distinct thread_id from checkpoints where starts_with(thread_id, %s) limit 10"

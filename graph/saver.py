@@ -60,6 +60,14 @@ class Saver(BaseCheckpointSaver[str], ABC):
         """A text that a run left in the metadata of its checkpoints: the newest, since forks are made without it."""
 
     @abstractmethod
+    async def change_metadata(self, thread: str, key: str, text: str) -> bool:
+        """Leave a text in the metadata of a thread's newest checkpoint, which is what its next run goes by.
+
+        Returns:
+            False when the thread has no checkpoint.
+        """
+
+    @abstractmethod
     async def threads_beginning_with(self, prefix: str) -> list[str]:
         """The ids of threads that begin with these characters, at most ten."""
 

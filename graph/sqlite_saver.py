@@ -154,6 +154,17 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         rows = await self._rows(query, f'$."{key}"', thread)
         return str(rows[0][0]) if rows else None
 
+    async def change_metadata(self, thread: str, key: str, text: str) -> bool:
+        """See `Saver`."""
+        query = (
+            "update checkpoints set metadata = cast(json_set(cast(metadata as text), ?, ?) as blob) "
+            "where thread_id = ? "
+            "and checkpoint_ns = '' and checkpoint_id = (select max(checkpoint_id) from checkpoints where "
+            "thread_id = ? and checkpoint_ns = '')"
+        )
+        async with self._changing(), self.conn.execute(query, (f'$."{key}"', text, thread, thread)) as cursor:
+            return cursor.rowcount > 0
+
     async def threads_beginning_with(self, prefix: str) -> list[str]:
         """See `Saver`."""
         pattern = prefix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"

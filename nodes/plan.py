@@ -23,6 +23,7 @@ from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.received import whole_text
 from models.replies import steps_in
 from nodes.attachments import attachments, laid_out, without_attachments
+from nodes.carrying import carry_inputs, keep_input
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
 from nodes.functions_prompt import functions_text
@@ -36,7 +37,6 @@ from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
 from sandboxes.local.network.rules import NO_NETWORK, Network
-from storage.blobs import BlobError
 from storage.inputs import Brought, InputError, InputSource, unused_name
 
 MAX_STEPS = 12
@@ -60,12 +60,14 @@ async def plan(
     choose_model: ChooseModel,
     open_sandbox: OpenSandbox,
     inputs: InputSource,
-    snapshots: Snapshots | None = None,
+    snapshots: Snapshots,
     prices: Prices | None = None,
     functions: HostFunctions = NOTHING,
     network: Network = NO_NETWORK,
 ) -> State:
     """Begin a turn.
+
+    In a sandbox of another kind than before, the thread's inputs are carried there first.
 
     Raises:
         NoQuestionError: the last message is no question of the user's.
@@ -81,14 +83,19 @@ async def plan(
     sandbox = await open_sandbox(context.sandbox, thread)
     snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
     broken_off = await _broken_off(sandbox, config, runtime)
-    brought, newer = await _take_in(state, runtime, sandbox, inputs, snapshots, context)
+    moves = bool(state.get("sandbox")) and state["sandbox"]["kind"] != sandbox.kind
+    if moves:
+        await carry_inputs(sandbox, state, snapshots, open_sandbox)  # what is missing is said when a cell needs it
+    brought, newer = await _take_in(state, runtime, sandbox, inputs, context, snapshots)
     left = _left_open(state)
     turn: State = {
         **left,
         "turn": len(state.get("turns") or []) + len(left.get("turns") or []) + 1,
         "question": question,
         "files": [],
-        "environment": state.get("environment") or Environment(**await describe_environment(sandbox)),
+        "environment": Environment(**await describe_environment(sandbox))
+        if moves or not state.get("environment")
+        else state["environment"],
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=snapshot),
         "pending": [],
         "notices": broken_off + newer,
@@ -163,8 +170,8 @@ async def _take_in(
     runtime: Runtime[Context],
     sandbox: Sandbox,
     source: InputSource,
-    snapshots: Snapshots | None,
     context: Context,
+    snapshots: Snapshots,
 ) -> tuple[list[Input], list[str]]:
     """Copy the new files into the workspace and profile them there; also says which are newer versions of which."""
     known = {one["path"]: one for one in state.get("inputs") or []}
@@ -177,7 +184,7 @@ async def _take_in(
         try:
             for file in await source.expand(spec):
                 try:
-                    one = await _put(source.bring(file), sandbox, snapshots, brought)
+                    one = await _put(source.bring(file), sandbox, brought, snapshots)
                     brought[one["path"]] = one
                 except InputError as error:
                     failed.append(str(error))
@@ -186,7 +193,7 @@ async def _take_in(
     attached = attachments(state["messages"][-1])
     for attachment in attached:
         try:
-            one = await _put(laid_out(attachment, max_bytes=source.max_bytes), sandbox, snapshots, brought)
+            one = await _put(laid_out(attachment, max_bytes=source.max_bytes), sandbox, brought, snapshots)
             brought[one["path"]] = one
         except InputError as error:
             failed.append(str(error))
@@ -215,8 +222,8 @@ def _chars_each(context: Context, count: int) -> int:
 async def _put(
     bringing: AbstractAsyncContextManager[Brought],
     sandbox: Sandbox,
-    snapshots: Snapshots | None,
     known: Mapping[str, Input],
+    snapshots: Snapshots,
 ) -> Input:
     """Copy one file in. What lies there under its name stays: cells that read it may have to run again."""
     async with bringing as brought:
@@ -225,11 +232,7 @@ async def _put(
         names = {path.removeprefix("inputs/") for path in known}
         path = there["path"] if there else f"inputs/{unused_name(brought.name, names)}"
         await sandbox.put(brought.file, path)
-        if snapshots is not None:
-            try:
-                await snapshots.keep_input(brought.file, brought.sha256)
-            except BlobError as error:
-                raise InputError(f"{brought.name} cannot be kept for other machines: {error}") from None
+        await keep_input(sandbox, brought.file, brought.sha256, snapshots)
         return Input(
             path=path, source=brought.source, size=brought.size, sha256=brought.sha256, abstract="", problem=""
         )

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graph.state import Cell, Input, LostName
+from graph.state import Cell, LostName
 from sandboxes.base import Sandbox, SandboxLostError, SandboxUnavailableError, SnapshotMissingError
 from sandboxes.results import LostVariable, RestoredSession
 from storage.blobs import NAME, BlobError, BlobMissingError, Blobs
@@ -70,7 +70,7 @@ class Snapshots:
 
     def __init__(self, blobs: Blobs, *, keep_inputs: bool = False) -> None:
         self._blobs = blobs
-        self._keep_inputs = keep_inputs
+        self.keep_inputs = keep_inputs
         self._threads: OrderedDict[str, _Known] = OrderedDict()
 
     async def keep(self, sandbox: Sandbox, cells: Iterable[Cell], *, limit_bytes: int) -> Kept:
@@ -124,37 +124,6 @@ class Snapshots:
         known.there |= names
         return restored
 
-    async def keep_input(self, file: Path, sha256: str) -> None:
-        """Keep an input for sandboxes on other machines, where that is wanted.
-
-        Raises:
-            BlobError: it cannot be stored.
-        """
-        if self._keep_inputs:
-            await self._blobs.add_file(file, sha256)
-
-    async def bring_inputs(self, sandbox: Sandbox, inputs: Iterable[Input]) -> None:
-        """Put those inputs into a sandbox that it lacks; what is not kept is left out.
-
-        Raises:
-            SandboxUnavailableError: the sandbox or the store cannot be reached.
-        """
-        if not self._keep_inputs:
-            return
-        there = {file.path: file.size for file in await sandbox.files("inputs")}
-        lacking = [one for one in inputs if one["sha256"] and there.get(one["path"]) != one["size"]]
-        if not lacking:
-            return
-        try:
-            async with self._blobs.arriving() as folder:
-                for number, one in enumerate(lacking):
-                    file = folder / str(number)
-                    with suppress(BlobMissingError):  # the receipt will say that it is not there
-                        await self._blobs.fetch(one["sha256"], file)
-                        await sandbox.put(file, one["path"])
-        except BlobError as error:
-            raise SandboxUnavailableError(str(error)) from error
-
     async def supply(self, sandbox: Sandbox, ids: Iterable[str]) -> None:
         """Give a sandbox all blobs of some of its thread's snapshots.
 
@@ -188,6 +157,22 @@ class Snapshots:
                 continue  # then the cells after it are not run again by themselves
             found.add(id)
         return found
+
+    async def keep_file(self, file: Path, sha256: str) -> None:
+        """Put a host file into the store, under the hash of its content.
+
+        Raises:
+            BlobError: it cannot be stored, or its content has another hash.
+        """
+        await self._blobs.add_file(file, sha256)
+
+    async def fetch_file(self, sha256: str, target: Path) -> None:
+        """Copy a file out of the store.
+
+        Raises:
+            BlobError: it is not there, or damaged.
+        """
+        await self._blobs.fetch(sha256, target)
 
     async def _lend(self, sandbox: Sandbox, needed: set[str]) -> None:
         async with self._blobs.lend(sorted(needed - await sandbox.supplied_blobs())) as files:

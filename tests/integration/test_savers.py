@@ -244,6 +244,9 @@ async def test_a_thread_is_found_by_the_beginning_of_its_id_and_remembers_what_a
     assert sorted(await saver.threads_beginning_with("abc")) == ["abc%_1234", "abcX_1234"]
     assert await saver.newest_metadata(thread.id, "stepwell_context") == "knobs"
     assert await saver.newest_metadata("abcX_1234", "stepwell_context") is None
+    assert await saver.change_metadata("abcX_1234", "stepwell_context", "other 'knobs'")
+    assert await saver.newest_metadata("abcX_1234", "stepwell_context") == "other 'knobs'"
+    assert not await saver.change_metadata("nobody", "stepwell_context", "knobs")
 
 
 async def written(saver: Saver, thread: Thread) -> list[Any]:
