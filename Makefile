@@ -40,6 +40,9 @@ bench: .venv/ready  ## Print the benchmarks' tables
 chaos: .venv/ready  ## Kill 200 running analyses at random moments, and resume them
 	@$(BIN)/python -m tests.chaos --kills 200
 
+aegra: .venv/ready  ## Three Aegra servers (installed beside, needs Python 3.12) on PostgreSQL, Valkey and S3
+	@$(BIN)/python -m tests.aegra
+
 load: .venv/ready  ## 200 live sandboxes, then 2,000 sleeping ones; nothing may be left over
 	@$(BIN)/python -m tests.load
 
@@ -47,4 +50,4 @@ lock: .venv/ready  ## Resolve requirements.lock and bench/rivals.lock anew
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -q -o requirements.lock
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock bench/rivals.in -q -o bench/rivals.lock
 
-.PHONY: help demo test check lint format types dev bench chaos load lock
+.PHONY: help demo test check lint format types dev bench chaos aegra load lock

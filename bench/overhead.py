@@ -13,6 +13,7 @@ from bench.scripted import ScriptedChat
 from graph.build import build_graph
 from graph.checkpoints import checkpoints_file, open_checkpoints
 from graph.context import Context
+from graph.settings import Settings
 from nodes.snapshots import Snapshots
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
@@ -64,7 +65,7 @@ async def _whole_graph() -> tuple[float, int]:
         async def choose(name: str) -> ScriptedChat:
             return model
 
-        async with Sandboxes(home / "threads") as sandboxes, open_checkpoints(home) as saver:
+        async with Sandboxes(home / "threads") as sandboxes, open_checkpoints(Settings(home=home)) as saver:
             builder = build_graph(
                 choose_model=choose,
                 open_sandbox=sandboxes.open,

@@ -75,6 +75,8 @@ class Entry:
     """What `execute` returned; None when it was started and nobody wrote down its end."""
     calls: tuple[CallEntry, ...] = ()
     """The calls of host functions that it made, those aside that can be repeated."""
+    confined: bool = False
+    """Whether code in its sandbox could not reach outside (`Reached.confined`)."""
 
 
 class Journal:
@@ -125,7 +127,10 @@ class Journal:
 
     async def started(self, entry: Entry) -> None:
         """Write down that the cell starts."""
-        value = {"task": self._task, "head": entry.head, "sandbox": entry.sandbox, "purpose": entry.purpose}
+        value = {
+            "task": self._task, "head": entry.head, "sandbox": entry.sandbox, "purpose": entry.purpose,
+            "confined": entry.confined,
+        }  # fmt: skip
         await self._saver.aput_writes(self._config, [(STARTED, value)], self._started)
 
     async def calling(self, call: CallEntry) -> None:
@@ -235,7 +240,8 @@ def _checkpoint(
         return None
     namespace = str(known.get("checkpoint_ns") or "").rpartition("|")[0]
     at = {"thread_id": info.thread_id, "checkpoint_ns": namespace, "checkpoint_id": info.checkpoint_id}
-    return saver, {"configurable": at}
+    run = {"run_id": info.run_id} if info.run_id else {}  # what a run wrote goes with it when it is rolled back
+    return saver, {"configurable": at, "metadata": run}
 
 
 def _packed(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,6 +264,7 @@ def _entry(started: Any, finished: Any, calls: tuple[CallEntry, ...]) -> Entry:
         head=str(said.get("head", "")),
         sandbox=str(said.get("sandbox", "")),
         purpose=str(said.get("purpose", "")),
+        confined=said.get("confined") is True,
         result=_unpacked(finished),
         calls=calls,
     )

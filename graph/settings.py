@@ -46,6 +46,8 @@ class Settings(BaseSettings):
     """Folder or fsspec URL that finished files go to, a folder per thread; empty: one in the working directory."""
     blobs: str = ""
     """Folder or fsspec URL that snapshots are kept in; empty: `blobs/` in the data folder."""
+    database_url: SecretStr = SecretStr("")
+    """`postgresql://…`: the database that checkpoints are kept in; empty: a SQLite file in the data folder."""
     model: str = ""
     """The default model; empty: the built-in playbook."""
     openai_api_key: SecretStr = Field(
@@ -165,6 +167,14 @@ class Settings(BaseSettings):
     def _absolute_unless_url(cls, blobs: str) -> str:
         return blobs if not blobs or "://" in blobs else os.path.abspath(Path(blobs).expanduser())  # noqa: PTH100
 
+    @field_validator("database_url")
+    @classmethod
+    def _postgresql(cls, url: SecretStr) -> SecretStr:
+        given = url.get_secret_value()
+        if given and not given.startswith(("postgresql://", "postgres://")):
+            raise ValueError("a URL that begins with postgresql:// is needed")
+        return url
+
     @field_validator("network_allow")
     @classmethod
     def _domains(cls, domains: str, info: ValidationInfo) -> str:
@@ -222,6 +232,11 @@ class Settings(BaseSettings):
             open_files=self.sandbox_open_files,
             cpu=self.sandbox_cpu_seconds,
         )
+
+    @property
+    def shared(self) -> bool:
+        """Whether threads may be gone on with on other machines, which do not have this one's workspaces."""
+        return bool(self.database_url.get_secret_value()) or "://" in self.blobs
 
     @property
     def daytona(self) -> Options:
@@ -303,6 +318,16 @@ def read_settings(**given: Any) -> Settings:
 def named(listed: str) -> tuple[str, ...]:
     """What a setting lists with commas between."""
     return tuple(one.strip() for one in listed.split(",") if one.strip())
+
+
+def server_keeps_our_checkpoints(settings: Settings) -> bool:
+    """Whether the LangGraph server that runs this keeps checkpoints where the command and the Python API do.
+
+    It does when `langgraph.json` names our checkpointer; and a server that brings its own keeps them in the database
+    that it shares with us, when there is one.
+    """
+    named = os.environ.get("LANGGRAPH_CHECKPOINTER", "")  # what `langgraph.json` says, as the server hands it on
+    return "graph.checkpoints" in named or bool(settings.database_url.get_secret_value())
 
 
 async def given_or_read(settings: Settings | None) -> Settings:

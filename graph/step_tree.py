@@ -13,22 +13,12 @@ from uuid import UUID
 
 from langgraph.checkpoint.base import writes_sort_key
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from graph.saver import Saver
 from graph.state import Cell, State
 
 FIRST_BRANCH = "a"
 UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
-CHECKPOINTS = (
-    "select checkpoint_id, parent_checkpoint_id, json_extract(cast(metadata as text), '$.source'), "
-    "json_extract(cast(metadata as text), '$.counters_since_delta_snapshot.cells') "
-    "from checkpoints where thread_id = ? and checkpoint_ns = '' order by checkpoint_id"
-)
-WRITES = (
-    "select checkpoint_id, task_path, task_id, idx, channel, type, value from writes where thread_id = ? "
-    "and checkpoint_ns = '' and channel in ('cells', 'question', 'turns')"
-)
-WHOLE = "select type, checkpoint from checkpoints where thread_id = ? and checkpoint_ns = '' and checkpoint_id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +118,16 @@ class _Written:
     ended: bool = False
 
 
-async def step_tree(saver: AsyncSqliteSaver, thread: str) -> StepTree:
+async def step_tree(saver: Saver, thread: str) -> StepTree:
     """Read the tree of a thread; without steps and beginning when there is no such thread."""
-    async with saver.conn.execute(CHECKPOINTS, (thread,)) as cursor:
-        rows = [(str(id), str(before or ""), source, counted) async for id, before, source, counted in cursor]
+    rows = await saver.checkpoint_rows(thread)
     written = await _read_writes(saver, thread)
-    whole: dict[str, dict[str, Any]] = {}
-    for id, _, source, counted in rows:
-        if counted is None or source in ("update", "fork"):
-            async with saver.conn.execute(WHOLE, (thread, id)) as cursor:
-                row = await cursor.fetchone()
-            if row is not None:
-                whole[id] = saver.serde.loads_typed((row[0], row[1])).get("channel_values") or {}
-    return _grown([(id, before) for id, before, _, _ in rows], written, whole)
+    whole = {
+        row.id: await saver.channel_values(thread, row.id)
+        for row in rows
+        if "cells" not in row.counted or row.source in ("update", "fork")
+    }
+    return _grown([(row.id, row.parent) for row in rows], written, whole)
 
 
 def tree_of_states(states: Iterable[tuple[str, str, State]]) -> StepTree:
@@ -162,12 +149,11 @@ def tree_of_states(states: Iterable[tuple[str, str, State]]) -> StepTree:
     return _grown(rows, written, whole)
 
 
-async def _read_writes(saver: AsyncSqliteSaver, thread: str) -> dict[str, _Written]:
+async def _read_writes(saver: Saver, thread: str) -> dict[str, _Written]:
     found: dict[str, list[tuple[Any, str, Any]]] = {}
-    async with saver.conn.execute(WRITES, (thread,)) as cursor:
-        async for id, path, task, place, channel, kind, value in cursor:
-            content = None if channel == "turns" else saver.serde.loads_typed((kind, value))
-            found.setdefault(str(id), []).append((writes_sort_key(path or "", task, place), channel, content))
+    for row in await saver.written_rows(thread, values=("cells", "question"), names=("turns",)):
+        key = writes_sort_key(row.path, row.task, row.place)
+        found.setdefault(row.checkpoint, []).append((key, row.channel, row.value))
     written: dict[str, _Written] = {}
     for id, writes in found.items():
         one = written[id] = _Written()

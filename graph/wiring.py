@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph.graph import StateGraph
 
+from graph.blob_owner import blob_owner
 from graph.build import build_graph
 from graph.context import Context
 from graph.functions import NOTHING, HostFunctions
@@ -47,11 +48,12 @@ def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:
 
     Args:
         settings: What the operator configured.
-        served: Whether a server's checkpointer names them, which `stepwell gc` does not see: then they are kept apart.
+        served: Whether a server's own checkpointer names them, which `stepwell gc` does not see: then they are kept
+            apart.
     """
-    name = "served" if served else "command"
     default = settings.home / ("served-blobs" if served else "blobs")
-    return Blobs.at(settings.blobs or str(default), owner=settings.home / f"blob-owner-{name}")
+    owner = settings.home / "blob-owner-served" if served else blob_owner(settings)
+    return Blobs.at(settings.blobs or str(default), owner=owner)
 
 
 def make_uploads(settings: Settings) -> Uploads:
@@ -112,7 +114,7 @@ def wire(
             uploads=uploads,
         ),
         artifacts=artifacts,
-        snapshots=Snapshots(blobs),
+        snapshots=Snapshots(blobs, keep_inputs=settings.shared),
         prices=settings.price_list,
         functions=functions,
         network=settings.network_rules,

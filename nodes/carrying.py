@@ -65,8 +65,8 @@ async def carry_inputs(
 
 
 async def keep_input(sandbox: Sandbox, file: Path, sha256: str, snapshots: Snapshots) -> None:
-    """Put an input into the store, when its sandbox is on another machine: what lies there may be deleted there."""
-    if sandbox.kind != HERE:
+    """Put an input into the store, when its sandbox is on another machine, or the thread may go on on another one."""
+    if sandbox.kind != HERE or snapshots.keep_inputs:
         try:
             await snapshots.keep_file(file, sha256)
         except BlobError:

@@ -75,7 +75,8 @@ async def execute(
     else:
         notices += await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
         if journal is not None:
-            await journal.started(Entry(after, (await sandbox.reached()).sandbox, first["purpose"]))
+            note = await sandbox.reached()
+            await journal.started(Entry(after, note.sandbox, first["purpose"], confined=note.confined))
         tell(runtime, started)
         show = partial(_show, runtime, number)
         result = await sandbox.run(

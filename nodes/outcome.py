@@ -46,5 +46,5 @@ async def reached_by(sandbox: Sandbox, entry: Entry) -> tuple[str, ...]:
     """What a cell that was started is known, or must be feared, to have reached outside of its sandbox."""
     note = await sandbox.reached()
     if note.sandbox != entry.sandbox:
-        return (ELSEWHERE,)
+        return () if entry.confined else (ELSEWHERE,)
     return note.what if note.head == entry.head else ()

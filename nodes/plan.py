@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.received import whole_text
 from models.replies import steps_in
+from nodes.attachments import attachments, laid_out, without_attachments
 from nodes.carrying import carry_inputs, keep_input
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
@@ -36,7 +38,7 @@ from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
 from sandboxes.local.network.rules import NO_NETWORK, Network
 from storage.input_names import unused_name
-from storage.inputs import InputError, InputSource
+from storage.inputs import Brought, InputError, InputSource
 
 MAX_STEPS = 12
 PROGRAMS = Path(sandboxes.__file__).parent
@@ -105,7 +107,10 @@ async def plan(
         "stopped": "",
         "answer": "",
     }
-    if state.get("files"):
+    if attached := attachments(state["messages"][-1]):
+        plain = without_attachments(state["messages"][-1], [one.name for one in attached])
+        turn["messages"] = [*turn.get("messages", []), plain]
+    if state.get("files") or attached:
         turn["inputs"] = brought
     if budget_reached(state, context, prices):
         return {**turn, "plan": []}
@@ -180,16 +185,23 @@ async def _take_in(
         try:
             for file in await source.expand(spec):
                 try:
-                    one = await _put(file, sandbox, source, brought, snapshots)
+                    one = await _put(source.bring(file), sandbox, brought, snapshots)
                     brought[one["path"]] = one
                 except InputError as error:
                     failed.append(str(error))
         except InputError as error:
             failed.append(str(error))
+    attached = attachments(state["messages"][-1])
+    for attachment in attached:
+        try:
+            one = await _put(laid_out(attachment, max_bytes=source.max_bytes), sandbox, brought, snapshots)
+            brought[one["path"]] = one
+        except InputError as error:
+            failed.append(str(error))
     for problem in failed:
         tell(runtime, Notice(problem, level="warning"))
     taken = [one for path, one in brought.items() if one is not known.get(path)]
-    if asked_for and not taken:
+    if (asked_for or attached) and not taken and failed:
         raise InputError(" ".join(failed))
     for some in range(0, len(taken), PROFILED_AT_ONCE):
         for one in await _profile(taken[some : some + PROFILED_AT_ONCE], sandbox, _chars_each(context, len(brought))):
@@ -209,10 +221,13 @@ def _chars_each(context: Context, count: int) -> int:
 
 
 async def _put(
-    spec: str, sandbox: Sandbox, source: InputSource, known: Mapping[str, Input], snapshots: Snapshots
+    bringing: AbstractAsyncContextManager[Brought],
+    sandbox: Sandbox,
+    known: Mapping[str, Input],
+    snapshots: Snapshots,
 ) -> Input:
     """Copy one file in. What lies there under its name stays: cells that read it may have to run again."""
-    async with source.bring(spec) as brought:
+    async with bringing as brought:
         same = (one for one in known.values() if (one["source"], one["sha256"]) == (brought.source, brought.sha256))
         there = next(same, None)
         names = {path.removeprefix("inputs/") for path in known}

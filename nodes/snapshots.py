@@ -65,10 +65,12 @@ class Snapshots:
 
     Args:
         blobs: Where their blobs are.
+        keep_inputs: Whether inputs are kept there, too, for sandboxes on other machines.
     """
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: Blobs, *, keep_inputs: bool = False) -> None:
         self._blobs = blobs
+        self.keep_inputs = keep_inputs
         self._threads: OrderedDict[str, _Known] = OrderedDict()
 
     async def keep(self, sandbox: Sandbox, cells: Iterable[Cell], *, limit_bytes: int) -> Kept:

@@ -178,3 +178,6 @@ class Reached:
     """The `head` that the cell was to lead to; empty when none has begun."""
     what: tuple[str, ...] = ()
     """What it reached outside of the sandbox, as far as that was seen."""
+    confined: bool = False
+    """Whether code in it cannot reach outside at all, but through functions of the host: then nothing is unknown of a
+    cell that was broken off, even where its note is not at hand."""

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graph.checkpoints import hashes_named, open_checkpoints
+from graph.checkpoints import open_checkpoints
 from graph.settings import Settings, SettingsError, given_or_read
+from graph.thread_lock import anybody_at_work, forget_lock
 from graph.wiring import make_blobs, make_sandboxes
 from nodes.snapshots import MAX_MANIFEST, NotRestoredError, blobs_of
 from sandboxes.base import SandboxError
 from stepwell.thread_error import ThreadError
-from stepwell.thread_lock import alone_on, anybody_at_work, forget_lock
+from stepwell.thread_lock import alone_on
 from storage.blob_shelf import Stored
 from storage.blobs import GRACE_SECONDS, BlobError, BlobMissingError, Blobs
 
@@ -46,11 +47,11 @@ async def gc(*, grace: float = GRACE_SECONDS, dry_run: bool = False, settings: S
     settings = await given_or_read(settings)
     blobs = make_blobs(settings)
     try:
-        await _refuse_when_shared(blobs)
-        # Listed before the checkpoints are read: what is named later than that was stored later, and is young.
-        stored = [one async for one in blobs.names()]
-        async with open_checkpoints(settings.home) as saver:
-            named = await _with_parts(blobs, stored, await hashes_named(saver))
+        async with open_checkpoints(settings) as saver:
+            await _refuse_when_shared(blobs)
+            # Listed before the checkpoints are read: what is named later than that was stored later, and is young.
+            stored = [one async for one in blobs.names()]
+            named = await _with_parts(blobs, stored, await saver.hashes_named())
         return await _sweep(blobs, stored, named, grace=grace, dry_run=dry_run)
     except BlobError as error:
         raise SettingsError(str(error)) from None
@@ -70,8 +71,8 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
         SettingsError: the thread is removed, but its blobs cannot be.
     """
     settings = await given_or_read(settings)
-    async with alone_on(thread, settings.home), open_checkpoints(settings.home) as saver:
-        mine = await hashes_named(saver, thread)
+    async with open_checkpoints(settings) as saver, alone_on(thread, settings):
+        mine = await saver.hashes_named(thread)
         if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
             raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
         try:
@@ -85,11 +86,13 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
     try:
         stored = [one async for one in blobs.names()]
         own = await _with_parts(blobs, stored, mine)
-        async with open_checkpoints(settings.home) as saver:
-            named = await _with_parts(blobs, stored, await hashes_named(saver))
+        async with open_checkpoints(settings) as saver:
+            named = await _with_parts(blobs, stored, await saver.hashes_named())
         if await blobs.other_owners():
             named |= own
-        grace = GRACE_SECONDS if await asyncio.to_thread(anybody_at_work, settings.home) else -1.0
+        # Who is at work on other machines cannot be seen from here.
+        busy = bool(settings.database_url.get_secret_value()) or await asyncio.to_thread(anybody_at_work, settings.home)
+        grace = GRACE_SECONDS if busy else -1.0
         return await _sweep(blobs, [one for one in stored if one.name in own], named, grace=grace, dry_run=False)
     except BlobError as error:
         raise SettingsError(f"The thread is deleted, but not its blobs: {error}") from None

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from graph.checkpoints import open_checkpoints, threads_beginning_with
+from graph.checkpoints import open_checkpoints
 from graph.settings import Settings, read_settings
 from graph.wiring import make_sandboxes
 from sandboxes.base import SandboxError
@@ -56,9 +56,9 @@ async def listed(settings: Settings, *, prune: bool = False) -> list[tuple[Liste
     """
     found: list[tuple[Listed, bool, bool]] = []
     try:
-        async with make_sandboxes(settings) as opened, open_checkpoints(settings.home) as saver:
+        async with make_sandboxes(settings) as opened, open_checkpoints(settings) as saver:
             for one in await opened.daytona.listed():
-                known = bool(one.thread) and one.thread in await threads_beginning_with(saver, one.thread)
+                known = bool(one.thread) and one.thread in await saver.threads_beginning_with(one.thread)
                 if prune and not known:
                     await opened.daytona.delete(one.thread)
                 found.append((one, known, prune and not known))

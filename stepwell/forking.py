@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from graph.checkpoints import newest_metadata
 from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
 from nodes.carrying import HERE
@@ -17,7 +16,7 @@ from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import Place, at_step
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
-from stepwell.threads import Graph, reading
+from stepwell.threads import Graph, reading, saver_of
 from stepwell.throw_away import copy_inputs
 
 
@@ -83,7 +82,7 @@ async def fork_here(
         ThreadError: there is no such thread or step, or somebody is working on the thread.
     """
     settings = await given_or_read(settings)
-    async with reading(settings) as (graph, _), alone_on(thread, settings.home):
+    async with reading(settings) as (graph, _), alone_on(thread, settings):
         place = await at_step(graph, thread, step)
         node, broken_off = _going_on(place, new_turn=new_turn)
         values: dict[str, Any] = {"pending": place.state.get("pending") or [], "turns": broken_off}
@@ -122,7 +121,7 @@ def _broken_off(values: State) -> Turn:
 
 
 async def _config(graph: Graph, thread: str, new: str) -> RunnableConfig:
-    knobs = await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY)  # type: ignore[arg-type]  # ours
+    knobs = await saver_of(graph).newest_metadata(thread, CONTEXT_KEY)
     return {"configurable": {"thread_id": new}, "metadata": {CONTEXT_KEY: knobs} if knobs else {}}
 
 

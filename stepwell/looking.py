@@ -99,7 +99,7 @@ async def read_log(name: str, settings: Settings | None = None) -> tuple[str, St
     """
     settings = await given_or_read(settings)
     thread = await find_thread(name, settings)
-    async with open_checkpoints(settings.home) as saver:
+    async with open_checkpoints(settings) as saver:
         return thread, await tree_of(saver, thread)
 
 

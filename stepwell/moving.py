@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
-from graph.checkpoints import change_metadata, newest_metadata, open_checkpoints
+from graph.checkpoints import open_checkpoints
 from graph.context import remembered
 from graph.settings import Settings, given_or_read
 from graph.state import State
@@ -45,7 +45,7 @@ async def move(thread: str, to: str, *, settings: Settings | None = None) -> Mov
         ThreadError: there is no such thread or kind, somebody is working on it, or the other sandbox cannot be had.
     """
     settings = await given_or_read(settings)
-    async with reading(settings) as (graph, sandboxes), alone_on(thread, settings.home):
+    async with reading(settings) as (graph, sandboxes), alone_on(thread, settings):
         if to not in sandboxes.kinds:
             raise ThreadError(f"There is no sandbox of kind {to!r}; there is: {', '.join(sandboxes.kinds)}.")
         now = await graph.aget_state({"configurable": {"thread_id": thread}})
@@ -53,8 +53,8 @@ async def move(thread: str, to: str, *, settings: Settings | None = None) -> Mov
             raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
         state = cast("State", now.values)
         problems: list[str] = []
-        async with open_checkpoints(settings.home) as saver:
-            before = remembered(await newest_metadata(saver, thread, CONTEXT_KEY))
+        async with open_checkpoints(settings) as saver:
+            before = remembered(await saver.newest_metadata(thread, CONTEXT_KEY))
             source = state["sandbox"]["kind"] if state.get("sandbox") else before.sandbox
             if source != to and state.get("inputs"):
                 try:
@@ -63,5 +63,5 @@ async def move(thread: str, to: str, *, settings: Settings | None = None) -> Mov
                 except SandboxError as error:
                     raise ThreadError(f"Thread {thread} cannot move to {to}: {error}") from None
             knobs = changed(before, {"sandbox": to})
-            await change_metadata(saver, thread, CONTEXT_KEY, knobs.model_dump_json())
+            await saver.change_metadata(thread, CONTEXT_KEY, knobs.model_dump_json())
     return Moved(thread, source, to, tuple(problems))

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from graph.checkpoints import newest_metadata, open_checkpoints
+from graph.checkpoints import open_checkpoints
 from graph.context import Context, remembered
 from graph.settings import Settings
 from stepwell.named_files import UsageError
@@ -28,8 +28,8 @@ async def with_changes(thread: str, changes: Mapping[str, Any], settings: Settin
     """
     if not changes:
         return None
-    async with open_checkpoints(settings.home) as saver:
-        before = remembered(await newest_metadata(saver, thread, CONTEXT_KEY))
+    async with open_checkpoints(settings) as saver:
+        before = remembered(await saver.newest_metadata(thread, CONTEXT_KEY))
     return changed(before, changes)
 
 

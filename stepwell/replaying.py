@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from graph.checkpoints import newest_metadata
 from graph.context import Context, remembered
 from graph.offered import HostFunction
 from graph.settings import Settings, given_or_read
@@ -24,7 +23,7 @@ from stepwell.replayed_files import differing, published
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import at_step
 from stepwell.thread_error import ThreadError
-from stepwell.threads import reading
+from stepwell.threads import reading, saver_of
 from stepwell.throw_away import ThrowAway, throw_away
 from stepwell.variables import changed, look_at
 from storage.blobs import Blobs
@@ -109,7 +108,7 @@ async def replay(
         cells: list[Cell] = state.get("cells") or []
         if not cells:
             raise ThreadError(f"There is nothing to replay: thread {thread} has no cells.")
-        context = remembered(await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY))  # type: ignore[arg-type]  # ours
+        context = remembered(await saver_of(graph).newest_metadata(thread, CONTEXT_KEY))
         async with (
             throw_away(settings, sandboxes, state) as fresh,
             make_functions(settings, functions) as offered,

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from graph.checkpoints import newest_metadata
 from graph.context import remembered
 from graph.functions import Offer
 from graph.offered import HostFunction, offered
@@ -21,7 +20,7 @@ from sandboxes.results import CellResult, Streamed, WorkspaceFile
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import at_step, step_named
 from stepwell.thread_error import ThreadError
-from stepwell.threads import find_thread, reading
+from stepwell.threads import find_thread, reading, saver_of
 from stepwell.throw_away import throw_away
 
 MAX_FETCHED = 1 << 40
@@ -151,7 +150,7 @@ async def at(
     thread = await find_thread(prefix, settings)
     async with reading(settings) as (graph, sandboxes):
         place = await at_step(graph, thread, step)
-        context = remembered(await newest_metadata(graph.checkpointer, thread, CONTEXT_KEY))  # type: ignore[arg-type]  # ours
+        context = remembered(await saver_of(graph).newest_metadata(thread, CONTEXT_KEY))
         if place.state["sandbox"]["kind"] not in sandboxes.kinds:
             raise ThreadError(
                 f"The sandbox of thread {thread} is of kind {place.state['sandbox']['kind']!r}, "

@@ -13,12 +13,13 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from graph.checkpoints import newest_metadata, open_checkpoints
+from graph.checkpoints import open_checkpoints
 from graph.context import Context, remembered
 from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
 from graph.journal import JournalError
 from graph.offered import HostFunction, offered
 from graph.settings import Settings, SettingsError, given_or_read
+from graph.thread_lock import ThreadHeldError
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError
 from models.received import whole_text
@@ -37,7 +38,16 @@ CONTEXT_KEY = "stepwell_context"
 """Where a checkpoint's metadata keeps the knobs of the run, so that resuming goes on with the same."""
 NOT_BEGUN = ("__start__", "plan")
 """What a thread waits at whose newest question has not been taken up yet."""
-STOPS = (ModelError, SandboxError, StorageError, JournalError, InputError, NoQuestionError, SettingsError)
+STOPS = (
+    ModelError,
+    SandboxError,
+    StorageError,
+    JournalError,
+    InputError,
+    NoQuestionError,
+    SettingsError,
+    ThreadHeldError,
+)
 """What ends a run with one sentence and leaves the thread where it was."""
 
 
@@ -103,8 +113,8 @@ class Run:
         begun = False
         try:
             async with (
-                alone_on(self.thread, settings.home),
-                open_checkpoints(settings.home) as saver,
+                open_checkpoints(settings) as saver,
+                alone_on(self.thread, settings) as hold,
                 sandboxes,
                 functions,
             ):
@@ -120,7 +130,7 @@ class Run:
                 graph = builder.compile(checkpointer=saver, name="stepwell")
                 before = await graph.aget_state(self.config)
                 given = await self._given(before)
-                context = self.context or remembered(await newest_metadata(saver, self.thread, CONTEXT_KEY))
+                context = self.context or remembered(await saver.newest_metadata(self.thread, CONTEXT_KEY))
                 if context.sandbox not in sandboxes.kinds:
                     known = ", ".join(sandboxes.kinds)
                     raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
@@ -131,7 +141,7 @@ class Run:
                     events = graph.astream(given, config, context=context, stream_mode="custom", durability="sync")
                     try:
                         async with aclosing(events):  # type: ignore[type-var]  # an async generator, typed as an iterator
-                            async for data in events:
+                            async for data in hold.guarded(events):
                                 yield read_event(data)
                     except STOPS as error:
                         ending = Failed(self.thread, str(error))

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from graph.saver import Saver
 from graph.state import Cell, PlanStep, SandboxRef, State
 from graph.step_tree import Step, StepTree, step_tree
 from nodes.catching_up import BEGINNING, TOOK_EFFECT, next_snapshot
 from stepwell.thread_error import ThreadError
-from stepwell.threads import Graph
+from stepwell.threads import Graph, saver_of
 
 STEP = re.compile(r"\d{1,9}[A-Za-z]{0,3}")
 RUNNING = (("generate",), ("execute",))
@@ -51,7 +51,7 @@ async def tree_of(saver: Any, thread: str) -> StepTree:
     Raises:
         ThreadError: there is no such thread.
     """
-    tree = await step_tree(cast("AsyncSqliteSaver", saver), thread)
+    tree = await step_tree(cast("Saver", saver), thread)
     if tree.beginning is None:
         raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
     return tree
@@ -108,15 +108,8 @@ async def _beginning(graph: Graph, tree: StepTree, thread: str, step: Step) -> P
 
 
 async def _oldest_first(graph: Graph, thread: str) -> Any:
-    saver = cast("AsyncSqliteSaver", graph.checkpointer)
-    query = (
-        "select checkpoint_id from checkpoints where thread_id = ? and checkpoint_ns = '' "
-        "order by checkpoint_id limit ?"
-    )
-    async with saver.conn.execute(query, (thread, MAX_SETTING_OUT)) as cursor:
-        ids = [str(id) async for (id,) in cursor]
-    for id in ids:
-        yield await graph.aget_state(_at(thread, id))
+    for row in (await saver_of(graph).checkpoint_rows(thread))[:MAX_SETTING_OUT]:
+        yield await graph.aget_state(_at(thread, row.id))
 
 
 async def _without_checkpoint(graph: Graph, tree: StepTree, thread: str, step: Step) -> State:

@@ -10,8 +10,9 @@ from typing import Literal, cast
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
-from graph.checkpoints import newest_threads, open_checkpoints, threads_beginning_with
+from graph.checkpoints import open_checkpoints
 from graph.context import Context
+from graph.saver import Saver
 from graph.settings import Settings, given_or_read
 from graph.state import FinalOutput, StartInput, State
 from graph.wiring import make_blobs, make_sandboxes, wire
@@ -54,7 +55,7 @@ async def list_threads(*, limit: int = 20, settings: Settings | None = None) -> 
     settings = await given_or_read(settings)
     summaries = []
     async with reading(settings) as (graph, _):
-        for head in await newest_threads(graph.checkpointer, limit=limit):  # type: ignore[arg-type]  # ours, not any saver
+        for head in await saver_of(graph).newest_threads(limit=limit):
             detail = _detail(head.thread, await graph.aget_state({"configurable": {"thread_id": head.thread}}))
             state = detail.state
             summaries.append(
@@ -89,15 +90,15 @@ async def find_thread(prefix: str, settings: Settings | None = None) -> str:
     Raises:
         ThreadError: there is none, or more than one.
     """
-    async with open_checkpoints((await given_or_read(settings)).home) as saver:
+    async with open_checkpoints(await given_or_read(settings)) as saver:
         if prefix == "last":
-            newest = await newest_threads(saver, limit=1)
+            newest = await saver.newest_threads(limit=1)
             if not newest:
                 raise ThreadError("There are no threads yet; start one with: stepwell run QUESTION FILE")
             return newest[0].thread
         if len(prefix) < MIN_PREFIX:
             raise ThreadError(f"{prefix!r} is too short: give at least {MIN_PREFIX} characters of the thread's id.")
-        found = await threads_beginning_with(saver, prefix)
+        found = await saver.threads_beginning_with(prefix)
     if not found:
         raise ThreadError(f"No thread begins with {prefix}; `stepwell threads` lists them.")
     if len(found) > 1 and prefix not in found:
@@ -108,10 +109,15 @@ async def find_thread(prefix: str, settings: Settings | None = None) -> str:
 Graph = CompiledStateGraph[State, Context, StartInput, FinalOutput]
 
 
+def saver_of(graph: Graph) -> Saver:
+    """The checkpoints of a graph that `reading` gave."""
+    return cast("Saver", graph.checkpointer)
+
+
 @asynccontextmanager
 async def reading(settings: Settings) -> AsyncIterator[tuple[Graph, Sandboxes]]:
     """The graph over the checkpoints of these settings, and its sandboxes, for looking and for writing State."""
-    async with open_checkpoints(settings.home) as saver, make_sandboxes(settings) as sandboxes:
+    async with open_checkpoints(settings) as saver, make_sandboxes(settings) as sandboxes:
         artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
         builder = wire(settings, sandboxes, artifacts=artifacts, blobs=make_blobs(settings), input_roots=None)
         yield builder.compile(checkpointer=saver, name="stepwell"), sandboxes

@@ -11,15 +11,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
-import aiosqlite
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from graph.checkpoints import checkpoints_file
+from graph.checkpoints import open_checkpoints
 from graph.journal import FINISHED, STARTED
+from graph.saver import Saver
 from graph.settings import Settings
 from graph.wiring import make_blobs, make_sandboxes, wire
 from storage.artifacts import Artifacts
@@ -35,7 +33,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class CrashingSaver(AsyncSqliteSaver):
+class Crashing(Saver):
     """Dies at a point of the second cell."""
 
     point: Point = "never"
@@ -74,13 +72,12 @@ async def main(point: Point, durability: Literal["sync", "async"]) -> None:
     """Ask one question on the thread."""
     settings = Settings()
     await asyncio.to_thread(settings.home.mkdir, parents=True, exist_ok=True)
-    async with aiosqlite.connect(checkpoints_file(settings.home)) as connection, make_sandboxes(settings) as sandboxes:
-        saver = CrashingSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
-        saver.point = point
+    async with open_checkpoints(settings) as saver, make_sandboxes(settings) as sandboxes:
+        saver.__class__ = type("CrashingSaver", (Crashing, type(saver)), {"point": point})
         builder = wire(
             settings,
             sandboxes,
-            artifacts=Artifacts(settings.artifacts),
+            artifacts=Artifacts.at(settings.artifacts),
             blobs=make_blobs(settings),
             input_roots=None,
         )

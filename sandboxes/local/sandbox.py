@@ -1,6 +1,7 @@
 """The local sandbox: a Python session in a child process, and its folder on this machine."""
 
 import asyncio
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from sandboxes.functions import Functions
 from sandboxes.living import Living, Rest, Standing, Stay
 from sandboxes.local import removing, workspace
 from sandboxes.local.child_process import StartChild
-from sandboxes.local.isolation import IN_WORDS
+from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS
 from sandboxes.local.local_files import LocalFiles
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.network.rules import NO_NETWORK, Network
@@ -22,10 +23,12 @@ from sandboxes.local.session import Session
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm_process import StartWarm
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
-from sandboxes.results import CellResult, ProgramResult, RestoredSession, SnapshotTaken, Streamed
+from sandboxes.results import CellResult, ProgramResult, Reached, RestoredSession, SnapshotTaken, Streamed
 
 SNAPSHOT_SECONDS = 600.0
 """How long taking or restoring a snapshot may take before it is interrupted."""
+OWNER = "owner"
+"""The file that says which process's session was the last one in this folder."""
 PLAN_SECONDS = 60.0
 """How long looking for the cells that lost variables need may take."""
 
@@ -69,6 +72,7 @@ class LocalSandbox(LocalFiles):
         self._slept = ""
         """The head at which it was put to sleep, until it is woken."""
         self._closed = False
+        self._token = str(uuid.uuid4())
 
     @property
     def kind(self) -> str:
@@ -89,6 +93,15 @@ class LocalSandbox(LocalFiles):
     def rest(self) -> Rest:
         """Whether its session may be put to sleep: when its head is a snapshot that the store has."""
         return self._at.rest if self.head else "never"
+
+    async def reached(self) -> Reached:
+        """The note on the last cell that began; see `Sandbox.reached`.
+
+        Raises:
+            SandboxUnavailableError: its folder cannot be written.
+        """
+        confined = self._walls.level in PRIVATE_PATHS and self._network.mode == "none"
+        return replace(await super().reached(), confined=confined)
 
     async def sleep(self) -> None:
         """End its session unless something would be lost by that; `restore` wakes it."""
@@ -165,6 +178,7 @@ class LocalSandbox(LocalFiles):
                 await session.close()
             self._refuse_when_closed()
             self._session = session
+            await asyncio.to_thread((self._folder / OWNER).write_text, self._token)
             self._turn.began()
             session.when_gone(self._turn.ended)
         return self._session
@@ -320,5 +334,16 @@ class LocalSandbox(LocalFiles):
             await self._tidy()
 
     async def _tidy(self) -> None:
+        if await asyncio.to_thread(self._is_anothers):
+            return
         for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
             await asyncio.to_thread(removing.remove, self._folder / name)
+        await asyncio.to_thread(self._give_up_folder)
+
+    def _give_up_folder(self) -> None:
+        (self._folder / OWNER).unlink(missing_ok=True)
+
+    def _is_anothers(self) -> bool:
+        """Whether another process works in this folder by now; what is there is not ours to remove."""
+        file = self._folder / OWNER
+        return file.exists() and file.read_text() != self._token

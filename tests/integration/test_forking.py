@@ -105,9 +105,9 @@ async def test_somebody_who_looks_whether_a_thread_is_held_does_not_keep_others_
     lock = FileLock(settings.home / "locks" / f"{thread}.lock", thread_local=False)
     await asyncio.to_thread(lock.acquire)
     asyncio.get_running_loop().call_later(0.05, lock.release)
-    async with alone_on(thread, settings.home):
+    async with alone_on(thread, settings):
         pass
-    async with alone_on(thread, settings.home):
+    async with alone_on(thread, settings):
         with pytest.raises(ThreadError, match="another process"):
-            async with alone_on(thread, settings.home):
+            async with alone_on(thread, settings):
                 pass

@@ -11,6 +11,7 @@ from bench.scripted import ScriptedChat
 from graph.build import build_graph
 from graph.checkpoints import checkpoints_file, open_checkpoints
 from graph.context import Context
+from graph.settings import Settings
 from graph.state import Cell, Input, Turn, Variable
 from nodes.conversation import write_conversation
 from nodes.snapshots import Snapshots
@@ -50,7 +51,8 @@ async def test_two_hundred_cells_stay_below_ten_megabytes(tmp_path: Path) -> Non
         artifacts=Artifacts.at(str(tmp_path / "out")),
         snapshots=Snapshots(Blobs.at(str(tmp_path / "blobs"))),
     )
-    async with open_checkpoints(tmp_path) as saver:
+    kept = await asyncio.to_thread(lambda: Settings(home=tmp_path))
+    async with open_checkpoints(kept) as saver:
         graph = builder.compile(checkpointer=saver)
         given = {"messages": [HumanMessage("Go")], "files": [str(folder)]}
         config = {"configurable": {"thread_id": "t"}, "recursion_limit": 10_000}

@@ -55,7 +55,7 @@ async def test_langgraphs_own_forks_and_replays_rebuild_the_session(settings: Se
         model = with_model(settings, server.base_url)
         run = start("Count", settings=model, context=Context(approval="none", max_cells=9))
         last(await follow(run), Finished)
-        async with open_checkpoints(settings.home) as saver, make_sandboxes(model) as sandboxes:
+        async with open_checkpoints(settings) as saver, make_sandboxes(model) as sandboxes:
             builder = wire(
                 model, sandboxes, artifacts=Artifacts.at(model.artifacts), blobs=make_blobs(settings), input_roots=None
             )
@@ -84,7 +84,7 @@ async def test_a_fork_goes_on_with_the_knobs_of_the_threads_last_run(settings: S
         model = with_model(settings, server.base_url)
         run = start("Count", settings=model, context=Context(approval="cells"))
         asked = last(await follow(run), ApprovalAsked)
-        async with open_checkpoints(settings.home) as saver, make_sandboxes(model) as sandboxes:
+        async with open_checkpoints(settings) as saver, make_sandboxes(model) as sandboxes:
             builder = wire(
                 model, sandboxes, artifacts=Artifacts.at(model.artifacts), blobs=make_blobs(settings), input_roots=None
             )
@@ -101,7 +101,7 @@ async def test_a_question_in_the_middle_of_a_turn_leaves_no_call_unanswered(sett
         model = with_model(settings, server.base_url)
         run = start("First?", settings=model, context=Context(approval="cells"))
         last(await follow(run), ApprovalAsked)
-        async with open_checkpoints(settings.home) as saver, make_sandboxes(model) as sandboxes:
+        async with open_checkpoints(settings) as saver, make_sandboxes(model) as sandboxes:
             builder = wire(
                 model, sandboxes, artifacts=Artifacts.at(model.artifacts), blobs=make_blobs(settings), input_roots=None
             )
@@ -122,7 +122,7 @@ async def test_a_run_that_says_nothing_of_approval_does_not_switch_it_off(settin
         model = with_model(settings, server.base_url)
         run = start("First?", settings=model, context=Context(approval="cells"))
         last(await follow(run), ApprovalAsked)
-        async with open_checkpoints(settings.home) as saver, make_sandboxes(model) as sandboxes:
+        async with open_checkpoints(settings) as saver, make_sandboxes(model) as sandboxes:
             artifacts = Artifacts.at(model.artifacts)
             builder = wire(model, sandboxes, artifacts=artifacts, blobs=make_blobs(settings), input_roots=None)
             graph = builder.compile(checkpointer=saver)

@@ -67,7 +67,7 @@ def effects(settings: Settings) -> Effects:
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
     """The graph itself, as somebody holds it who uses LangGraph directly."""
-    async with open_checkpoints(settings.home) as saver, make_sandboxes(settings) as sandboxes:
+    async with open_checkpoints(settings) as saver, make_sandboxes(settings) as sandboxes:
         builder = wire(
             settings,
             sandboxes,

@@ -96,7 +96,7 @@ async def test_time_travel_of_langgraph_itself_makes_branches_of_the_same_tree(s
         ][-1]
         edited = {"cells": [{**before_two.values["cells"][0], "number": 2, "purpose": "by hand"}]}
         await graph.aupdate_state(before_two.config, edited, as_node="execute")
-    async with open_checkpoints(settings.home) as saver:
+    async with open_checkpoints(settings) as saver:
         tree = await step_tree(saver, first.thread)
     assert [(step.name, step.cell["purpose"] if step.cell else "", step.head) for step in tree.steps] == [
         ("1", "append 1", False), ("2", "append 2", False), ("3", "append 3", False), ("2b", "by hand", True),

@@ -15,6 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.checkpoints import open_checkpoints
+from graph.settings import Settings
 from graph.state import SNAPSHOT_EVERY, State
 from tests.unit.delta_histories import Durability, History, Move, delta_channels, schema_of
 
@@ -42,7 +43,8 @@ async def saver_of(kind: str) -> AsyncIterator[BaseCheckpointSaver[Any]]:
         return
     folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-delta-")
     try:
-        async with open_checkpoints(Path(folder.name)) as saver:
+        kept = await asyncio.to_thread(lambda: Settings(home=Path(folder.name)))
+        async with open_checkpoints(kept) as saver:
             yield saver
     finally:
         await asyncio.to_thread(folder.cleanup)

@@ -1,0 +1,95 @@
+"""A graph that works on a thread only while nobody else does, whatever the server that runs it enforces."""
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
+from langgraph.graph.state import CompiledStateGraph
+
+from graph.checkpoints import open_checkpoints
+from graph.context import Context
+from graph.settings import Settings
+from graph.state import FinalOutput, StartInput, State
+from graph.thread_lock import holding
+from sandboxes.opening import Sandboxes
+
+EDIT_PATIENCE = 5.0
+"""Seconds that an edit of State waits for a run; a run waits as long as it takes."""
+
+
+noted_databases: list[bool] = []
+"""Whether this process has made our tables, and noted whose blobs it stores."""
+
+
+class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
+    """The compiled graph; each run and each edit of State holds the lock of its thread.
+
+    Args:
+        settings: Where threads are kept.
+        sandboxes: Of this process; what they know of a thread is forgotten when another process has worked on it.
+        compiled: What LangGraph's own class takes.
+    """
+
+    def __init__(self, *, settings: Settings, sandboxes: Sandboxes, **compiled: Any) -> None:
+        super().__init__(**compiled)
+        self.settings = settings
+        self.sandboxes = sandboxes
+
+    @classmethod
+    def around(
+        cls,
+        graph: CompiledStateGraph[State, Context, StartInput, FinalOutput],
+        settings: Settings,
+        sandboxes: Sandboxes,
+    ) -> "GuardedGraph":
+        """The same graph, guarded."""
+        compiled = {name: value for name, value in vars(graph).items() if name != "__orig_class__"}
+        return cls(settings=settings, sandboxes=sandboxes, **compiled)
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **others: Any) -> AsyncIterator[Any]:
+        """Run the graph, see `Pregel.astream`; waits until nobody else works on the thread.
+
+        Raises:
+            ThreadHeldError: the connection to the database that held the thread was lost.
+        """
+        thread = thread_in(config)
+        if not thread:
+            async for part in super().astream(input, config, **others):
+                yield part
+            return
+        await self._tables()
+        async with holding(thread, self.settings, patience=math.inf) as hold:
+            if hold.taken_over:
+                await self.sandboxes.close(thread)
+            async with aclosing(super().astream(input, config, **others)) as stream:  # type: ignore[type-var]  # a generator
+                async for part in hold.guarded(stream):
+                    yield part
+
+    async def _tables(self) -> None:
+        """Make our tables in the database, once: a server that brings a saver of its own does not."""
+        if self.settings.database_url.get_secret_value() and not noted_databases:
+            async with open_checkpoints(self.settings):
+                noted_databases.append(True)
+
+    async def aupdate_state(
+        self, config: RunnableConfig, values: Any, as_node: str | None = None, task_id: str | None = None
+    ) -> RunnableConfig:
+        """Edit State, see `Pregel.aupdate_state`.
+
+        Raises:
+            ThreadHeldError: somebody works on the thread.
+        """
+        thread = thread_in(config)
+        if not thread:
+            return await super().aupdate_state(config, values, as_node, task_id)
+        await self._tables()
+        async with holding(thread, self.settings, patience=EDIT_PATIENCE):
+            return await super().aupdate_state(config, values, as_node, task_id)
+
+
+def thread_in(config: RunnableConfig | None) -> str:
+    """The thread that a config names; empty when it names none."""
+    return str((ensure_config(config).get("configurable") or {}).get("thread_id") or "")

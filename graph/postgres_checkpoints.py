@@ -1,0 +1,74 @@
+"""Opening the checkpoints in a PostgreSQL database; importing this needs the extra `postgres`."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import psycopg
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from graph.postgres_saver import PostgresSaver
+from graph.settings import SettingsError
+
+CONNECT_SECONDS = 15.0
+SETUP_LOCK = 0x5374657077656C6C
+"""The advisory lock that is held while tables are made."""
+SETUP_SECONDS = 60.0
+CONNECTIONS = 4
+"""Of one process, at most."""
+
+Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
+
+
+@asynccontextmanager
+async def open_postgres(
+    url: str, serde: SerializerProtocol, *, patience: float = CONNECT_SECONDS
+) -> AsyncIterator[PostgresSaver]:
+    """Open the checkpoints in a database, making the tables that are missing.
+
+    Args:
+        url: Of the database.
+        serde: Reads and writes values.
+        patience: Seconds that an operation waits for a database that has gone away, as for a restart.
+
+    Raises:
+        SettingsError: the database cannot be used.
+    """
+    try:
+        await _set_up(url, serde)
+        async with Pool(
+            url,
+            kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
+            min_size=1,
+            max_size=CONNECTIONS,
+            timeout=patience,
+            check=Pool.check_connection,
+            open=False,
+        ) as pool:
+            yield PostgresSaver(pool, serde=serde)
+    except (psycopg.Error, PoolTimeout) as error:
+        raise unusable(error) from None
+
+
+async def _set_up(url: str, serde: SerializerProtocol) -> None:
+    """Make the tables. Polled for, because an index that is made waits for whoever waits in the database."""
+    async with (
+        asyncio.timeout(SETUP_SECONDS),
+        await psycopg.AsyncConnection.connect(
+            url, autocommit=True, prepare_threshold=0, row_factory=dict_row, connect_timeout=int(CONNECT_SECONDS)
+        ) as connection,
+    ):
+        while True:
+            answer = await connection.execute("select pg_try_advisory_lock(%s) as mine", (SETUP_LOCK,))
+            if (row := await answer.fetchone()) is not None and row["mine"]:
+                break
+            await asyncio.sleep(0.1)
+        await PostgresSaver(connection, serde=serde).setup()  # the lock ends with the connection
+
+
+def unusable(error: Exception) -> SettingsError:
+    """What the operator is told when the database cannot be used."""
+    reason = " ".join(str(error).split())[:300] or type(error).__name__
+    return SettingsError(f"The database of STEPWELL_DATABASE_URL cannot be used ({reason}).")

@@ -1,0 +1,111 @@
+"""What Stepwell asks of a store of checkpoints, beyond what LangGraph does."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+COPIED = "stepwell_copied_from"
+"""In the metadata of a copied checkpoint: the thread that it came from. It does not belong to its run any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadHead:
+    """A thread and its newest checkpoint."""
+
+    thread: str
+    checkpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """What is known of a checkpoint without loading its state."""
+
+    id: str
+    parent: str
+    """Empty for the first."""
+    source: str
+    """`input`, `loop`, `update` or `fork`."""
+    counted: frozenset[str]
+    """The growing channels that it has no full copy of."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRow:
+    """What a task wrote into a channel, at the checkpoint that it started from."""
+
+    checkpoint: str
+    path: str
+    task: str
+    place: int
+    channel: str
+    value: Any
+
+
+class Saver(BaseCheckpointSaver[str], ABC):
+    """A store of checkpoints: LangGraph's operations, all of them, and looking at many threads without their states.
+
+    Checkpoint ids grow with time within a thread that one process at a time works on.
+    """
+
+    @abstractmethod
+    async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
+        """The threads whose newest checkpoints are newest, newest first."""
+
+    @abstractmethod
+    async def newest_metadata(self, thread: str, key: str) -> str | None:
+        """A text that a run left in the metadata of its checkpoints: the newest, since forks are made without it."""
+
+    @abstractmethod
+    async def change_metadata(self, thread: str, key: str, text: str) -> bool:
+        """Leave a text in the metadata of a thread's newest checkpoint, which is what its next run goes by.
+
+        Returns:
+            False when the thread has no checkpoint.
+        """
+
+    @abstractmethod
+    async def threads_beginning_with(self, prefix: str) -> list[str]:
+        """The ids of threads that begin with these characters, at most ten."""
+
+    @abstractmethod
+    async def hashes_named(self, thread: str = "") -> set[str]:
+        """Every SHA-256 that a checkpoint or a pending write of any thread mentions, in all branches.
+
+        Read from the stored bytes and not from their meaning, so that a state that this version does not understand
+        still keeps what it names. What merely looks like a hash is among them; that keeps too much, never too little.
+
+        Args:
+            thread: Only this one; empty: all.
+        """
+
+    @abstractmethod
+    async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
+        """A thread's checkpoints, the oldest first."""
+
+    @abstractmethod
+    async def written_rows(self, thread: str, *, values: Sequence[str], names: Sequence[str]) -> list[WrittenRow]:
+        """What was written into some channels of a thread.
+
+        Args:
+            thread: The thread.
+            values: Channels whose values are wanted.
+            names: Channels of which it is enough to know that something was written; the value is None.
+        """
+
+    async def channel_values(self, thread: str, checkpoint: str) -> dict[str, Any]:
+        """What a checkpoint itself holds; growing channels only where it has a full copy."""
+        at: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": checkpoint}}
+        found = await self.aget_tuple(at)
+        return dict(found.checkpoint.get("channel_values") or {}) if found is not None else {}
+
+
+def run_of(config: RunnableConfig) -> str:
+    """The run that writes; empty when it has no name, as those of the command have none."""
+    for place in (config.get("configurable"), config.get("metadata")):
+        if (run := (place or {}).get("run_id")) is not None:
+            return str(run)
+    return str(config.get("run_id") or "")

@@ -1,0 +1,273 @@
+"""Checkpoints in a SQLite file, with the operations that LangGraph's own saver for it lacks."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import WRITES_IDX_MAP
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from graph.delta_chains import COUNTERS, Link, all_but_newest, deletable
+from graph.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
+
+HASH = re.compile(rb"[0-9a-f]{64}")
+OURS = """
+create table if not exists stepwell_write_runs (
+    thread_id text not null,
+    checkpoint_ns text not null,
+    checkpoint_id text not null,
+    task_id text not null,
+    idx integer not null,
+    run_id text not null,
+    primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, run_id)
+);
+create index if not exists stepwell_write_runs_run on stepwell_write_runs (run_id);
+create index if not exists stepwell_checkpoints_run
+    on checkpoints (json_extract(cast(metadata as text), '$.run_id'));
+"""
+"""Which run wrote what: a run that is rolled back takes along what it wrote on checkpoints of the runs before it."""
+ALL_TABLES = ("checkpoints", "writes", "stepwell_write_runs")
+KEY = "thread_id, checkpoint_ns, checkpoint_id, task_id, idx"
+NO_CHILD = (
+    " and not exists (select 1 from checkpoints c where c.thread_id = r.thread_id and "
+    "c.checkpoint_ns = r.checkpoint_ns and c.parent_checkpoint_id = r.checkpoint_id)"
+)
+SAME = " and ".join(f"o.{name} = r.{name}" for name in KEY.split(", "))
+NO_OTHER_RUN = f" and not exists (select 1 from stepwell_write_runs o where o.run_id <> r.run_id and {SAME})"  # noqa: S608
+AT = "thread_id = ? and checkpoint_ns = ? and checkpoint_id = ?"
+
+
+class SqliteSaver(Saver, AsyncSqliteSaver):
+    """Checkpoints in one SQLite file, which several processes may use at the same time."""
+
+    _has_all_tables = False
+
+    async def setup(self) -> None:
+        """Make the tables that are missing."""
+        if self._has_all_tables:
+            return
+        await AsyncSqliteSaver.setup(self)
+        async with self.lock, self.conn.executescript(OURS):
+            await self.conn.commit()
+        self._has_all_tables = True
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a task wrote, and which run it belongs to."""
+        if run := run_of(config):
+            await self.setup()
+            at = config["configurable"]
+            named = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), task_id)
+            places = [WRITES_IDX_MAP.get(channel, place) for place, (channel, _) in enumerate(writes)]
+            async with self.lock:  # committed with what it is about; alone it would do no harm
+                await self.conn.executemany(
+                    "insert or ignore into stepwell_write_runs values (?, ?, ?, ?, ?, ?)",
+                    [(*named, place, run) for place in places],
+                )
+        await AsyncSqliteSaver.aput_writes(self, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Remove a thread's checkpoints, and all that was written on them."""
+        async with self._changing():
+            await self._delete_threads([str(thread_id)])
+
+    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """Remove what these runs left: their checkpoints, and what they wrote on checkpoints of others.
+
+        A checkpoint that a later one of another run is rebuilt from stays.
+        """
+        runs = [str(run) for run in run_ids]
+        async with self._changing():
+            for run in runs:
+                rows = await self._rows(
+                    "select thread_id, checkpoint_ns, checkpoint_id from checkpoints "  # noqa: S608 - ours
+                    "where json_extract(cast(metadata as text), '$.run_id') = ? "
+                    f"and json_extract(cast(metadata as text), '$.{COPIED}') is null", run,
+                )  # fmt: skip
+                doomed: dict[tuple[str, str], list[str]] = {}
+                for thread, namespace, id in rows:
+                    doomed.setdefault((thread, namespace), []).append(id)
+                for (thread, namespace), ids in doomed.items():
+                    links = await self._links(thread, namespace)
+                    await self._delete_checkpoints(thread, namespace, deletable(ids, links))
+                await self._delete_writes_of(run)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all of a thread's checkpoints, and what was written on them, to a thread that has none yet."""
+        source, target = str(source_thread_id), str(target_thread_id)
+        columns = "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value"
+        async with self._changing():
+            await self.conn.execute(
+                "insert into checkpoints select ?, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, "  # noqa: S608 - ours
+                f"checkpoint, cast(json_set(cast(metadata as text), '$.{COPIED}', thread_id) as blob) "
+                "from checkpoints where thread_id = ?",
+                (target, source),
+            )
+            await self.conn.execute(
+                f"insert into writes (thread_id, {columns}) select ?, {columns} from writes where thread_id = ?",  # noqa: S608 - ours
+                (target, source),
+            )
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Forget the past of threads.
+
+        Args:
+            thread_ids: The threads.
+            strategy: `keep_latest` keeps in each namespace the newest checkpoint and those that its growing channels
+                are rebuilt from; `delete` (also `delete_all`) keeps nothing.
+
+        Raises:
+            ValueError: there is no such strategy.
+        """
+        if strategy not in ("keep_latest", "delete", "delete_all"):
+            raise ValueError(f"There is no strategy {strategy!r}; there are keep_latest and delete.")
+        threads = [str(thread) for thread in thread_ids]
+        async with self._changing():
+            if strategy != "keep_latest":
+                await self._delete_threads(threads)
+                return
+            for thread in threads:
+                found = await self._rows("select distinct checkpoint_ns from checkpoints where thread_id = ?", thread)
+                for (namespace,) in found:
+                    gone = all_but_newest(await self._links(thread, namespace))
+                    await self._delete_checkpoints(thread, namespace, gone)
+
+    async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
+        """See `Saver`."""
+        query = (
+            "select thread_id, max(checkpoint_id) as head from checkpoints where checkpoint_ns = '' "
+            "group by thread_id order by head desc limit ?"
+        )
+        return [ThreadHead(str(thread), str(head)) for thread, head in await self._rows(query, limit)]
+
+    async def newest_metadata(self, thread: str, key: str) -> str | None:
+        """See `Saver`."""
+        query = (
+            "select json_extract(cast(metadata as text), ?) as kept from checkpoints where thread_id = ? "
+            "and checkpoint_ns = '' and kept is not null order by checkpoint_id desc limit 1"
+        )
+        rows = await self._rows(query, f'$."{key}"', thread)
+        return str(rows[0][0]) if rows else None
+
+    async def change_metadata(self, thread: str, key: str, text: str) -> bool:
+        """See `Saver`."""
+        query = (
+            "update checkpoints set metadata = cast(json_set(cast(metadata as text), ?, ?) as blob) "
+            "where thread_id = ? "
+            "and checkpoint_ns = '' and checkpoint_id = (select max(checkpoint_id) from checkpoints where "
+            "thread_id = ? and checkpoint_ns = '')"
+        )
+        async with self._changing(), self.conn.execute(query, (f'$."{key}"', text, thread, thread)) as cursor:
+            return cursor.rowcount > 0
+
+    async def threads_beginning_with(self, prefix: str) -> list[str]:
+        """See `Saver`."""
+        pattern = prefix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        query = "select distinct thread_id from checkpoints where thread_id like ? escape '\\' limit 10"
+        return [str(thread) for (thread,) in await self._rows(query, pattern)]
+
+    async def hashes_named(self, thread: str = "") -> set[str]:
+        """See `Saver`."""
+        found: set[str] = set()
+        chosen = " where thread_id = ?" if thread else ""
+        for query in (f"select checkpoint from checkpoints{chosen}", f"select value from writes{chosen}"):  # noqa: S608 - both are ours
+            async with self.conn.execute(query, (thread,) if thread else ()) as cursor:
+                async for (value,) in cursor:
+                    data = value.encode() if isinstance(value, str) else bytes(value or b"")
+                    found.update(match.decode() for match in HASH.findall(data))
+        return found
+
+    async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
+        """See `Saver`."""
+        query = (
+            "select checkpoint_id, parent_checkpoint_id, metadata from checkpoints where thread_id = ? "
+            "and checkpoint_ns = '' order by checkpoint_id"
+        )
+        found = []
+        for id, parent, metadata in await self._rows(query, thread):
+            said = _parsed(metadata)
+            counted = frozenset(said.get(COUNTERS) or {})
+            found.append(CheckpointRow(str(id), str(parent or ""), str(said.get("source") or ""), counted))
+        return found
+
+    async def written_rows(self, thread: str, *, values: Sequence[str], names: Sequence[str]) -> list[WrittenRow]:
+        """See `Saver`."""
+        wanted = [*values, *names]
+        query = (
+            "select checkpoint_id, task_path, task_id, idx, channel, type, value from writes where thread_id = ? "  # noqa: S608 - only question marks
+            f"and checkpoint_ns = '' and channel in ({', '.join('?' * len(wanted))})"
+        )
+        return [
+            WrittenRow(
+                str(id), str(path or ""), str(task), int(place), str(channel),
+                self.serde.loads_typed((kind, value)) if channel in values else None,
+            )
+            for id, path, task, place, channel, kind, value in await self._rows(query, thread, *wanted)
+        ]  # fmt: skip
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[None]:
+        """All changes of the block, or none; no other process writes meanwhile."""
+        await self.setup()
+        async with self.lock:
+            if not self.conn.in_transaction:
+                await self.conn.execute("begin immediate")
+            try:
+                yield
+            except BaseException:
+                await self.conn.rollback()
+                raise
+            await self.conn.commit()
+
+    async def _rows(self, query: str, *arguments: Any) -> list[Any]:
+        async with self.conn.execute(query, arguments) as cursor:
+            return list(await cursor.fetchall())
+
+    async def _links(self, thread: str, namespace: str) -> dict[str, Link]:
+        query = (
+            "select checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata from checkpoints "
+            "where thread_id = ? and checkpoint_ns = ?"
+        )
+        found = {}
+        async with self.conn.execute(query, (thread, namespace)) as cursor:
+            async for id, parent, kind, checkpoint, metadata in cursor:
+                values = self.serde.loads_typed((kind, checkpoint)).get("channel_values") or {}
+                whole = frozenset(name for name, value in values.items() if isinstance(value, _DeltaSnapshot))
+                found[str(id)] = Link(str(parent or ""), whole, frozenset(_parsed(metadata).get(COUNTERS) or {}))
+        return found
+
+    async def _delete_threads(self, threads: Sequence[str]) -> None:
+        for table in ALL_TABLES:
+            await self.conn.executemany(
+                f"delete from {table} where thread_id = ?",  # noqa: S608 - ours
+                [(thread,) for thread in threads],
+            )
+
+    async def _delete_checkpoints(self, thread: str, namespace: str, ids: set[str]) -> None:
+        named = [(thread, namespace, id) for id in sorted(ids)]
+        for table in ALL_TABLES:
+            await self.conn.executemany(f"delete from {table} where {AT}", named)  # noqa: S608 - ours
+        await self.conn.execute(
+            "update checkpoints set parent_checkpoint_id = null where thread_id = ? and checkpoint_ns = ? and "
+            "parent_checkpoint_id not in (select checkpoint_id from checkpoints where thread_id = ? and "
+            "checkpoint_ns = ?)", (thread, namespace, thread, namespace),
+        )  # fmt: skip
+
+    async def _delete_writes_of(self, run: str) -> None:
+        """Remove what a run wrote, where no other run wrote it, too, and no checkpoint came of it that stays."""
+        for table, others in (("writes", True), ("stepwell_write_runs", False)):
+            mine = " and run_id = ?" if table == "stepwell_write_runs" else ""
+            await self.conn.execute(
+                f"delete from {table} where ({KEY}) in (select {KEY} from stepwell_write_runs r where run_id = ?"  # noqa: S608 - ours
+                f"{NO_OTHER_RUN if others else ''}{NO_CHILD}){mine}", (run, run) if mine else (run,),
+            )  # fmt: skip
+
+
+def _parsed(metadata: Any) -> dict[str, Any]:
+    said = json.loads(metadata) if metadata else {}
+    return said if isinstance(said, dict) else {}
