@@ -6,9 +6,10 @@ import sys
 
 from rich.console import Console
 
-from bench import overhead, sandboxes, snapshots, tokens
+from bench import daytona, overhead, sandboxes, snapshots, tokens
 
-BENCHMARKS = ("overhead", "tokens", "snapshots", "sandboxes")
+BENCHMARKS = ("overhead", "tokens", "snapshots", "sandboxes", "daytona")
+MEASURED = {"snapshots": snapshots.measure, "sandboxes": sandboxes.measure, "daytona": daytona.measure}
 WIDTH = 150
 """Characters of a line where the output is not a terminal."""
 
@@ -17,8 +18,8 @@ async def main(names: list[str], *, quick: bool) -> None:
     """Run the named benchmarks, or all."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     for name in names or BENCHMARKS:
-        if name in ("snapshots", "sandboxes"):
-            async for printed in (snapshots if name == "snapshots" else sandboxes).measure(quick=quick):
+        if name in MEASURED:
+            async for printed in MEASURED[name](quick=quick):
                 console.print(printed, highlight=False)
                 console.print()
         else:
@@ -29,7 +30,7 @@ async def main(names: list[str], *, quick: bool) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench", description="Print the benchmarks' tables.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all without one")
-    parser.add_argument("--quick", action="store_true", help="snapshots, sandboxes: small data, few rounds")
+    parser.add_argument("--quick", action="store_true", help="snapshots, sandboxes, daytona: small data, few rounds")
     asked = parser.parse_args()
     if unknown := [name for name in asked.names if name not in BENCHMARKS]:
         parser.error(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")

@@ -45,6 +45,7 @@ def build_graph(
             choose_model=choose_model,
             open_sandbox=open_sandbox,
             inputs=inputs,
+            snapshots=snapshots,
             prices=prices,
             functions=functions,
             network=network,

@@ -86,6 +86,23 @@ async def newest_metadata(saver: AsyncSqliteSaver, thread: str, key: str) -> str
     return str(row[0]) if row else None
 
 
+async def change_metadata(saver: AsyncSqliteSaver, thread: str, key: str, text: str) -> bool:
+    """Leave a text in the metadata of a thread's newest checkpoint, which is what its next run goes by.
+
+    Returns:
+        False when the thread has no checkpoint.
+    """
+    query = (
+        "update checkpoints set metadata = cast(json_set(cast(metadata as text), ?, ?) as blob) where thread_id = ? "
+        "and checkpoint_ns = '' and checkpoint_id = (select max(checkpoint_id) from checkpoints where thread_id = ? "
+        "and checkpoint_ns = '')"
+    )
+    async with saver.lock, saver.conn.execute(query, (f'$."{key}"', text, thread, thread)) as cursor:
+        changed = cursor.rowcount
+    await saver.conn.commit()
+    return changed > 0
+
+
 async def threads_beginning_with(saver: AsyncSqliteSaver, prefix: str) -> list[str]:
     """The ids of threads that begin with these characters, at most ten."""
     pattern = prefix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"

@@ -12,6 +12,7 @@ from dotenv import dotenv_values, load_dotenv
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sandboxes.daytona.options import API_URL, Account, Options
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.local.network.rules import Mode, Network, parse_domains
 from storage.uploads import DEFAULT_TYPES
@@ -85,6 +86,36 @@ class Settings(BaseSettings):
     max_sandboxes: int = Field(default=0, ge=0)
     """Local sandboxes that may live at a time in this process, further ones wait; 0: one for each 256 MB of memory, at
     least 4."""
+    daytona_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("DAYTONA_API_KEY", "daytona_api_key")
+    )
+    daytona_jwt_token: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("DAYTONA_JWT_TOKEN", "daytona_jwt_token")
+    )
+    daytona_organization_id: str = Field(
+        default="", validation_alias=AliasChoices("DAYTONA_ORGANIZATION_ID", "daytona_organization_id")
+    )
+    daytona_api_url: str = Field(default=API_URL, validation_alias=AliasChoices("DAYTONA_API_URL", "daytona_api_url"))
+    daytona_target: str = Field(default="", validation_alias=AliasChoices("DAYTONA_TARGET", "daytona_target"))
+    """The region; empty: the organization's default."""
+    daytona_prefix: str = Field(default="stepwell", pattern=r"^[a-z0-9][a-z0-9-]{0,20}$")
+    """How the names of sandboxes begin: different for installations that share an account."""
+    daytona_snapshot: str = ""
+    """The Daytona snapshot that sandboxes are made from; empty: the organization's default."""
+    daytona_image: str = ""
+    """A container image in the place of a snapshot."""
+    daytona_cpu: int = Field(default=0, ge=0)
+    """With an image: cores; 0: Daytona's default. The same for memory and disk, in GiB."""
+    daytona_memory: int = Field(default=0, ge=0)
+    daytona_disk: int = Field(default=0, ge=0)
+    daytona_auto_stop: int = Field(default=15, ge=0)
+    """Minutes without use until Daytona stops a sandbox that nobody has stopped; 0: never."""
+    daytona_auto_archive: int = Field(default=-1, ge=-1)
+    """Minutes that a sandbox is stopped until it is archived; -1: Daytona's default."""
+    daytona_auto_delete: int = Field(default=43_200, ge=-1)
+    """Minutes that a sandbox is stopped until it is deleted; -1: never. Its thread goes on in a new one."""
+    daytona_network_allow_list: str = ""
+    """IPv4 networks that cells there may reach, as Daytona takes them; goes before `network`."""
     mcp: Path | None = None
     """A JSON file that names MCP servers, whose tools cells can call."""
     network: Mode = "none"
@@ -193,6 +224,30 @@ class Settings(BaseSettings):
         )
 
     @property
+    def daytona(self) -> Options:
+        """How sandboxes in Daytona are made."""
+        return Options(
+            Account(
+                api_key=self.daytona_api_key.get_secret_value(),
+                jwt_token=self.daytona_jwt_token.get_secret_value(),
+                organization_id=self.daytona_organization_id,
+                api_url=self.daytona_api_url,
+                target=self.daytona_target,
+            ),
+            prefix=self.daytona_prefix,
+            snapshot=self.daytona_snapshot,
+            image=self.daytona_image,
+            cpu=self.daytona_cpu,
+            memory=self.daytona_memory,
+            disk=self.daytona_disk,
+            auto_stop=self.daytona_auto_stop,
+            auto_archive=self.daytona_auto_archive,
+            auto_delete=self.daytona_auto_delete,
+            network=self.network_rules,
+            network_allow_list=self.daytona_network_allow_list,
+        )
+
+    @property
     def network_rules(self) -> Network:
         """What cells may reach."""
         return Network.only(self.network_allow) if self.network == "allowlist" else Network(self.network)
@@ -228,7 +283,8 @@ def read_settings(**given: Any) -> Settings:
     except (OSError, ValueError) as error:
         reason = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else f"cannot be read ({error})"
         raise SettingsError(f"The file .env in the working directory {reason}; mend it or move it away.") from None
-    known = {f"STEPWELL_{name.upper()}" for name in Settings.model_fields} | ELSEWHERE
+    fields = Settings.model_fields.items()
+    known = {f"STEPWELL_{name.upper()}" for name, field in fields if field.validation_alias is None} | ELSEWHERE
     for name in sorted(named):
         if name.startswith("STEPWELL_") and name not in known:
             raise SettingsError(f"{name} is not a setting of Stepwell; known are: {', '.join(sorted(known))}.")

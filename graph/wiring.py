@@ -37,6 +37,8 @@ def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
         sleep_after=settings.sleep_after if root is None else 0.0,
         max_live=settings.max_sandboxes,
         network=settings.network_rules,
+        daytona=settings.daytona,
+        keep=root is None,
     )
 
 

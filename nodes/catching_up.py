@@ -18,9 +18,10 @@ from graph.events import Notice, Rebuilt, tell
 from graph.functions import NOTHING, HostFunctions
 from graph.state import Cell, State
 from nodes.calling import RepeatableCalls
+from nodes.carrying import carry_inputs
 from nodes.rebuilding import rebuild
 from nodes.snapshots import NotRestoredError, Snapshots
-from sandboxes.base import Sandbox
+from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.functions import Functions
 from sandboxes.living import on_wait
 from sandboxes.results import LostVariable, RestoredSession
@@ -82,9 +83,16 @@ def next_snapshot(snapshot: str, number: int, code: str) -> str:
 
 
 async def caught_up(
-    sandbox: Sandbox, state: State, runtime: Runtime[Context], snapshots: Snapshots, functions: HostFunctions = NOTHING
+    sandbox: Sandbox,
+    state: State,
+    runtime: Runtime[Context],
+    snapshots: Snapshots,
+    functions: HostFunctions = NOTHING,
+    open_sandbox: OpenSandbox | None = None,
 ) -> list[str]:
     """Bring the sandbox to the state that State names, and tell whoever streams this run what that took.
+
+    `open_sandbox` is for the inputs of a thread that was in a sandbox of another kind before.
 
     Returns:
         What the model must be told, if anything.
@@ -100,7 +108,12 @@ async def caught_up(
     token = on_wait.set(lambda text: tell(runtime, Notice(text)))
     try:
         receipt = await catch_up(
-            sandbox, state, snapshots, rebuild_seconds=context.max_rebuild_seconds, functions=calls
+            sandbox,
+            state,
+            snapshots,
+            rebuild_seconds=context.max_rebuild_seconds,
+            functions=calls,
+            open_sandbox=open_sandbox,
         )
     finally:
         on_wait.reset(token)
@@ -118,6 +131,7 @@ async def catch_up(
     *,
     rebuild_seconds: float = 0.0,
     functions: Functions | None = None,
+    open_sandbox: OpenSandbox | None = None,
 ) -> Receipt | None:
     """Make the sandbox's head equal to the one that State names.
 
@@ -127,6 +141,7 @@ async def catch_up(
         snapshots: Where snapshots are.
         rebuild_seconds: How long the cells may have taken that are run again for what no snapshot has.
         functions: What cells that run again can call.
+        open_sandbox: Opens the sandbox that the thread was in before, for its inputs.
 
     Returns:
         What was done, or None when it was there already.
@@ -139,7 +154,7 @@ async def catch_up(
         return None
     started = time.monotonic()
     cells = [cell for cell in state.get("cells") or [] if cell["status"] in TOOK_EFFECT]
-    problems: list[str] = []
+    problems = await carry_inputs(sandbox, state, snapshots, open_sandbox)
     index, session = await _restore(sandbox, cells, snapshots, problems)
     rebuilt: Mapping[str, tuple[int, ...]] = {}
     if session is not None:
@@ -148,7 +163,6 @@ async def catch_up(
             session, rebuilt = made.session, made.cells
         except NotRestoredError:  # it was there a moment ago
             index, session = await _restore(sandbox, cells, snapshots, problems)
-    problems += await _missing_inputs(sandbox, state)
     again = await _run_again(sandbox, cells[index + 1 :], wanted, problems, functions)
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
@@ -210,17 +224,6 @@ async def _run_again(
         if result.status != cell["status"]:
             problems.append(f"cell {cell['number']} ended with {result.status} this time, with {cell['status']} before")
     return again
-
-
-async def _missing_inputs(sandbox: Sandbox, state: State) -> list[str]:
-    there = {file.path: file.size for file in await sandbox.files("inputs")}
-    problems = []
-    for brought in state.get("inputs") or []:
-        if brought["size"] and brought["path"] not in there:
-            problems.append(f"{brought['path']} is no longer in the workspace")
-        elif brought["size"] and there[brought["path"]] != brought["size"]:
-            problems.append(f"{brought['path']} has changed since it was taken in")
-    return problems
 
 
 def in_words(receipt: Receipt) -> str:

@@ -55,7 +55,7 @@ async def check_final(
     notices = list(state.get("notices") or [])
     if files_made(state):
         sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-        notices += await caught_up(sandbox, state, runtime, snapshots, functions)
+        notices += await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
         lacks += await files_open(state, sandbox)
     usage = state.get("usage") or {}
     if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:

@@ -73,7 +73,7 @@ async def execute(
         tell(runtime, started)
         tell(runtime, Notice(f"Cell {number}: {result.note}", level="warning"))
     else:
-        notices += await caught_up(sandbox, state, runtime, snapshots, functions)
+        notices += await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
         if journal is not None:
             await journal.started(Entry(after, (await sandbox.reached()).sandbox, first["purpose"]))
         tell(runtime, started)

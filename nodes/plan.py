@@ -21,6 +21,7 @@ from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.received import whole_text
 from models.replies import steps_in
+from nodes.carrying import carry_inputs, keep_input
 from nodes.catching_up import BEGINNING
 from nodes.conversation import namespace_table
 from nodes.functions_prompt import functions_text
@@ -29,6 +30,7 @@ from nodes.network_prompt import network_text
 from nodes.observation import shorten
 from nodes.outcome import functions_reached, reached_by
 from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
+from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
@@ -57,11 +59,14 @@ async def plan(
     choose_model: ChooseModel,
     open_sandbox: OpenSandbox,
     inputs: InputSource,
+    snapshots: Snapshots,
     prices: Prices | None = None,
     functions: HostFunctions = NOTHING,
     network: Network = NO_NETWORK,
 ) -> State:
     """Begin a turn.
+
+    In a sandbox of another kind than before, the thread's inputs are carried there first.
 
     Raises:
         NoQuestionError: the last message is no question of the user's.
@@ -77,14 +82,19 @@ async def plan(
     sandbox = await open_sandbox(context.sandbox, thread)
     snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
     broken_off = await _broken_off(sandbox, config, runtime)
-    brought, newer = await _take_in(state, runtime, sandbox, inputs.of(user_of(config)), context)
+    moves = bool(state.get("sandbox")) and state["sandbox"]["kind"] != sandbox.kind
+    if moves:
+        await carry_inputs(sandbox, state, snapshots, open_sandbox)  # what is missing is said when a cell needs it
+    brought, newer = await _take_in(state, runtime, sandbox, inputs.of(user_of(config)), context, snapshots)
     left = _left_open(state)
     turn: State = {
         **left,
         "turn": len(state.get("turns") or []) + len(left.get("turns") or []) + 1,
         "question": question,
         "files": [],
-        "environment": state.get("environment") or Environment(**await describe_environment(sandbox)),
+        "environment": Environment(**await describe_environment(sandbox))
+        if moves or not state.get("environment")
+        else state["environment"],
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=snapshot),
         "pending": [],
         "notices": broken_off + newer,
@@ -152,7 +162,12 @@ def _left_open(state: State) -> State:
 
 
 async def _take_in(
-    state: State, runtime: Runtime[Context], sandbox: Sandbox, source: InputSource, context: Context
+    state: State,
+    runtime: Runtime[Context],
+    sandbox: Sandbox,
+    source: InputSource,
+    context: Context,
+    snapshots: Snapshots,
 ) -> tuple[list[Input], list[str]]:
     """Copy the new files into the workspace and profile them there; also says which are newer versions of which."""
     known = {one["path"]: one for one in state.get("inputs") or []}
@@ -165,7 +180,7 @@ async def _take_in(
         try:
             for file in await source.expand(spec):
                 try:
-                    one = await _put(file, sandbox, source, brought)
+                    one = await _put(file, sandbox, source, brought, snapshots)
                     brought[one["path"]] = one
                 except InputError as error:
                     failed.append(str(error))
@@ -193,7 +208,9 @@ def _chars_each(context: Context, count: int) -> int:
     return min(context.abstract_chars, max(INPUTS_CHARS // count, LEAST_CHARS))
 
 
-async def _put(spec: str, sandbox: Sandbox, source: InputSource, known: Mapping[str, Input]) -> Input:
+async def _put(
+    spec: str, sandbox: Sandbox, source: InputSource, known: Mapping[str, Input], snapshots: Snapshots
+) -> Input:
     """Copy one file in. What lies there under its name stays: cells that read it may have to run again."""
     async with source.bring(spec) as brought:
         same = (one for one in known.values() if (one["source"], one["sha256"]) == (brought.source, brought.sha256))
@@ -201,6 +218,7 @@ async def _put(spec: str, sandbox: Sandbox, source: InputSource, known: Mapping[
         names = {path.removeprefix("inputs/") for path in known}
         path = there["path"] if there else f"inputs/{unused_name(brought.name, names)}"
         await sandbox.put(brought.file, path)
+        await keep_input(sandbox, brought.file, brought.sha256, snapshots)
         return Input(
             path=path, source=brought.source, size=brought.size, sha256=brought.sha256, abstract="", problem=""
         )

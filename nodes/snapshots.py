@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from graph.state import Cell, LostName
 from sandboxes.base import Sandbox, SandboxLostError, SandboxUnavailableError, SnapshotMissingError
@@ -154,6 +155,22 @@ class Snapshots:
                 continue  # then the cells after it are not run again by themselves
             found.add(id)
         return found
+
+    async def keep_file(self, file: Path, sha256: str) -> None:
+        """Put a host file into the store, under the hash of its content.
+
+        Raises:
+            BlobError: it cannot be stored, or its content has another hash.
+        """
+        await self._blobs.add_file(file, sha256)
+
+    async def fetch_file(self, sha256: str, target: Path) -> None:
+        """Copy a file out of the store.
+
+        Raises:
+            BlobError: it is not there, or damaged.
+        """
+        await self._blobs.fetch(sha256, target)
 
     async def _lend(self, sandbox: Sandbox, needed: set[str]) -> None:
         async with self._blobs.lend(sorted(needed - await sandbox.supplied_blobs())) as files:

@@ -75,7 +75,7 @@ async def upload(
         publisher = Publisher(artifacts, thread, Path(staging.name), known)
         if state.get("cells"):
             sandbox = await open_sandbox(context.sandbox, thread)
-            await caught_up(sandbox, state, runtime, snapshots, functions)
+            await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
             await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"

@@ -5,6 +5,7 @@ SandboxError                   the sandbox failed, not the code in it
 ├─ SandboxUnavailableError     cannot be reached or started now; trying again may help
 ├─ SandboxLostError            it was there and is gone, with its variables
 ├─ SnapshotMissingError        a blob of a snapshot is missing or is not what its name says
+├─ SandboxRefusedError         the operator must mend something first: a key, a setting, a missing package
 └─ NoSuchSandboxError          no sandbox can have that kind or name
 ```
 
@@ -43,6 +44,10 @@ class SandboxLostError(SandboxError):
 
 class SnapshotMissingError(SandboxError):
     """A blob that a snapshot needs is missing or damaged; nothing of the snapshot was loaded."""
+
+
+class SandboxRefusedError(SandboxError):
+    """The operator must mend something first: a key, a setting, a missing package. The message is one sentence."""
 
 
 class NoSuchSandboxError(SandboxError, ValueError):

@@ -8,6 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
+from sandboxes.daytona.options import Options
+from sandboxes.daytona.service import Daytona
 from sandboxes.living import Living
 from sandboxes.local.isolation import Asked
 from sandboxes.local.limits import Limits
@@ -34,6 +36,8 @@ class Sandboxes:
             wait.
         max_live: Local sessions at a time, further ones wait; 0: as many as the memory holds.
         network: What cells in local sandboxes may reach.
+        daytona: How sandboxes in Daytona are made; None: as they are by default, with no key.
+        keep: Whether sandboxes outlive this; else what is left of them elsewhere is deleted when they are closed.
     """
 
     def __init__(
@@ -48,6 +52,8 @@ class Sandboxes:
         network: Network = NO_NETWORK,
         sleep_after: float = 0.0,
         max_live: int = 0,
+        daytona: Options | None = None,
+        keep: bool = True,
     ) -> None:
         self._root = root
         self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits, network)
@@ -56,7 +62,16 @@ class Sandboxes:
         self._living: Living | None = None
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
-        self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {"local": self._local}
+        self._daytona = Daytona(root, daytona or Options(), sleep_after=sleep_after, keep=keep)
+        self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {
+            "local": self._local,
+            "daytona": self._daytona.open,
+        }
+
+    @property
+    def daytona(self) -> Daytona:
+        """Those in Daytona."""
+        return self._daytona
 
     @property
     def kinds(self) -> list[str]:
@@ -98,7 +113,7 @@ class Sandboxes:
         await self._close([key for key in self._open if key[1] == id])
 
     async def remove(self, id: str) -> None:
-        """Close the sandboxes of that name and remove what they keep on this machine, for good.
+        """Close the sandboxes of that name and remove them for good, with what they keep on this machine.
 
         Raises:
             SandboxUnavailableError: it cannot be removed.
@@ -107,6 +122,7 @@ class Sandboxes:
         if not ID.fullmatch(id):
             raise ValueError(f"{id!r} does not name a sandbox: up to 64 letters, digits, - and _ do.")
         await self.close(id)
+        await self._daytona.remove(id)
         try:
             await asyncio.to_thread(_remove_folder, self._root / id)
         except OSError as error:
@@ -119,6 +135,7 @@ class Sandboxes:
         await self._close(list(self._open))
         if self._living is not None:
             await self._living.close()
+        await self._daytona.close()
 
     async def _close(self, keys: list[tuple[str, str]]) -> None:
         sandboxes = [self._open.pop(key) for key in keys if key in self._open]

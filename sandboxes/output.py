@@ -38,6 +38,10 @@ class Capture:
             if len(self._tail) > 2 * self._kept:
                 del self._tail[: -self._kept]
 
+    def leave_out(self, count: int) -> None:
+        """Count bytes that do not come: somebody else has left them out, between head and tail."""
+        self._total += max(0, count)
+
     def text(self) -> CapturedText:
         """All of it as text; a character that was cut in two is counted among what is left out."""
         tail = bytes(self._tail[-self._kept :])

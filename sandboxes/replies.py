@@ -19,6 +19,10 @@ from sandboxes.results import (
 
 MAX_DISPLAYS = 60
 """Displays of one cell that are listened to; an honest kernel sends fewer."""
+MAX_DISPLAY_BYTES = 3_000_000
+"""Bytes of one display, and …"""
+MAX_BYTES = 12_000_000
+"""… of any other answer, that are parsed: small objects take thirty times as much memory as their text."""
 MAX_TEXT = 32_000
 """Characters of one text."""
 MAX_HTML = 200_000
@@ -34,7 +38,9 @@ CHANGES: dict[Any, Change] = {"created": "created", "changed": "changed", "delet
 
 
 def content(body: bytes) -> dict[str, Any]:
-    """The content of a frame; empty when it is not a JSON object."""
+    """The content of a frame; empty when it is not a JSON object, or is longer than any honest one."""
+    if len(body) > MAX_BYTES:
+        return {}
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

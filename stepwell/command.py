@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from stepwell import commands_looking, commands_running, commands_stepping
+from stepwell import commands_elsewhere, commands_looking, commands_running, commands_stepping
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
 
@@ -53,6 +53,7 @@ for command in (
     *(commands_running.run, commands_running.ask, commands_running.resume),
     *(commands_stepping.fork, commands_stepping.shell, commands_stepping.diff, commands_stepping.replay),
     *(commands_looking.threads, commands_looking.show, commands_looking.log),
+    *(commands_elsewhere.move, commands_elsewhere.sandboxes),
     *(commands_looking.delete, commands_looking.gc, commands_looking.doctor),
 ):
     app.command()(command)

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from graph.checkpoints import newest_metadata
 from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
+from nodes.carrying import HERE
 from sandboxes.opening import Sandboxes
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import Place, at_step
@@ -126,6 +127,8 @@ async def _config(graph: Graph, thread: str, new: str) -> RunnableConfig:
 
 
 async def _give_inputs(sandboxes: Sandboxes, kind: str, thread: str, new: str) -> None:
+    if kind != HERE:
+        return  # they are in the store, and go where the fork goes on
     source, target = await sandboxes.open(kind, thread), await sandboxes.open(kind, new)
     folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-fork-")
     try:

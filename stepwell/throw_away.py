@@ -11,7 +11,9 @@ from pathlib import Path
 
 from graph.settings import Settings
 from graph.state import State
-from graph.wiring import make_sandboxes
+from graph.wiring import make_blobs, make_sandboxes
+from nodes.carrying import HERE, carry_inputs
+from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
 
@@ -42,11 +44,12 @@ async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> 
     try:
         staged = folder / "staged"
         await asyncio.to_thread(staged.mkdir)
-        source = await sandboxes.open(kind, state["sandbox"]["id"])
         async with make_sandboxes(settings, folder / "sandbox") as others:
             try:
                 sandbox = await others.open(kind, id)
-                await copy_inputs(source, sandbox, staged)
+                # From the store, where those of other machines are; a sandbox is not started only for its inputs.
+                if kind == HERE or await carry_inputs(sandbox, state, Snapshots(make_blobs(settings))):
+                    await copy_inputs(await sandboxes.open(kind, state["sandbox"]["id"]), sandbox, staged)
                 yield ThrowAway(sandbox, staged)
             finally:
                 await others.remove(id)

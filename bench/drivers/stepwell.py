@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.drivers.driving import DiedError, Driver, Session, TooSlowError, serve
 from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox
-from sandboxes.local import warm
+from sandboxes.local import warm, warm_parent
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 
@@ -98,7 +98,7 @@ class Stepwell(Driver):
 
 async def _main(*, keeps: bool, start: str) -> None:
     if start != "pool":
-        warm.POOL = 0
+        warm_parent.POOL = 0
     with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
         driver = Stepwell(Path(folder), keeps=keeps, cold=start == "cold")
         await serve(driver)

@@ -1,4 +1,4 @@
-"""Dies with the host: when the host's end of the lifeline closes, this process and its children are killed at once."""
+"""Dies with another process: when its end of the lifeline closes, this process group is killed at once."""
 
 import fcntl
 import os

@@ -11,6 +11,8 @@ import socket
 import sys
 from contextlib import suppress
 
+from .lifeline import hold
+
 IDLE_SECONDS = 0.015
 """How long nothing may come before a copy is made: a model takes longer to think, a program that sends cell after
 cell does not wait."""
@@ -27,6 +29,8 @@ class Standby:
 
     def __init__(self, notices: int) -> None:
         self._notices = socket.socket(fileno=notices) if notices >= 0 else None
+        if self._notices is not None:
+            hold(notices)  # where no namespace ends all of it, nobody else would end a copy
         self._copy = 0
         self.freezing = False
         """True while the process is copied, for those who look after forks of the user's code."""

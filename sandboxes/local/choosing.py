@@ -10,7 +10,8 @@ from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, Asked, Level
 from sandboxes.local.probing import check
 from sandboxes.local.seatbelt import seatbelt
 from sandboxes.local.walls import Walls
-from sandboxes.local.warm import PARENTS, CannotWallInError
+from sandboxes.local.warm import PARENTS
+from sandboxes.local.warm_parent import CannotWallInError
 
 WARM: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "landlock")
 """Levels whose sandboxes are forked from a warm parent."""

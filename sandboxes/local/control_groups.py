@@ -31,7 +31,10 @@ class ControlGroup:
 
     def __init__(self, folder: Path, limit: int) -> None:
         self._folder = folder
-        self._overran = False
+        self._killed = 0
+        """How often the system had ended something in it when that was last noted."""
+        self._last = 0
+        """The same, when it was last read."""
         folder.mkdir()
         try:
             new = (folder / "memory.max").exists()
@@ -45,17 +48,24 @@ class ControlGroup:
             raise
 
     def overrun(self) -> bool:
-        """Whether the system had to end something in it for its memory."""
-        with contextlib.suppress(OSError):
+        """Whether the system had to end something in it for its memory since that was last noted."""
+        return self._read() > self._killed
+
+    def note(self) -> None:
+        """Take what has been ended until now for known."""
+        self._killed = self._read()
+
+    def _read(self) -> int:
+        with contextlib.suppress(OSError):  # it is removed: what was read last was the last
             for line in self._events.read_text(encoding="ascii").splitlines():
                 name, _, value = line.partition(" ")
                 if name == "oom_kill":
-                    return int(value) > 0
-        return self._overran
+                    self._last = int(value)
+        return self._last
 
     def remove(self) -> None:
         """Remove it, once all that was in it has ended."""
-        self._overran = self.overrun()
+        self._read()
         for _ in range(50):
             try:
                 self._folder.rmdir()

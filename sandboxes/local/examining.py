@@ -8,7 +8,7 @@ from sandboxes.local.isolation import LEVELS, Asked, Level
 from sandboxes.local.probing import broken_promises, probe
 from sandboxes.local.properties import States, states
 from sandboxes.local.seatbelt import seatbelt
-from sandboxes.local.warm import CannotWallInError
+from sandboxes.local.warm_parent import CannotWallInError
 from sandboxes.prober.probes import PROBES
 
 

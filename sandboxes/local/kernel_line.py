@@ -9,6 +9,12 @@ from sandboxes.calls import FloodError
 from sandboxes.kernel import frames
 from sandboxes.local.pipes import Pipe
 
+READ_SIZE = 1 << 18
+REST_READS = 16
+"""Reads after which a connection that is still not empty is written to by somebody who lives: it holds less."""
+SEND_SECONDS = 10.0
+"""How long a kernel that waits for orders may take to read one."""
+
 Take = Callable[[dict[str, Any], bytes], None]
 
 
@@ -38,13 +44,20 @@ class KernelLine:
         """Whether something is being sent."""
         return self._sending.locked()
 
-    async def send(self, data: bytes) -> None:
-        """Send frames, one sender after another."""
-        async with self._sending:
-            try:
+    async def send(self, data: bytes, *, within: float | None = None) -> None:
+        """Send frames, one sender after another.
+
+        Args:
+            data: The frames.
+            within: Seconds after which a kernel that does not read them is given up; None: a cell may keep it busy.
+        """
+        try:
+            async with asyncio.timeout(within), self._sending:
                 await asyncio.get_running_loop().sock_sendall(self._control, data)
-            except OSError:
-                self.cut("it closed its connection to Stepwell")
+        except TimeoutError:
+            self.cut("it does not take what it is told")
+        except OSError:
+            self.cut("it closed its connection to Stepwell")
 
     def listen(
         self, stdout: Callable[[bytes], None] | None = None, stderr: Callable[[bytes], None] | None = None
@@ -71,7 +84,7 @@ class KernelLine:
     def read(self) -> bool:
         """Take in the frames that have come; false when there are none."""
         try:
-            data = self._control.recv(1 << 18)
+            data = self._control.recv(READ_SIZE)
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:
@@ -90,17 +103,30 @@ class KernelLine:
             self.cut(str(error))
         return True
 
+    def read_rest(self, enough: Callable[[], bool]) -> None:
+        """Take in the frames that a dead kernel had sent, until it is enough."""
+        for _ in range(REST_READS):
+            if enough() or self.broken.done() or not self.read():
+                return
+        self._written_by_others()
+
     def begin_anew(self) -> None:
         """Forget what a dead kernel wrote: half a frame may be the last of it."""
-        while self._skip():
-            continue
-        self._unpacker = frames.Unpacker()
+        for _ in range(REST_READS):
+            if not self._skip():
+                self._unpacker = frames.Unpacker()
+                return
+        self._written_by_others()
 
     def _skip(self) -> bool:
         try:
-            return bool(self._control.recv(1 << 18))
+            return bool(self._control.recv(READ_SIZE))
         except OSError:
             return False
+
+    def _written_by_others(self) -> None:
+        self.garbled = True
+        self.cut("something other than the session writes to its connection")
 
     def cut(self, why: str) -> None:
         """Use it no more."""

@@ -16,7 +16,8 @@ from sandboxes.local.isolation import Level
 from sandboxes.local.processes import Order
 from sandboxes.local.properties import States, states
 from sandboxes.local.walls import FOLDER, Walls
-from sandboxes.local.warm import PARENTS, CannotWallInError, Ready
+from sandboxes.local.warm import PARENTS
+from sandboxes.local.warm_parent import CannotWallInError, Ready
 from sandboxes.local.warm_process import StartWarm
 from sandboxes.zygote import seccomp
 from sandboxes.zygote.system import MACHINE

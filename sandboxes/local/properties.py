@@ -1,6 +1,8 @@
 """What each level of isolation keeps apart, property by property: enforced, soft or not at all, and why."""
 
 import os
+import platform
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,8 +29,11 @@ class Verdict:
 States = dict[str, Verdict]
 """By property, in their order."""
 
+OWN_COUNTS = (5, 14)
+"""The Linux from which on processes are counted for each user namespace."""
 _MEASURED = (
-    "each process by the system; all together are measured every 50 ms while a cell runs, and ended when it is too much"
+    "each process by the system; all together are measured every 50 ms in a cell of more than 20 ms, then "
+    "every second, and ended when it is too much"
 )
 _WORKSPACE = "the size of each file by the system; the workspace is measured while a cell runs"
 _CPU = "each cell has a time limit, and computing time per process can be limited; the share of the processor is not"
@@ -69,11 +74,18 @@ def _private_root(level: Level) -> States:
         "IPC": Verdict("enforced", "shared memory, queues, semaphores and sockets of its own"),
         "system calls": Verdict("enforced", "no privileges, no capabilities, and a filter that refuses what it names"),
         "memory": _memory("; /tmp, HOME and /dev/shm have fixed sizes"),
-        "process count": Verdict("enforced", "counted by the system for this sandbox alone"),
+        "process count": _counted(),
         "disk": Verdict("soft", f"{_WORKSPACE}; /tmp, HOME and /dev/shm have fixed sizes"),
         "CPU": Verdict("soft", _CPU),
         "clean-up": Verdict("enforced", "when its first process ends, the system ends all others"),
     }
+
+
+def _counted() -> Verdict:
+    found = re.match(r"(\d+)\.(\d+)", platform.release())
+    if found is None or (int(found[1]), int(found[2])) < OWN_COUNTS:
+        return Verdict("soft", "this kernel counts the processes of all sandboxes together; measured besides")
+    return Verdict("enforced", "counted by the system for this sandbox alone")
 
 
 def _memory(more: str = "") -> Verdict:

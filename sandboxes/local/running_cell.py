@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sandboxes import replies
-from sandboxes.calls import Calls
+from sandboxes.calls import Calls, FloodError
 from sandboxes.output import Capture, Live
 from sandboxes.results import Display, Streamed
 
+FLOOD = 20 * replies.MAX_DISPLAYS
+"""Things shown by one cell after which its session is ended."""
 OnOutput = Callable[[Streamed], None]
 
 
@@ -36,6 +38,7 @@ class RunningCell:
         self.displays: list[Display] = []
         self.ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         """What the kernel said in the end."""
+        self._shown = 0
         self.calls: Calls | None = None
         self._on_output = on_output
         self._context = contextvars.copy_context()
@@ -48,10 +51,24 @@ class RunningCell:
             if text:
                 self._tell(Streamed(stream.name, text=text))
 
-    def show(self, said: dict[str, Any]) -> None:
-        """Keep what it showed, and pass it on."""
-        shown = replies.display(said)
-        if shown is not None and len(self.displays) < replies.MAX_DISPLAYS:
+    def take_sample(self, stream: Stream, data: bytes) -> None:
+        """Pass on some of what it printed, which is not kept."""
+        if self._on_output is not None and (text := stream.live.pieces(data, full=True)):
+            self._tell(Streamed(stream.name, text=text))
+
+    def show(self, body: bytes) -> None:
+        """Keep what it showed, and pass it on.
+
+        Raises:
+            FloodError: it is far more than a kernel lets a cell show.
+        """
+        self._shown += 1
+        if self._shown > FLOOD:
+            raise FloodError(f"a cell showed more than {FLOOD} things")
+        if self._shown > replies.MAX_DISPLAYS or len(body) > replies.MAX_DISPLAY_BYTES:
+            return
+        shown = replies.display(replies.content(body))
+        if shown is not None:
             self.displays.append(shown)
             self._tell(Streamed("display", display=shown))
 

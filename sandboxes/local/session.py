@@ -12,7 +12,7 @@ from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.calls import Calls
 from sandboxes.functions import Functions
 from sandboxes.kernel import frames
-from sandboxes.local.kernel_line import KernelLine
+from sandboxes.local.kernel_line import SEND_SECONDS, KernelLine
 from sandboxes.local.limit_notes import limit_note
 from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
@@ -146,14 +146,24 @@ class Session:
             await self._stop(cell, grace)
             raise
         finally:
-            if not await cell.calls.close():
-                self._line.cut("it does not take the answers to its calls")
             self._process.busy(False)
-            self._line.pause()
             self._cell = None
-            if not sending.done():
+            try:
+                if not await cell.calls.close():
+                    self._line.cut("it does not take the answers to its calls")
+                if not sending.done():
+                    self._line.cut("it did not take the cell")
+            except asyncio.CancelledError:
+                self.discard()  # half a frame may be on its way
+                raise
+            finally:
+                self._line.pause()
                 sending.cancel()
             await asyncio.wait((sending,))
+        if result.variables_kept and not self.alive:
+            why = await self._end("it did not go on")
+            await self.close()
+            result = replace(result, status="killed", note=f"{why}; variables are lost", variables_kept=False)
         return replace(
             result,
             stdout=cell.stdout.capture.text(),
@@ -197,7 +207,8 @@ class Session:
         self._process.busy(True)
         try:
             data = json.dumps(body).encode() if body is not None else b""
-            await self._line.send(frames.pack({**content, "type": kind, "id": cell.id}, data))
+            order = frames.pack({**content, "type": kind, "id": cell.id}, data)
+            await self._line.send(order, within=min(timeout, SEND_SECONDS))
             await self._wait(cell, timeout)
             if not self._over(cell):
                 self._process.interrupt()
@@ -291,7 +302,9 @@ class Session:
         if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._line.busy:
             return None  # half a frame is on its way, and nobody would know where the next one begins
         self._offered = b""
-        self._line.begin_anew()  # everybody who could have written to it is dead
+        self._line.begin_anew()
+        if self._line.broken.done():
+            return None
         self._hello = asyncio.get_running_loop().create_future()
         self._process.wake()
         ends = (self._hello, self._line.broken, self._process.exited)
@@ -306,7 +319,7 @@ class Session:
                 self._process.interrupt()
                 await self._wait(cell, grace)
             if cell.ended.done():
-                await self._line.send(frames.pack({"type": "head", "head": ""}))
+                await self._line.send(frames.pack({"type": "head", "head": ""}), within=SEND_SECONDS)
                 return
         except asyncio.CancelledError:
             self.discard()
@@ -317,8 +330,7 @@ class Session:
         ends = (cell.ended, self._line.broken, self._process.exited)
         await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._process.exited.done():
-            while not cell.ended.done() and not self._line.broken.done() and self._line.read():
-                continue  # its last words were still on the way
+            self._line.read_rest(cell.ended.done)  # its last words were still on the way
 
     def _over(self, cell: RunningCell) -> bool:
         return cell.ended.done() or self._line.broken.done() or self._process.exited.done()
@@ -336,7 +348,7 @@ class Session:
         if cell is None or header.get("id") != cell.id:
             return  # late words of an earlier cell
         if kind == "display":
-            cell.show(replies.content(body))
+            cell.show(body)
         elif kind == "call" and cell.calls is not None:
             cell.calls.take(header, body)
         elif kind == "uncall" and cell.calls is not None:

@@ -7,13 +7,23 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger(__name__)
 _THREADS = ThreadPoolExecutor(4, "stepwell-upkeep")
+_AHEAD = ThreadPoolExecutor(1, "stepwell-looking")
 _UNDER_WAY: set[Future[None]] = set()
 
 
 def later(work: Callable[[], object]) -> None:
-    """Have it done soon, in a thread; what it raises is logged."""
+    """Have it done in a thread, after what was asked for before; what it raises is logged."""
+    _submit(_THREADS, work)
+
+
+def soon(work: Callable[[], object]) -> None:
+    """The same for what takes no time, and waits for nothing that does."""
+    _submit(_AHEAD, work)
+
+
+def _submit(threads: ThreadPoolExecutor, work: Callable[[], object]) -> None:
     try:
-        doing = _THREADS.submit(_do, work)
+        doing = threads.submit(_do, work)
     except RuntimeError:  # the interpreter is ending, and takes with it what was to be kept up
         return
     _UNDER_WAY.add(doing)

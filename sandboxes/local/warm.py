@@ -1,230 +1,25 @@
-"""The warm parents of this process: programs that have the analysis packages imported and fork each sandbox.
+"""The warm parents of this process.
 
 One for each Python and set of walls, shared by all event loops of this process. All functions block; call them in a
 thread.
 """
 
-import array
 import atexit
-import contextlib
-import json
-import os
-import socket
-import subprocess
-import tempfile
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
-from typing import IO, Any
+from functools import partial
+from typing import Any
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.local.control_groups import ControlGroup, new_group
 from sandboxes.local.upkeep import later
-from sandboxes.local.walls import KERNEL, ZYGOTE, Walls, clean_environment
+from sandboxes.local.walls import Walls
+from sandboxes.local.warm_parent import Ready, WarmParent
 
-START_SECONDS = 60.0
-"""How long a parent may take to import its packages; a cold disk is slow."""
 MAX_FORKS = 1_000
 """Sandboxes of one parent; they share the layout of its memory and the seed of its hashes."""
-POOL = 1
-"""Sandboxes that are kept ready."""
 REFILL_SECONDS = 0.05
 """How long after a start the next one is made ready."""
-MAX_MESSAGE = 1 << 20
-
-
-class Ready:
-    """A sandbox that waits for its order: our ends of its connections.
-
-    Args:
-        group: The control group that it enters; entering one takes milliseconds, so it is not done with the order.
-    """
-
-    def __init__(self, group: ControlGroup | None = None) -> None:
-        self.control, control = socket.socketpair()
-        self.init, init = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        (self.stdout, output), (self.stderr, errors) = os.pipe(), os.pipe()
-        self.parent: WarmParent | None = None
-        self.group = group
-        self.theirs = [control.detach(), output, errors, init.detach()]
-        if group is not None:
-            self.theirs.append(group.take_door())
-
-    def close_theirs(self) -> None:
-        """Close the other ends here, once the parent has them."""
-        for descriptor in self.theirs:
-            os.close(descriptor)
-        self.theirs = []
-
-    def close(self) -> None:
-        """Let go of it; what was made ready ends."""
-        self.close_theirs()
-        self.control.close()
-        self.init.close()
-        for descriptor in (self.stdout, self.stderr):
-            os.close(descriptor)
-
-
-class WarmParent:
-    """A running parent. Closing it ends all its sandboxes.
-
-    Args:
-        walls: What it is made for.
-        wrap: A command that starts it, to be put before its own.
-    """
-
-    def __init__(self, walls: Walls, wrap: Sequence[str] = ()) -> None:
-        self._walls = walls
-        self._wrap = wrap
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the parent
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.forks = 0
-        """How many it has forked."""
-        self.sandboxes = 0
-        """How many have begun and have not ended."""
-        self._pool: deque[Ready] = deque()
-        self._forked: set[Ready] = set()
-        """Those that have not ended."""
-        try:
-            self._process = self._start(theirs)
-            self._configure()
-        except BaseException:
-            self.close()
-            raise
-
-    def _start(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
-        command = [*self._wrap, self._walls.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
-        environment = {"PATH": os.defpath, **clean_environment(self._walls.timezone)}
-        try:
-            with theirs:
-                return subprocess.Popen(  # noqa: S603 - the operator names the interpreter
-                    [*command, str(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._said,
-                    stderr=self._said,
-                    cwd="/",
-                    env=environment,
-                    pass_fds=(theirs.fileno(),),
-                    start_new_session=True,
-                )
-        except (OSError, ValueError) as error:
-            raise SandboxUnavailableError(
-                f"The Python interpreter {self._walls.python} cannot be started ({error}). "
-                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
-            ) from error
-
-    def _configure(self) -> None:
-        self._socket.settimeout(START_SECONDS)
-        try:
-            self._socket.send(json.dumps(self._walls.config()).encode())
-            answer = self._socket.recv(MAX_MESSAGE)
-        except OSError:
-            answer = b""
-        if not answer and self._wrap:
-            raise CannotWallInError(self._last_words())
-        if not answer:
-            raise SandboxUnavailableError(
-                f"A session cannot be started with the Python interpreter {self._walls.python}: {self._last_words()}. "
-                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
-            )
-        said = json.loads(answer)
-        if said["event"] != "ready":
-            raise CannotWallInError(said["why"])
-
-    def _last_words(self) -> str:
-        try:
-            how = f"it ended with exit code {self._process.wait(timeout=1)}"
-        except subprocess.TimeoutExpired:
-            how = "it did not answer"
-        self._said.seek(0)
-        lines = self._said.read().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
-        said = lines[-1] if lines[0].startswith("Traceback") else lines[0]
-        return f"{how} ({said[:300]})"
-
-    @property
-    def alive(self) -> bool:
-        """Whether it can fork."""
-        return self._process.poll() is None
-
-    def begin(self, order: dict[str, Any]) -> Ready | None:
-        """Take a sandbox that waits, and give it its order; None when the parent is gone.
-
-        Raises:
-            SandboxUnavailableError: it cannot have a control group.
-        """
-        try:
-            ready = self._pool.popleft() if self._pool else self._spawn()
-        except OSError:
-            return None
-        try:
-            self._send({"op": "begin", **order}, [ready.init.fileno()])
-        except OSError:
-            self._let_go(ready)
-            return None
-        ready.parent = self
-        self.sandboxes += 1
-        return ready
-
-    def refill(self) -> None:
-        """Have the next ones ready; what hinders that, `begin` will say."""
-        with contextlib.suppress(OSError, SandboxUnavailableError):
-            while len(self._pool) < POOL:
-                self._pool.append(self._spawn())
-
-    def _spawn(self) -> Ready:
-        try:
-            group = new_group(self._walls.limits.memory_or_half)
-        except OSError as error:
-            raise SandboxUnavailableError(
-                f"No control group can be made for a sandbox ({error.strerror or error}); there may be too many."
-            ) from error
-        ready = Ready(group)
-        self._forked.add(ready)
-        try:
-            self._send({"op": "spawn"}, ready.theirs)
-        except OSError:
-            self._let_go(ready)
-            raise
-        ready.close_theirs()
-        self.forks += 1
-        return ready
-
-    def _let_go(self, ready: Ready) -> None:
-        ready.close()
-        self.ended(ready)
-
-    def ended(self, ready: Ready) -> None:
-        """One of its sandboxes has ended: its group goes, too."""
-        self._forked.discard(ready)
-        if ready.group is not None:
-            later(ready.group.remove)
-
-    def _send(self, said: dict[str, Any], descriptors: list[int]) -> None:
-        attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-        self._socket.sendmsg([json.dumps(said).encode()], attached)
-
-    def close(self) -> None:
-        """End it, and all its sandboxes."""
-        while self._pool:
-            self._pool.popleft().close()
-        self._socket.close()
-        process = getattr(self, "_process", None)
-        if process is not None:
-            process.kill()
-            process.wait()
-        self._said.close()
-        for ready in self._forked:
-            with contextlib.suppress(OSError):  # it ends with its connection, if not with its parent
-                ready.init.shutdown(socket.SHUT_RDWR)
-        for ready in self._forked:
-            if ready.group is not None:
-                ready.group.remove()
-        self._forked.clear()
-
-
-class CannotWallInError(Exception):
-    """A parent cannot be had at that level; says why."""
 
 
 class WarmParents:
@@ -239,6 +34,7 @@ class WarmParents:
         self._parents: dict[Walls, WarmParent] = {}
         self._worn: list[WarmParent] = []
         self._turns: dict[Walls, threading.Lock] = {}
+        self._refilling: set[Walls] = set()
         self._turn = threading.Lock()
 
     def start(self, walls: Walls) -> None:
@@ -279,17 +75,33 @@ class WarmParents:
             SandboxUnavailableError: its interpreter cannot be started, or the parent died.
         """
         parent = WarmParent(walls, wrap)
-        ready = parent.begin(order)
-        if ready is None:
+        try:
+            ready = parent.begin(order)
+            if ready is None:
+                raise SandboxUnavailableError("The program that starts a sandbox ended at once; try again.")
+        except BaseException:
             parent.close()
-            raise SandboxUnavailableError("The program that starts a sandbox ended at once; try again.")
+            raise
         with self._turn:
             self._worn.append(parent)
         return ready
 
-    def refill(self, walls: Walls) -> None:
+    def refill_later(self, walls: Walls) -> None:
         """Have the next sandboxes ready, a little later: the one that has just begun has a first cell to run."""
+        with self._turn:
+            if walls in self._refilling:
+                return
+            self._refilling.add(walls)
+        later(partial(self._refill_later, walls))
+
+    def _refill_later(self, walls: Walls) -> None:
         time.sleep(REFILL_SECONDS)
+        with self._turn:
+            self._refilling.discard(walls)
+        self.refill(walls)
+
+    def refill(self, walls: Walls) -> None:
+        """Have the next sandboxes ready."""
         with self._turn_of(walls):
             parent = self._parents.get(walls)
             if parent is not None and parent.forks < self._max_forks:

@@ -21,9 +21,10 @@ from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
 from sandboxes.local.network.doorway import PORT
 from sandboxes.local.pipes import Pipe
 from sandboxes.local.processes import Connection, Ending, Order
-from sandboxes.local.upkeep import later
+from sandboxes.local.upkeep import soon
 from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
-from sandboxes.local.warm import PARENTS, CannotWallInError, Ready
+from sandboxes.local.warm import PARENTS
+from sandboxes.local.warm_parent import CannotWallInError, Ready
 from sandboxes.local.watch import Watch
 from sandboxes.zygote.private_root import OWN, PLACES, WRITTEN
 
@@ -32,6 +33,8 @@ NOTICES = 4
 MAX_EVENT = 65_536
 STARTING = ThreadPoolExecutor(8, "stepwell-start")
 """Not the threads of an event loop: what they began must be let go of also when the loop is closed meanwhile."""
+END_SECONDS = 5.0
+"""How long a sandbox's first process may take to end everything when it is told to."""
 LIMITED = ("memory", "processes", "workspace")
 
 
@@ -48,7 +51,9 @@ class WarmProcess:
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         """The listening socket in the sandbox's network, where there is to be one."""
-        self._watch = Watch(lambda runs: self._tell({"op": "cell", "runs": runs}))
+        self._first = -1
+        """A hold on the first process, where the system has such."""
+        self._watch = Watch(self._watched)
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
     @property
@@ -59,6 +64,11 @@ class WarmProcess:
     def busy(self, runs: bool) -> None:
         """Have the limits watched while a cell runs."""
         self._watch.cell(runs)
+
+    def _watched(self, runs: bool) -> None:
+        self._tell({"op": "cell", "runs": runs})
+        if not runs and self._ready.group is not None:
+            soon(self._ready.group.note)
 
     def interrupt(self) -> None:
         """Send SIGINT to the runner and its children."""
@@ -81,6 +91,13 @@ class WarmProcess:
         self._tell({"op": "end"})
         with contextlib.suppress(OSError):
             self._init.shutdown(socket.SHUT_WR)
+        asyncio.get_running_loop().call_later(END_SECONDS, self._force)
+
+    def _force(self) -> None:
+        """End the first process, if it has not ended everything by now."""
+        if self._first >= 0:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
 
     def _tell(self, said: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
@@ -100,6 +117,8 @@ class WarmProcess:
         said = json.loads(message)
         if said["event"] == "failed":
             self.why = str(said["why"])
+        elif said["event"] == "forked" and given:
+            self._first = given[0]
         elif said["event"] == "door" and given:
             self.door.set_result(socket.socket(fileno=given[0]))
         elif not self.exited.done():
@@ -112,7 +131,7 @@ class WarmProcess:
             )
             group = self._ready.group
             if ending.code == -signal.SIGKILL and not ending.limit and group is not None:
-                later(partial(self._look_for_overrun, asyncio.get_running_loop(), ending, group))
+                soon(partial(self._look_for_overrun, asyncio.get_running_loop(), ending, group))
             else:
                 self._ended(ending)
 
@@ -131,6 +150,9 @@ class WarmProcess:
         """Init has ended, and with it everything."""
         asyncio.get_running_loop().remove_reader(self._init)
         self._init.close()
+        if self._first >= 0:
+            os.close(self._first)
+            self._first = -1
         PARENTS.ended(self._ready)
         self._ended(Ending(1 if self.why else -signal.SIGKILL))
         self.gone.set_result(None)
@@ -166,7 +188,7 @@ class StartWarm:
             ) from error
         ready.control.setblocking(False)
         process = WarmProcess(ready)
-        later(partial(PARENTS.refill, self._walls))
+        PARENTS.refill_later(self._walls)
         stdout, stderr = Pipe.at(ready.stdout), Pipe.at(ready.stderr)
         if not self._walls.network:
             return Connection(process, ready.control, stdout, stderr)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 AFTER_SECONDS = 0.02
 """How long a cell has run when its limits begin to be watched; what is looked at changes more slowly than that."""
-SETTLE_SECONDS = 1.0
+SETTLE_SECONDS = 0.2
 """When it is looked for what short cells left running."""
 
 

@@ -12,12 +12,11 @@ import select
 import signal
 import socket
 import struct
-import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from . import loopback, measuring, private_root, users
-from .folder_size import FolderSize
 from .runner import CONTROL, run
 from .system import (
     PR_SET_CHILD_SUBREAPER,
@@ -27,14 +26,15 @@ from .system import (
     no_new_privileges,
     prctl,
 )
+from .watching import Watching
 
 HOST = 4
-MEMORY_SECONDS, DISK_SECONDS = 0.05, 1.0
-"""How often memory and the workspace's size are looked at while a cell runs."""
+MEMORY_SECONDS = 0.05
+"""How often it is looked at while a cell runs."""
 BETWEEN_SECONDS = 1.0
 """How often all of it is looked at between cells, while something that a cell started goes on."""
-LOOK_SECONDS = 0.01
-"""For how long at a time the workspace is looked through."""
+SO_PASSRIGHTS = 83
+"""Whether descriptors can be handed over by a socket; Linux 6.16 and later."""
 CREDENTIALS = struct.Struct("iII")
 MAX_MESSAGE = 1 << 20
 
@@ -89,15 +89,14 @@ class Init:
             self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         else:
             self._proc = proc
-        self._folder = FolderSize("")
-        self._device = 0
+        self._watching = Watching(config["watched"], self._proc)
         self._busy = self._left_over = False
         self._standby = 0
         self._limit: dict[str, Any] = {}
-        self._peak = 0
-        self._next_disk = 0.0
         self._notices, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._notices.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        with suppress(OSError):
+            self._notices.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
         order, self._order = os.pipe()
         self._woken, waker = os.pipe()
         os.set_blocking(self._woken, False)
@@ -143,7 +142,7 @@ class Init:
                 else:
                     self._reap()
             if self._busy or self._left_over:
-                self._measure()
+                self._watch()
             if self._left_over and not self._busy and not ready:
                 self._left_over = self._goes_on()
 
@@ -182,8 +181,7 @@ class Init:
             given = dict(zip(order["trees"], trees, strict=True))
             if self._config["private_root"]:
                 private_root.attach_places(given, hidden=order["hidden"], needed=self._config["read_only"])
-            self._folder = FolderSize(order["workspace"])
-            self._device = os.stat(order["workspace"]).st_dev
+            self._watching.begin(order)
             if self._config["network"]:
                 with loopback.listen() as door:
                     socket.send_fds(self._host, [json.dumps({"event": "door"}).encode()], [door.fileno()])
@@ -236,10 +234,10 @@ class Init:
         self._kill_all(spared)
         self._runner = spared
         self._busy = False
-        peak = max(self._peak, used.ru_maxrss << 10)
+        peak = max(self._watching.peak, used.ru_maxrss << 10)
         said = {"event": "exit", "code": code, "copy": bool(spared), "peak": peak, **self._limit}
         self._tell({**said, "cpu": used.ru_utime + used.ru_stime})
-        self._limit, self._peak = {}, 0
+        self._limit, self._watching.peak = {}, 0
 
     def _others(self) -> list[int]:
         """All processes of the sandbox but this one, under the numbers by which signals reach them."""
@@ -302,43 +300,17 @@ class Init:
             except (ProcessLookupError, PermissionError):
                 return
 
-    def _measure(self) -> None:
-        """Keep the limits that the operating system does not keep for us."""
-        if not self._runner or self._limit:
-            return
-        allowed = self._config["watched"]
-        processes = self._others()
-        used = measuring.resident(self._proc, processes)
-        if used > allowed["memory"]:  # what the runner shares with its frozen copy was counted twice
-            used = measuring.proportional(self._proc, processes) or used
-        self._peak = max(self._peak, used)
-        if used > allowed["memory"]:
-            self._exceeded("memory", used)
-        elif len(processes) > allowed["processes"]:
-            self._exceeded("processes", len(processes))
-        elif time.monotonic() > self._next_disk:
-            self._look_closer(processes, used)
-
-    def _look_closer(self, processes: list[int], used: int) -> None:
-        """Measure what takes longer to find out, a little at a time."""
-        memory, workspace = self._config["watched"]["memory"], self._config["watched"]["workspace"] or sys.maxsize
-        size = self._folder.look(LOOK_SECONDS, enough=workspace)
-        if size is None:
-            return
-        self._next_disk = time.monotonic() + DISK_SECONDS
-        sockets, files = measuring.held(self._proc, processes, self._device)
-        if used + sockets > memory:
-            self._exceeded("memory", used + sockets)
-        elif size + files > workspace:
-            self._exceeded("workspace", size + files)
-
-    def _exceeded(self, limit: str, value: int) -> None:
-        """End the runner because of a limit."""
-        self._limit = {"limit": limit, "value": value}
-        self._kill(self._runner)
+    def _watch(self) -> None:
+        """End the runner when it uses more than it may."""
+        if self._runner and not self._limit:
+            self._limit = self._watching.look(self._others())
+            if self._limit:
+                self._kill(self._runner)
 
     def _tell(self, said: dict[str, Any]) -> None:
-        _tell(self._host, said)
+        """Say something to the host; without one there is nothing left to do."""
+        if not _tell(self._host, said):
+            self._end()
 
 
 def _own_number(proc: int) -> int:
@@ -346,11 +318,13 @@ def _own_number(proc: int) -> int:
     return int(os.readlink("self", dir_fd=proc))
 
 
-def _tell(host: socket.socket, said: dict[str, Any]) -> None:
+def _tell(host: socket.socket, said: dict[str, Any]) -> bool:
+    """Send a message to the host; false when it is gone."""
     try:
         host.send(json.dumps(said).encode())
     except OSError:
-        os._exit(0)  # without a host there is nothing left to do
+        return False
+    return True
 
 
 def _arrange(descriptors: list[int]) -> None:

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import resource
+import select
 import signal
 import sys
 from contextlib import suppress
@@ -41,8 +42,9 @@ def run(config: dict[str, Any], proc: int) -> None:
     if config["seccomp"]:
         seccomp.install(network=config["network"], strict=config["seccomp"] == "strict")
     _reseed()
-    with suppress(Exception):  # a cell will tell of what is wrong here
-        importlib.import_module("stepwell_kernel.rehearsal").rehearse()
+    if not select.select([BEGIN], [], [], 0)[0]:
+        with suppress(Exception):  # a cell will tell of what is wrong here
+            importlib.import_module("stepwell_kernel.rehearsal").rehearse()
     with open(BEGIN, "rb") as order:
         text = order.read()
     if not text:

@@ -7,6 +7,7 @@ because nobody had heard of it. The kernel keeps the answer for calls whose argu
 
 import ctypes
 import errno
+import functools
 import struct
 import sys
 
@@ -37,6 +38,8 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     # large and often broken parts of the kernel
     "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "vmsplice": (278, 75),
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    # memory that no process holds counts for no limit and no watchdog
+    "shmget": (29, 194),
     # keys belong to users, not to namespaces
     "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218),
     # the machine itself
@@ -66,7 +69,7 @@ descriptor that is not mapped counts for no limit and no watchdog.
 """
 
 REFUSED_WITHOUT_NAMESPACES: dict[str, tuple[int | None, int | None]] = {
-    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "shmdt": (67, 197),
+    "shmat": (30, 196), "shmctl": (31, 195), "shmdt": (67, 197),
     "semget": (64, 190), "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192),
     "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
     "mq_open": (240, 180), "mq_unlink": (241, 181),
@@ -90,7 +93,7 @@ CLONE_NEW = 0x7E020000
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPE_MASK = 1, 5, 0xF
 TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541C, 0x5423
-SOL_SOCKET, SO_SNDBUF, SO_RCVBUF = 1, 7, 8
+SOL_SOCKET, SO_SNDBUF, SO_RCVBUF, SO_LINGER = 1, 7, 8, 13
 PERSONALITY_QUERY = 0xFFFFFFFF
 
 LOAD, AND, EQUAL, GREATER, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x45, 0x06
@@ -109,14 +112,14 @@ def supported() -> bool:
     return native and MACHINE in COLUMN
 
 
+@functools.cache
 def program(*, network: bool, strict: bool, machine: str = MACHINE) -> bytes:
     """The filter, as an array of `struct sock_filter`.
 
     Args:
         network: Whether sockets of the internet may be made. Never netlink, packet, vsock or crypto sockets.
         strict: Whether there are no namespaces around the sandbox: then nothing of the host may be reachable that
-            has no path, or a path that Landlock does not guard (Unix sockets, System V objects, message queues,
-            priorities of other processes).
+            has no path, or a path that Landlock does not guard (Unix sockets, System V objects, message queues).
         machine: As `platform.machine()` says it.
 
     Raises:
@@ -178,21 +181,23 @@ def _rules(*, network: bool, strict: bool) -> dict[str, list[Instruction]]:
         "socket": _only(0, families if strict else [AF_UNIX, *families], errno.EAFNOSUPPORT),
         "socketpair": socketpair,
         "ioctl": [_argument(1), *_except([TIOCSTI, TIOCLINUX, TIOCSETD])],
-        # Answered as done: the kernel too takes such a wish for a hint. What waits in sockets is nobody's memory.
+        # Answered as done: the kernel too takes such a wish for a hint. What waits in sockets is nobody's memory, and
+        # whoever closes a socket that lingers waits: that may be the host, to which one can be passed.
         "setsockopt": [
-            *(_argument(1), (EQUAL, 1, 0, SOL_SOCKET), _answer(ALLOW)),
-            *(_argument(2), (EQUAL, 1, 0, SO_SNDBUF), (EQUAL, 0, 1, SO_RCVBUF), _failing(0), _answer(ALLOW)),
+            *(_argument(1), (EQUAL, 1, 0, SOL_SOCKET), _answer(ALLOW), _argument(2)),
+            *((EQUAL, 2, 0, SO_SNDBUF), (EQUAL, 1, 0, SO_RCVBUF), (EQUAL, 0, 1, SO_LINGER)),
+            *(_failing(0), _answer(ALLOW)),
         ],
         "personality": _only(0, [PERSONALITY_QUERY], errno.EPERM),
         # Limits of another process of the same user can be lowered until it dies; not even Landlock is asked.
         "prlimit64": _only(0, [0], errno.EPERM),
     }
-    if strict:
-        for name in ("sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"):
-            rules[name] = _only(0, [0], errno.EPERM)
-        for name, itself in (("setpriority", 0), ("ioprio_set", 1)):
-            other = [_argument(0), (EQUAL, 1, 0, itself), _failing(errno.EPERM)]
-            rules[name] = [*other, *_only(1, [0], errno.EPERM)]
+    # Of this process only: the sandbox's first one has the same user, and must not be slowed down.
+    for name in ("sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"):
+        rules[name] = _only(0, [0], errno.EPERM)
+    for name, itself in (("setpriority", 0), ("ioprio_set", 1)):
+        other = [_argument(0), (EQUAL, 1, 0, itself), _failing(errno.EPERM)]
+        rules[name] = [*other, *_only(1, [0], errno.EPERM)]
     return rules
 
 

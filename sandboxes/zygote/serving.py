@@ -34,6 +34,7 @@ def serve(control: int) -> None:
             _enter(config)
         os.environ.update(config.pop("caches"))
         preload(config.pop("preload"))
+        seccomp.program(network=config["network"], strict=config["seccomp"] == "strict")  # once for all of them
         if threads() > 1:
             raise OSError("one of the packages that were imported has started threads")
     except Exception as error:
@@ -116,13 +117,15 @@ class Parent:
                     os.close(descriptor)
 
     def _spawn(self, given: list[int]) -> None:
-        """Fork the first process of a sandbox, as number 1 of process numbers of its own."""
-        if self._config["private_root"]:
-            users.unshare(users.NEW_PIDS)
-        try:
+        """Fork the first process of a sandbox, as number 1 of process numbers of its own.
+
+        Where that is refused, the host sees the connection end, and all other sandboxes go on.
+        """
+        child = -1
+        with suppress(OSError):
+            if self._config["private_root"]:
+                users.unshare(users.NEW_PIDS)
             child = os.fork()
-        except OSError:
-            return  # the host sees the connection end
         if child == 0:
             try:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -132,6 +135,8 @@ class Parent:
                 os._exit(1)
         if self._config["private_root"]:
             users.enter(self._home, users.NEW_PIDS)
+        if child > 0:
+            _hand_over(child, given[3])
 
     def _begin(self, order: dict[str, Any], host: int) -> None:
         """Open the folders that a sandbox gets, as they are here, and pass them to its init."""
@@ -145,9 +150,22 @@ class Parent:
                     close_to_devices(tree, read_only=read_only)
         except OSError as error:
             order["why"] = str(error)
-        with socket.socket(fileno=os.dup(host)) as passing:
-            attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, trees)] if trees else []
-            with suppress(OSError):  # it has ended; the host sees that
-                passing.sendmsg([json.dumps(order).encode()], attached)
+        passing = socket.socket(fileno=host)
+        attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, trees)] if trees else []
+        with suppress(OSError):  # it has ended; the host sees that
+            passing.sendmsg([json.dumps(order).encode()], attached)
+        passing.detach()
         for tree in trees:
             os.close(tree)
+
+
+def _hand_over(process: int, connection: int) -> None:
+    """Give the host a hold on a sandbox's first process, for when that does not answer; an old kernel has none."""
+    speaking = socket.socket(fileno=connection)
+    with suppress(OSError):
+        hold = os.pidfd_open(process)
+        try:
+            socket.send_fds(speaking, [json.dumps({"event": "forked"}).encode()], [hold])
+        finally:
+            os.close(hold)
+    speaking.detach()

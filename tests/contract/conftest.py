@@ -3,17 +3,22 @@
 import asyncio
 import hashlib
 import json
+import os
+import secrets
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from blockbuster import BlockBuster
 
 from sandboxes.base import Sandbox
+from sandboxes.daytona.options import API_URL, Account, Options
 from sandboxes.fake import FakeSandbox
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult, RestoredSession, SnapshotTaken, Streamed
+from tests.daytona.emulator import Emulator
 
 Run = Callable[..., Awaitable[CellResult]]
 
@@ -39,20 +44,76 @@ async def sandboxes(tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
         yield opened
 
 
-LEVELS = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "process")
-
-
-@pytest.fixture(params=LEVELS)
-async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
-    """Sandboxes of every level of isolation."""
-    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=request.param) as opened:
-        yield opened
+@pytest.fixture(scope="session")
+def emulated() -> Iterator[Emulator]:
+    """A Daytona for all tests of this process."""
+    with Emulator() as emulator:
+        yield emulator
 
 
 @pytest.fixture
-async def sandbox(walled: Sandboxes) -> Sandbox:
+def in_daytona(emulated: Emulator) -> Options:
+    """How sandboxes there are made: with names of their own for each test."""
+    account = Account(api_key=emulated.api_key, api_url=emulated.api_url, target="us")
+    return Options(account, prefix=f"test-{secrets.token_hex(4)}")
+
+
+LEVELS = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "process")
+DAYTONA = "daytona"
+REAL = "the real daytona"
+REAL_KEY = os.environ.get("DAYTONA_API_KEY", "")  # before a fixture clears the environment
+REAL_PLACE = {"api_url": os.environ.get("DAYTONA_API_URL", API_URL), "target": os.environ.get("DAYTONA_TARGET", "")}
+KINDS = [*LEVELS, DAYTONA, *([pytest.param(REAL, marks=pytest.mark.daytona)] if REAL_KEY else [])]
+
+
+def in_the_real_one() -> Options:
+    """How sandboxes in the real Daytona are made: gone soon, whatever becomes of the tests."""
+    account = Account(REAL_KEY, **REAL_PLACE)
+    return Options(account, prefix=f"test-{secrets.token_hex(4)}", auto_stop=5, auto_delete=10)
+
+
+@pytest.fixture(params=KINDS)
+async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
+    """Sandboxes of every level of isolation, and elsewhere."""
+    folder = tmp_path / "sandboxes"
+    if request.param in (DAYTONA, REAL):
+        options = in_the_real_one() if request.param == REAL else request.getfixturevalue("in_daytona")
+        async with elsewhere(folder, options) as opened:
+            yield opened
+        return
+    async with Sandboxes(folder, cache=cache, isolation=request.param) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def elsewhere(folder: Path, options: Options) -> AsyncIterator[Sandboxes]:
+    """Sandboxes in Daytona, of which nothing is left there afterwards."""
+    async with Sandboxes(folder, daytona=options) as opened:
+        try:
+            yield opened
+        finally:
+            for one in await opened.daytona.listed():
+                await opened.daytona.delete(one.thread)
+
+
+@pytest.fixture
+async def sandbox(walled: Sandboxes, request: pytest.FixtureRequest) -> Sandbox:
     """A sandbox in which code runs."""
-    return await walled.open("local", "contract")
+    remote = request.node.callspec.params["walled"] in (DAYTONA, REAL)
+    return await walled.open(DAYTONA if remote else "local", "contract")
+
+
+@pytest.fixture
+async def own_folder(sandbox: Sandbox, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Where the things of `sandbox` are on this machine: its workspace, its spool."""
+    if request.node.callspec.params["walled"] == REAL:
+        pytest.skip("it looks into the sandbox's folder from outside")
+    if sandbox.kind != DAYTONA:
+        return tmp_path / "sandboxes" / sandbox.id
+    await sandbox.files(".")
+    emulated, options = request.getfixturevalue("emulated"), request.getfixturevalue("in_daytona")
+    folder: Path = emulated.home(f"{options.prefix}-{sandbox.id}") / "stepwell"
+    return folder
 
 
 @pytest.fixture(params=["local", "fake"])
@@ -97,8 +158,12 @@ def has_shared_memory(sandbox: Sandbox) -> bool:
 class Steps:
     """A session that is put down and taken up again in another process."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
+    def __init__(self, sandboxes: Sandboxes, kind: str, folder: Callable[[str], Path]) -> None:
         self._sandboxes = sandboxes
+        self._kind = kind
+        self._folder = folder
+        self.elsewhere = kind != "local"
+        """Whether each sandbox takes a second to make."""
         self._opened = 0
         self.number = 0
         self.sandbox: Sandbox
@@ -107,7 +172,9 @@ class Steps:
     async def open(self) -> None:
         """Begin in a new, empty sandbox."""
         self._opened += 1
-        self.sandbox = await self._sandboxes.open("local", f"step-{self._opened}")
+        self.sandbox = await self._sandboxes.open(self._kind, f"step-{self._opened}")
+        if self.elsewhere:
+            await self.sandbox.supplied_blobs()  # makes it, so that its folder is there
 
     async def run(self, code: str) -> str:
         """Run a cell, which must be a good one; what it printed."""
@@ -149,11 +216,20 @@ class Steps:
 
     def folder(self, name: str) -> Path:
         """A folder of the sandbox of now."""
-        return self._sandboxes._root / self.sandbox.id / name
+        return self._folder(self.sandbox.id) / name
 
 
-@pytest.fixture
-async def steps(sandboxes: Sandboxes) -> Steps:
-    made = Steps(sandboxes)
-    await made.open()
-    return made
+@pytest.fixture(params=["local", DAYTONA])
+async def steps(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Steps]:
+    folder = tmp_path / "sandboxes"
+    if request.param == DAYTONA:
+        options, emulated = request.getfixturevalue("in_daytona"), request.getfixturevalue("emulated")
+        async with elsewhere(folder, options) as opened:
+            made = Steps(opened, DAYTONA, lambda id: emulated.home(f"{options.prefix}-{id}") / "stepwell")
+            await made.open()
+            yield made
+    else:
+        async with Sandboxes(folder, cache=cache) as opened:
+            made = Steps(opened, "local", lambda id: folder / id)
+            await made.open()
+            yield made

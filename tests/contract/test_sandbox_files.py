@@ -97,14 +97,14 @@ os.makedirs('outputs/sub'); open('outputs/sub/x', 'w').close()
 """
 
 
-async def test_traps_are_not_followed(sandbox: Sandbox, run: Run, tmp_path: Path) -> None:
+async def test_traps_are_not_followed(sandbox: Sandbox, run: Run, tmp_path: Path, own_folder: Path) -> None:
     folder = tmp_path / "outside"
     folder.mkdir()
     secret = folder / "secret.txt"
     secret.write_text("secret")
     fine(await run(TRAPS.format(secret=str(secret), folder=str(folder))))
     with contextlib.suppress(FileExistsError):  # a sandbox that sees no such file cannot link to it
-        (tmp_path / "sandboxes/contract/workspace/outputs/hard.txt").hardlink_to(secret)
+        (own_folder / "workspace/outputs/hard.txt").hardlink_to(secret)
     assert await sandbox.files("outputs") == [
         WorkspaceFile("outputs/bad-\udcff.txt", 0),
         WorkspaceFile("outputs/good.txt", 4),

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from sandboxes.base import Sandbox
+from sandboxes.opening import Sandboxes
 from sandboxes.results import Streamed
 from tests.contract.conftest import Run, fine, printed
 
@@ -100,11 +101,8 @@ async def test_bytes_that_are_no_text_are_shown_as_best_they_can(run: Run) -> No
     assert printed(await run("import os\nos.write(1, b'a\\xffb');")) == "a\ufffdb"
 
 
-async def test_two_sandboxes_run_side_by_side(sandbox: Sandbox, sandboxes: object) -> None:
-    from sandboxes.opening import Sandboxes
-
-    assert isinstance(sandboxes, Sandboxes)
-    other = await sandboxes.open(sandbox.kind, "other")
+async def test_two_sandboxes_run_side_by_side(sandbox: Sandbox, walled: Sandboxes) -> None:
+    other = await walled.open(sandbox.kind, "other")
     results = await asyncio.gather(
         sandbox.run("x = 'one'\nprint(x)", number=1, timeout=60), other.run("print('x' in dir())", number=1, timeout=60)
     )

@@ -181,6 +181,19 @@ async def test_disk_files_and_descriptors_end_at_their_limits(limited: Sandbox) 
     assert "and 63 MB are allowed, so the cell was ended; write less" in over.note
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for n in range(16): open(f'/stepwell/spool/{n}', 'wb').write(bytes(25_000_000))",
+        "open('/stepwell/reached', 'ab').write(bytes(2_000_000))",
+    ],
+)
+async def test_what_is_written_beside_the_workspace_counts_too(limited: Sandbox, code: str) -> None:
+    over = await Life(limited).run(f"import time\n{code}\ntime.sleep(60)", timeout=40)
+    assert over.status == "killed"
+    assert "so the cell was ended; write less" in over.note
+
+
 async def test_a_sandbox_that_may_compute_for_a_second_does_not_longer(tmp_path: Path, cache: Path) -> None:
     async with Sandboxes(tmp_path / "sandboxes", cache=cache, limits=Limits(cpu=2)) as opened:
         sandbox = await opened.open("local", "busy")

@@ -108,7 +108,7 @@ async def test_a_flipped_bit_or_a_missing_blob_is_named_and_nothing_is_loaded(st
     await steps.run("import numpy as np; a = np.arange(300_000); b = [1]; open('f.bin', 'wb').write(b'f' * 2_000_000)")
     taken = await steps.keep()
     blobs = await asyncio.to_thread(named, steps.folder("spool"))
-    for name in blobs:
+    for name in sorted(blobs)[: 1 if steps.elsewhere else len(blobs)]:
         for damaged in (None, bytes([blobs[name][0] ^ 1]) + blobs[name][1:], blobs[name] + b"x"):
             await steps.open()
             await steps.run("x = 1; open('mine', 'w').write('x')")
@@ -191,6 +191,7 @@ async def test_blobs_leave_the_spool_and_a_name_that_is_none_is_refused(steps: S
     await steps.sandbox.take_blobs(taken.new, tmp_path / "out")
     assert (await asyncio.to_thread(named, tmp_path / "out")).keys() == set(taken.new)
     await steps.sandbox.drop_blobs(taken.new)
+    await steps.sandbox.supplied_blobs()  # at the latest with what is asked next
     assert await asyncio.to_thread(named, steps.folder("spool")) == {}
     with pytest.raises(SnapshotMissingError):
         await steps.sandbox.take_blobs(taken.new[:1], tmp_path / "out")

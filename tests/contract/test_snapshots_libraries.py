@@ -173,6 +173,19 @@ async def test_sqlite_in_memory_and_by_path(steps: Steps) -> None:
     )
 
 
+async def test_a_database_in_memory_stays_one_however_often_it_comes_back(steps: Steps) -> None:
+    await steps.run("""
+        import os, sqlite3
+        memory = sqlite3.connect(":memory:"); memory.execute("create table t (a)"); memory.commit()
+        mine = sqlite3.connect(":memory:"); mine.deserialize(memory.serialize())
+    """)
+    for value in range(3):
+        await steps.run(f"for one in (memory, mine): one.execute('insert into t values ({value})'); one.commit()")
+        await steps.take_up()
+    rows = "print([[row for row, in one.execute('select a from t')] for one in (memory, mine)], os.listdir('.'))"
+    assert (await steps.run(rows)).startswith("[[0, 1, 2], [0, 1, 2]]")
+
+
 async def test_duckdb_in_memory_and_by_path(steps: Steps) -> None:
     await steps.run("""
         import duckdb

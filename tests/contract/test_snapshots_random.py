@@ -62,7 +62,7 @@ def test_a_restored_session_is_the_live_one(session: Session, cache: Path) -> No
 
 async def _compare(session: Session, folder: Path, cache: Path) -> None:
     async with Sandboxes(folder, cache=cache) as sandboxes:
-        steps = Steps(sandboxes)
+        steps = Steps(sandboxes, "local", lambda id: folder / id)
         await steps.open()
         await steps.run(START)
         for number, round in enumerate(session.rounds):

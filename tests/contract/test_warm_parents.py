@@ -1,8 +1,10 @@
 """Sandboxes that one parent forked share nothing but its packages; parents are renewed, and none stays behind."""
 
 import asyncio
+import contextlib
 import gc
 import os
+import resource
 import shutil
 import sys
 import time
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sandboxes.base import SandboxUnavailableError
 from sandboxes.local import upkeep, workspace
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
@@ -114,6 +117,87 @@ def test_a_parent_that_died_is_replaced(walls: Walls, tmp_path: Path) -> None:
             ready.close()
     finally:
         parents.close()
+
+
+def test_a_start_for_which_descriptors_are_wanting_costs_no_other_sandbox(walls: Walls, tmp_path: Path) -> None:
+    parents = WarmParents()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first = parents.begin(walls, order(tmp_path / "first"))
+    parent = first.parent
+    said = order(tmp_path / "others")
+    try:
+        assert parent is not None
+        before, refused = descriptors(), 0
+        for free in range(14):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (before + 40, limits[1]))
+            taken = all_descriptors()
+            try:
+                for _ in range(free):
+                    os.close(taken.pop())
+                ready = parents.begin(walls, said)
+            except SandboxUnavailableError:
+                refused += 1
+                continue
+            finally:
+                for descriptor in taken:
+                    os.close(descriptor)
+                resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            ready.close()
+            parents.ended(ready)
+        assert refused > 5
+        assert parent.alive
+        last = parents.begin(walls, said)
+        assert last.parent is parent
+        last.close()
+        parents.ended(last)
+        assert descriptors() <= before
+    finally:
+        first.close()
+        parents.close()
+
+
+def all_descriptors() -> list[int]:
+    """Every descriptor that can still be had."""
+    taken: list[int] = []
+    while True:
+        try:
+            taken.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            return taken
+
+
+def test_a_fork_that_is_refused_costs_no_other_sandbox(walls: Walls, tmp_path: Path) -> None:
+    parents = WarmParents()
+    group = Path(f"/sys/fs/cgroup/pids/stepwell-test-{os.getpid()}")
+    with contextlib.ExitStack() as opened:
+        opened.callback(parents.close)
+        first = parents.begin(walls, order(tmp_path / "first"))
+        opened.callback(first.close)
+        assert first.parent is not None
+        outer = first.parent._process.pid
+        inner = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
+        try:
+            group.mkdir()
+            (group / "cgroup.procs").write_text(inner[0])
+            (group / "pids.max").write_text("1")
+        except (OSError, IndexError):
+            pytest.skip("the number of processes cannot be limited from here")
+        for number in range(3):
+            ready = parents.begin(walls, order(tmp_path / str(number)))
+            ready.init.settimeout(10)
+            with contextlib.suppress(ConnectionResetError):
+                assert ready.init.recv(1_000) == b"", "nobody was forked"
+            ready.close()
+            parents.ended(ready)
+        (group / "pids.max").write_text("max")
+        last = parents.begin(walls, order(tmp_path / "last"))
+        opened.callback(last.close)
+        assert last.parent is first.parent
+        assert first.parent.alive
+    until = time.monotonic() + 10
+    while group.exists() and time.monotonic() < until:
+        with contextlib.suppress(OSError):
+            group.rmdir()
 
 
 def made(folder: Path) -> Path:

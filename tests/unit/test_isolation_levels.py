@@ -10,7 +10,7 @@ import pytest
 from sandboxes.local import choosing, probing
 from sandboxes.local.isolation import LEVELS, Asked, Level
 from sandboxes.local.properties import PROPERTIES, states
-from sandboxes.local.warm import CannotWallInError
+from sandboxes.local.warm_parent import CannotWallInError
 from sandboxes.zygote import seccomp, system
 from tests.unit.walled import ROOT, walled
 

@@ -12,6 +12,7 @@ import pytest
 
 from sandboxes.zygote import measuring
 from sandboxes.zygote.folder_size import NAME_BYTES, FolderSize
+from sandboxes.zygote.watching import Watching
 
 KILOBYTES = 1 << 10
 
@@ -148,3 +149,8 @@ def test_files_without_a_name_and_sockets_are_found_by_their_descriptors(tmp_pat
 def test_a_process_that_is_gone_holds_nothing(proc: int) -> None:
     assert measuring.held(proc, [1 << 22], 0) == (0, 0)
     assert measuring.threads(proc, 1 << 22) == 0
+
+
+def test_before_the_order_has_come_nothing_is_looked_at(proc: int) -> None:
+    watching = Watching({"memory": 1, "workspace": 1, "processes": 1}, proc)
+    assert watching.look([os.getpid()]) == {}

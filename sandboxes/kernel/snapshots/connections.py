@@ -1,5 +1,6 @@
 """Database connections: one in memory with its tables, one to a file by its path."""
 
+import contextlib
 import os
 import secrets
 import sys
@@ -30,7 +31,7 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     state = (connection.row_factory, connection.text_factory, getattr(connection, "autocommit", None))
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
-    if path:
+    if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
         return make_sqlite, (kept(path), None, level, type(connection)), state, None, None, set_sqlite
     pages = connection.execute("pragma page_count").fetchone()[0]
     content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
@@ -54,7 +55,9 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any) -> Any:
     if content is not None:
         data = bytes(content)
         if data:
-            connection.deserialize(data)
+            with contextlib.closing(sqlite3.connect(":memory:")) as source:
+                source.deserialize(data)
+                source.backup(connection)
     return connection
 
 

@@ -1,0 +1,143 @@
+"""What the host asks beside the session: one JSON object on standard input, one on standard output, a line each.
+
+The answer's line begins with a record separator: the service that runs commands mixes what they print.
+"""
+
+import json
+import os
+import platform
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ..kernel import frames
+from . import blobs, program, workspace
+from .attach import SEPARATOR, reach
+from .request import note
+
+START_SECONDS = 20.0
+FOLDERS = ("home", "tmp", "cache", "spool", "blobs", "in", "out", "inbox", "programs")
+
+
+def main(base: str) -> None:
+    """Answer one request."""
+    asked = json.loads(sys.stdin.readline())
+    if "from" in asked:  # it was too long for a command, and uploaded
+        path = os.path.join(base, "in", asked["from"])
+        with open(path, encoding="utf-8") as reading:
+            asked = json.load(reading)
+        os.unlink(path)
+    for name in FOLDERS:
+        os.makedirs(os.path.join(base, name), exist_ok=True)
+    for name in asked.get("garbage", []):
+        with suppress(OSError):
+            os.unlink(os.path.join(base, "out", os.path.basename(name)))
+    answer = COMMANDS[asked["do"]](base, asked)
+    sys.stdout.write("\n" + SEPARATOR + json.dumps(answer) + "\n")
+
+
+def state(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """What is here: our programs, the note on the last cell, the name of this place. A bridge is there afterwards."""
+    workspace.prepare(base)
+    _have_bridge(base)
+    return {
+        "python": platform.python_version(),
+        "place": _place(base),
+        "reached": note(base),
+        "programs": os.listdir(os.path.join(base, "programs")),
+    }
+
+
+def unpack(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Unpack an uploaded archive of programs, whole or not at all."""
+    target = os.path.join(base, "programs", asked["name"])
+    partial = f"{target}.{secrets.token_hex(8)}"
+    archive = os.path.join(base, "in", asked["archive"])
+    shutil.unpack_archive(archive, partial, "tar", filter="data")
+    os.unlink(archive)
+    try:
+        os.rename(partial, target)
+    except OSError:  # somebody else was first
+        shutil.rmtree(partial)
+    return {}
+
+
+def end(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """End the session of the asker; empty the workspace, too, if another one is to follow."""
+    ours, again, connection = True, bool(asked.get("again")), reach(base)
+    if connection is not None:
+        with connection, suppress(OSError):
+            connection.settimeout(10.0)
+            connection.sendall(frames.pack({"do": "end", "token": asked["token"], "keep": again}))
+            unpacker = frames.Unpacker()
+            while data := connection.recv(1 << 16):
+                for header, _ in unpacker.feed(data):
+                    ours = bool(header.get("ours"))
+    return {"ours": ours, **(workspace.empty(base) if again else {})}
+
+
+def supplied(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """The blobs that can be restored from, once those that the store has are out of the spool."""
+    blobs.retire(base, asked.get("drop", []))
+    there = {name for folder in ("blobs", "spool") for name in blobs.names_in(os.path.join(base, folder))}
+    return {"names": sorted(there)}
+
+
+def forget(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Remove all blobs that were supplied: one of them is damaged."""
+    shutil.rmtree(os.path.join(base, "blobs"), ignore_errors=True)
+    return {}
+
+
+def _have_bridge(base: str) -> None:
+    """Start the bridge if none runs: here, so that it is no child of an interpreter context, which may be ended."""
+    connection = reach(base)
+    if connection is None:
+        start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
+        with open(os.path.join(base, "bridge.log"), "ab") as log:
+            subprocess.Popen(
+                [sys.executable, "-P", "-s", start, "serve", base],
+                cwd=base,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        until = time.monotonic() + START_SECONDS
+        while (connection := reach(base)) is None:
+            if time.monotonic() > until:
+                raise RuntimeError("the bridge does not start; bridge.log may say why")
+            time.sleep(0.01)
+    connection.close()
+
+
+def _place(base: str) -> str:
+    """The name of this place: another sandbox has another."""
+    path = os.path.join(base, "place")
+    with suppress(OSError), open(path, encoding="utf-8") as reading:
+        return reading.readline().strip()[:32]
+    name = secrets.token_hex(8)
+    partial = f"{path}.{name}"
+    with open(partial, "w", encoding="utf-8") as writing:
+        writing.write(f"{name}\n")
+    os.replace(partial, path)
+    return name
+
+
+COMMANDS: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
+    "state": state,
+    "unpack": unpack,
+    "place": lambda base, asked: workspace.place(base, asked["source"], asked["path"]),
+    "list": lambda base, asked: workspace.listed(base, asked["folder"]),
+    "stage": lambda base, asked: workspace.stage(base, asked["paths"], asked["limit"]),
+    "program": lambda base, asked: program.run(base, asked["folder"], asked["arguments"], asked["timeout"]),
+    "end": end,
+    "supplied": supplied,
+    "forget": forget,
+}
+"""By name."""

@@ -1,0 +1,379 @@
+"""The bridge: one process in the sandbox that holds the kernel, and through which all requests to it go.
+
+It belongs to one owner at a time, a session of the host's that names itself by a token. What was said about the request
+of now is kept until the next one, so an owner whose connection broke off hears the rest on another one, and a request
+that arrives twice is done once.
+"""
+
+import fcntl
+import os
+import selectors
+import socket
+import sys
+import time
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from . import blobs
+from .inbox import Inbox
+from .kernel_process import KernelProcess
+from .output import Output
+from .request import Request, note, packed
+from .viewer import Viewer
+
+POLL_SECONDS = 0.02
+SOON_SECONDS = 0.002
+"""The same while the cell waits for the answer to a call."""
+FLUSH_SECONDS = 0.03
+"""How long output is gathered before it is passed on."""
+BUSY_SECONDS = 20.0
+"""How long an owner may be silent while its request is under way before another may take over."""
+IDLE_SECONDS = 5.0
+"""The same between its requests."""
+
+DISCARDED = "the sandbox was closed or reset while the cell ran"
+
+
+class Bridge:
+    """The state of the bridge.
+
+    Args:
+        base: The folder of the sandbox's things.
+        listener: Where contexts and commands connect.
+    """
+
+    def __init__(self, base: str, listener: socket.socket) -> None:
+        self._base = base
+        self._listener = listener
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listener, selectors.EVENT_READ, self._accept)
+        self._inbox = Inbox(base)
+        self._kernel: KernelProcess | None = None
+        self._request: Request | None = None
+        self._viewer: Viewer | None = None
+        self._owner, self._who = "", ""
+        self._heard = 0.0
+        """When the owner was heard of last."""
+        self._flushed = 0.0
+        self._why_gone = ""
+        self._calls = 0
+        """Calls of the cell that are not answered, as far as we see."""
+
+    def serve(self) -> None:
+        """Serve until the sandbox ends."""
+        while True:
+            active = self._viewer is not None or (self._request is not None and not self._request.over)
+            poll = SOON_SECONDS if self._calls > 0 else POLL_SECONDS
+            for key, _ in self._selector.select(poll if active else None):
+                key.data()
+            if active:
+                self._take_messages()
+            self._look()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            connection, _ = self._listener.accept()
+            viewer = Viewer(connection)
+            self._selector.register(connection, selectors.EVENT_READ, lambda: self._hear(viewer))
+
+    def _hear(self, viewer: Viewer) -> None:
+        descriptor = viewer.connection
+        messages = viewer.read()
+        if viewer.closed:
+            self._forget(descriptor)
+            return
+        if viewer.waiting:
+            viewer.send()
+        for header, body in messages:
+            self._answer(viewer, header, body)
+
+    def _forget(self, descriptor: socket.socket) -> None:
+        with suppress(KeyError, ValueError):
+            self._selector.unregister(descriptor)
+
+    def _answer(self, viewer: Viewer, header: dict[str, Any], body: bytes) -> None:
+        if header.get("do") == "attach":
+            self._attach(viewer, header, body)
+        elif header.get("do") == "end":
+            self._end(viewer, header)
+        else:
+            self._hang_up(viewer, packed("nothing"))
+
+    def _hang_up(self, viewer: Viewer, data: bytes = b"") -> None:
+        self._forget(viewer.connection)
+        if viewer.closed:
+            return
+        viewer.connection.setblocking(True)
+        viewer.connection.settimeout(5.0)
+        viewer.send(data, last=True)
+        viewer.close()
+
+    def _end(self, viewer: Viewer, header: dict[str, Any]) -> None:
+        """End the session, if it is the asker's; who waits for it is told. `keep`: the asker goes on with another."""
+        ours = header.get("token") == self._owner or self._free_in() <= 0
+        if ours:
+            self._drop_kernel(DISCARDED)
+            self._look()
+            self._owner = self._owner if header.get("keep") else ""
+        self._hang_up(viewer, packed("ended", ours=ours))
+
+    def _free_in(self) -> float:
+        """In how many seconds somebody else may take over."""
+        if not self._owner:
+            return 0.0
+        under_way = self._request is not None and not self._request.over
+        return self._heard + (BUSY_SECONDS if under_way else IDLE_SECONDS) - time.monotonic()
+
+    def _claim(self, header: dict[str, Any]) -> bool:
+        """Whether the asker owns the session, or does from now on."""
+        token = str(header.get("token", ""))
+        if token != self._owner:
+            if self._free_in() > 0 and not header.get("force"):
+                return False
+            self._drop_kernel("another worker took the sandbox over")
+            self._look()
+            self._owner, self._request = token, None
+            self._inbox.clear()
+        self._who, self._heard = str(header.get("who", "")), time.monotonic()
+        return True
+
+    def _attach(self, viewer: Viewer, header: dict[str, Any], body: bytes) -> None:
+        if header.get("token") != self._owner and (header.get("again") or not header.get("fresh")):
+            # It means a session that is not here any more, or has begun in a life of the sandbox that is over.
+            self._hang_up(viewer, packed("lost", why="the sandbox was started anew, or another worker took it over"))
+            return
+        if not self._claim(header):
+            self._hang_up(viewer, packed("taken", who=self._who, seconds=round(self._free_in(), 1)))
+            return
+        if self._viewer is not None:
+            self._hang_up(self._viewer)
+        self._viewer = viewer
+        self._take_messages()
+        if self._request is None or self._request.n != header["n"]:
+            self._begin(header, body)
+        assert self._request is not None
+        viewer.send(b"".join(self._request.log[int(header.get("seen", 0)) :]))
+
+    def _take_messages(self) -> None:
+        for header, body in self._inbox.take():
+            if header.get("token") != self._owner or not self._owner:
+                continue  # of somebody who is not here any more
+            self._heard = time.monotonic()
+            request, do = self._request, header.get("do")
+            if do == "ask" and (request is None or request.n != header["n"]):
+                self._begin(header, body)
+            elif request is None or header.get("n") != request.n or request.over:
+                continue
+            elif do == "say":
+                self._calls -= int(header.get("answers", 1))
+                self._tell_kernel(body)
+            elif do == "interrupt":
+                request.interrupt_at = time.monotonic()
+                request.grace = float(header.get("grace", request.grace))
+            elif do == "kill":
+                self._drop_kernel(DISCARDED)
+
+    def _begin(self, header: dict[str, Any], body: bytes) -> None:
+        """Pass a request on to the kernel, a new one if that is asked for."""
+        if self._request is not None and not self._request.over:
+            self._drop_kernel("its owner asked something else")
+            self._look()
+        fresh = bool(header.get("fresh"))
+        if fresh or (self._kernel is not None and self._kernel.ended):
+            self._drop_kernel("")
+        request, self._calls = Request(self._base, header), 0
+        self._request = request
+        self._say("begun")  # who asked over a connection that is dead by now sees that nothing comes
+        blobs.retire(self._base, header.get("drop", []))
+        if fresh:
+            self._start(str(header.get("network", "none")))
+        elif self._kernel is None:
+            self._say("lost", why=self._why_gone or "its process ended between two cells")
+            self._over()
+            return
+        assert self._kernel is not None
+        self._kernel.stdout.begin()
+        self._kernel.stderr.begin()
+        for stream in (self._kernel.stdout, self._kernel.stderr):
+            self._selector.register(stream.pipe, selectors.EVENT_READ, partial(self._read, stream))
+        self._tell_kernel(body)
+        request.said_at = time.monotonic()
+
+    def _read(self, stream: Output) -> None:
+        if not stream.read():  # nobody can write into it any more
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(stream.pipe)
+
+    def _start(self, network: str) -> None:
+        self._why_gone = ""
+        blobs.retire_all(self._base)
+        self._kernel = KernelProcess(self._base, network)
+        self._selector.register(self._kernel.control, selectors.EVENT_READ, self._hear_kernel)
+
+    def _drop_kernel(self, why: str) -> None:
+        kernel, self._kernel = self._kernel, None
+        if kernel is None:
+            return
+        self._why_gone = why or self._why_gone
+        if self._request is not None and not self._request.over:
+            code = kernel.kill()
+            self._finish(kernel, code=code, discarded=bool(why))
+        for watched in (kernel.control, kernel.stdout.pipe, kernel.stderr.pipe):
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(watched)
+        kernel.close()
+
+    def _tell_kernel(self, data: bytes) -> None:
+        if self._kernel is not None:
+            more = self._kernel.send(data)
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if more else 0)
+            with suppress(KeyError):
+                self._selector.modify(self._kernel.control, events, self._hear_kernel)
+
+    def _hear_kernel(self) -> None:
+        kernel = self._kernel
+        if kernel is None:
+            return
+        if kernel.waiting:
+            self._tell_kernel(b"")
+        said = kernel.receive()
+        if said is None:
+            self._drop_connection(kernel)
+            return
+        for header, body in said:
+            kernel.greeted = kernel.greeted or header.get("type") == "hello"
+            request = self._request
+            if request is None or request.over or (header.get("id") != request.id and header.get("type") != "hello"):
+                continue
+            if header.get("type") == request.answer:
+                self._finish(kernel, header=header, body=body)
+            else:
+                for stream in (kernel.stdout, kernel.stderr):
+                    stream.read()
+                self._flush(kernel)  # what was printed before comes before
+                self._calls += header.get("type") == "call"
+                self._say("kernel", body, header=header)
+
+    def _drop_connection(self, kernel: KernelProcess) -> None:
+        """The kernel's connection is of no use any more: it has ended, or something else wrote to it."""
+        with suppress(KeyError, ValueError):
+            self._selector.unregister(kernel.control)
+        deadline = time.monotonic() + 2.0
+        while not kernel.ended and time.monotonic() < deadline:
+            time.sleep(0.01)
+        code = kernel.kill()
+        self._finish(kernel, code=code, garbled=kernel.garbled)
+
+    def _finish(
+        self,
+        kernel: KernelProcess,
+        *,
+        header: dict[str, Any] | None = None,
+        body: bytes = b"",
+        code: int | None = None,
+        discarded: bool = False,
+        garbled: bool = False,
+    ) -> None:
+        """The request is over: all that was printed comes before the kernel's last word."""
+        request = self._request
+        if request is None or request.over:
+            return
+        for stream in (kernel.stdout, kernel.stderr):
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(stream.pipe)
+            stream.drain()
+        why = "" if kernel.greeted else _complaint(kernel)
+        self._flush(kernel)
+        for name, stream in (("stdout", kernel.stdout), ("stderr", kernel.stderr)):
+            dropped, tail = stream.rest()
+            if tail and not request.quiet:
+                self._say("rest", tail, stream=name, dropped=dropped)
+        if header is not None:
+            self._say("kernel", body, header=header)
+        self._over(code=code, discarded=discarded, garbled=garbled, failed=why)
+
+    def _over(self, **how: Any) -> None:
+        request = self._request
+        assert request is not None
+        request.over, request.ended_at = True, time.monotonic()
+        self._heard = time.monotonic()
+        said = {"late": request.late, "hanging": request.hanging, "reached": note(self._base), **how}
+        self._say("over", **said)
+
+    def _flush(self, kernel: KernelProcess) -> None:
+        self._flushed = time.monotonic()
+        request = self._request
+        for name, stream in (("stdout", kernel.stdout), ("stderr", kernel.stderr)):
+            head, sample = stream.head(), stream.sample()
+            if request is not None and not request.quiet:
+                if head:
+                    self._say("output", head, stream=name)
+                if sample and not request.over:
+                    self._say("sample", sample, stream=name)
+
+    def _say(self, kind: str, body: bytes = b"", **more: Any) -> None:
+        assert self._request is not None
+        frame = self._request.say(kind, body, **more)
+        if self._viewer is not None and not self._viewer.closed:
+            self._viewer.send(frame)
+
+    def _look(self) -> None:
+        """See to what time brings: limits, output, a request that is over, a connection that is not needed."""
+        request, kernel, now = self._request, self._kernel, time.monotonic()
+        if request is not None and not request.over and kernel is not None:
+            if now - self._flushed >= FLUSH_SECONDS:
+                self._flush(kernel)
+            if kernel.ended:
+                self._hear_kernel()
+                if not request.over:  # something that it left behind holds its connection
+                    self._drop_connection(kernel)
+            if not request.over:
+                self._limit(request, kernel, now)
+        if self._viewer is None or request is None:
+            return
+        if tick := request.tick():
+            self._viewer.send(tick)
+        if request.over and kernel is not None and kernel.ended:
+            self._viewer.send(packed("gone"))
+            self._drop_kernel("")
+        if request.over and now >= request.ended_at + request.linger:
+            viewer, self._viewer = self._viewer, None
+            if not viewer.closed:
+                self._hang_up(viewer)
+        elif self._viewer.waiting:
+            self._viewer.send()
+
+    def _limit(self, request: Request, kernel: KernelProcess, now: float) -> None:
+        if request.interrupt_at is not None and now >= request.interrupt_at:
+            request.late, request.interrupt_at = True, None
+            request.kill_at = now + request.grace
+            kernel.interrupt()
+        elif request.kill_at is not None and now >= request.kill_at:
+            request.hanging = True
+            self._drop_kernel("")
+
+
+def _complaint(kernel: KernelProcess) -> str:
+    """What a kernel said that did not begin."""
+    lines = kernel.stderr.head().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
+    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+
+
+def main(base: str) -> None:
+    """Serve one sandbox; another bridge that serves it already is left to it."""
+    lock = os.open(os.path.join(base, "bridge.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit(0)
+    for name in ("workspace", "home", "tmp", "cache", "spool", "blobs", "in", "out"):
+        os.makedirs(os.path.join(base, name), exist_ok=True)
+    os.chdir(base)
+    with suppress(FileNotFoundError):
+        os.unlink("bridge.sock")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("bridge.sock")
+    os.chmod("bridge.sock", 0o600)
+    listener.listen(16)
+    Bridge(base, listener).serve()

@@ -1,0 +1,360 @@
+"""The way to the bridge: requests go in as the code of an interpreter context, what comes of them is its output.
+
+A context takes one request and cannot be cancelled; so what is said to a request under way is uploaded as a file, and a
+request that follows at once goes the same way and answers over the connection that is still open. A connection that
+breaks off costs nothing: the bridge keeps what it said, and another context hears the rest of it.
+"""
+
+import asyncio
+import base64
+import itertools
+import math
+import os
+import secrets
+import socket
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
+from sandboxes.bridge.attach import NO_BRIDGE
+from sandboxes.daytona.connection import Connection, TakenError
+from sandboxes.daytona.place import Place, State
+from sandboxes.kernel import frames
+
+if TYPE_CHECKING:
+    from daytona import AsyncSandbox, ExecutionResult
+    from daytona_toolbox_api_client_async import InterpreterContext
+
+LINGER_SECONDS = 3.0
+"""How long a connection stays open for the request that follows: the snapshot after a cell."""
+CLOSING_SECONDS = 1.0
+"""How long we wait for a connection to close over which nothing more comes."""
+BEGUN_SECONDS = 4.0
+"""How soon the bridge says that it has begun what was asked over an open connection."""
+FIRST_SECONDS = 15.0
+"""How soon it says anything over a new one; a context whose worker has died never does."""
+LOOK_SECONDS = 1.0
+SILENT_SECONDS = 45.0
+"""A bridge says something every ten seconds; a connection that is silent for so long is dead."""
+BEAT_SECONDS = 6.0
+"""How often the bridge hears of us while a request is under way."""
+LOCK_SECONDS = 60.0
+"""How long we wait for another worker."""
+MAX_BREAKS = 5
+"""Connections of one request that may break off without anything new having come."""
+USEFUL_SECONDS = 20.0
+"""A connection that held for so long was worth it, whatever came."""
+TOGETHER = 1 << 20
+"""Bytes of answers that go together."""
+MAX_CODE = 200_000
+"""Characters of code; a longer request is uploaded."""
+
+
+class Exchange:
+    """One request and what comes of it.
+
+    Args:
+        n: Its number.
+        message: All that the bridge is told of it: a frame.
+        take: Called with each frame about it, in order; the last one is of type `over`, or `lost` and `over`.
+    """
+
+    def __init__(self, n: int, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]):
+        self.n = n
+        self.header, self.body = header, body
+        self._take = take
+        self.seen = 0
+        self.sent = False
+        """Whether it may have arrived."""
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.asked_at = math.inf
+        """When it was asked over a connection that was open."""
+
+    def take(self, header: dict[str, Any], body: bytes) -> None:
+        """Take a frame in, each once."""
+        if header.get("n") != self.n or header.get("seq") != self.seen or self.over.done():
+            return
+        self.seen += 1
+        self._take(header, body)
+        if header.get("type") == "over":
+            self.over.set_result(None)
+
+
+class Channel:
+    """What one session of the host's has to do with the bridge of a sandbox.
+
+    Args:
+        place: Where the bridge is.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.token = secrets.token_hex(16)
+        self.when_gone: Callable[[], None] = _nobody_to_tell
+        """Called when the kernel ended by itself and we happen to hear of it."""
+        self._who = f"process {os.getpid()} on {socket.gethostname()}"
+        self._numbers = itertools.count(1)
+        self._names = itertools.count(1)
+        self._context: tuple[int, InterpreterContext] | None = None
+        """With the life of the sandbox that it is in."""
+        self._dropped: list[tuple[int, InterpreterContext]] = []
+        self._now: Exchange | None = None
+        self._talk: asyncio.Task[None] | None = None
+        self._waiting: deque[bytes] = deque()
+        self._sending = asyncio.Lock()
+
+    async def exchange(
+        self, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]
+    ) -> Exchange:
+        """Begin a request; it is over when its `over` is done.
+
+        Raises:
+            SandboxLostError: it began, and nobody knows how it went on.
+            SandboxUnavailableError: the sandbox cannot be reached; the request was not begun.
+        """
+        await self._place.ready()
+        exchange = Exchange(next(self._numbers), header, body, take)
+        before = self._now
+        last = before is not None and before.over.done() and not before.header.get("linger")
+        if last and self._talk is not None:
+            await asyncio.wait((self._talk,), timeout=CLOSING_SECONDS)
+        self._now = exchange
+        if self._talk is not None and not self._talk.done():
+            if before is not None and before.over.done():
+                # Over the connection that is open. If it closes at this very moment the request goes the usual way, and
+                # should it arrive twice, the bridge does it once.
+                exchange.sent = True
+                with suppress(SandboxUnavailableError):
+                    await self._upload({"do": "ask", **header, "n": exchange.n}, body)
+                exchange.asked_at = time.monotonic()
+            else:
+                await self._hang_up()
+        if self._talk is None or self._talk.done():
+            self._talk = asyncio.get_running_loop().create_task(self._follow())
+        return exchange
+
+    async def say(self, exchange: Exchange, do: str, **more: Any) -> None:
+        """Say something to a request that is under way; when it cannot be said, its end will tell."""
+        if not exchange.over.done():
+            with suppress(SandboxUnavailableError):
+                await self._upload({"do": do, "n": exchange.n, **more}, b"")
+
+    async def pass_on(self, exchange: Exchange, data: bytes) -> None:
+        """Pass frames on to the kernel; what is to be passed on while others are on their way goes with the next."""
+        self._waiting.append(data)
+        async with self._sending:
+            gathered: list[bytes] = []
+            while self._waiting and (not gathered or sum(map(len, gathered)) + len(self._waiting[0]) < TOGETHER):
+                gathered.append(self._waiting.popleft())
+            if gathered and not exchange.over.done():
+                with suppress(SandboxUnavailableError):
+                    await self._upload({"do": "say", "n": exchange.n, "answers": len(gathered)}, b"".join(gathered))
+
+    async def _upload(self, header: dict[str, Any], body: bytes) -> None:
+        base = (await self._place.ready()).base
+        name = f"{next(self._names):09d}-{secrets.token_hex(4)}"
+        message = frames.pack({**header, "token": self.token}, body)
+        await self._place.upload({f"{base}/inbox/{name}": message}, doing="say something to the sandbox")
+
+    async def _follow(self) -> None:
+        """Hear all of the requests of now, over as many connections as that takes; one that cannot be fails."""
+        breaks, until = 0, time.monotonic() + LOCK_SECONDS
+        while (exchange := self._now) is not None and not exchange.over.done():
+            seen, began = exchange.seen, time.monotonic()
+            why: BaseException | str = "the connection broke off"
+            try:
+                await self._connect(exchange)
+            except TakenError as error:
+                if time.monotonic() > until:
+                    taken = f"The sandbox is in use by another worker ({error.who}); wait for it, or stop it first."
+                    self._fail(exchange, SandboxUnavailableError(taken))
+                    return
+                exchange.sent = False
+                await asyncio.sleep(min(max(error.seconds, 0.2), 1.0))
+                continue
+            except (SandboxLostError, SandboxRefusedError) as error:
+                self._fail(exchange, error)
+                return
+            except Exception as error:  # of the client; whatever it is, the bridge knows how it goes on
+                why = error
+                self._drop_context()
+            if exchange.over.done():
+                continue  # and what follows it is heard, if there is something
+            self._drop_context()
+            useful = exchange.seen > seen or time.monotonic() - began > USEFUL_SECONDS
+            breaks = 1 if useful else breaks + 1
+            if breaks > MAX_BREAKS or (exchange.sent and not await self._still_there()):
+                self._fail(exchange, self._lost(exchange, why))
+                return
+            await asyncio.sleep(min(0.1 * 2**breaks, 3.0))
+
+    def _fail(self, exchange: Exchange, error: Exception) -> None:
+        if not exchange.over.done():
+            exchange.over.set_exception(error)
+            exchange.over.exception()  # whoever waits is told; nobody may wait any more
+
+    def _lost(self, exchange: Exchange, why: object) -> Exception:
+        said = " ".join(str(why).split())[:300].rstrip(".") or type(why).__name__
+        if not exchange.sent:
+            return SandboxUnavailableError(f"The session in the Daytona sandbox cannot be reached ({said}).")
+        return SandboxLostError(f"The session in the Daytona sandbox is lost ({said}).")
+
+    async def _still_there(self) -> bool:
+        """Whether the life of the sandbox in which the request began goes on."""
+        try:
+            return await self._place.machine.runs()
+        except SandboxUnavailableError:
+            return True  # that could not be said; trying will show
+
+    async def _connect(self, exchange: Exchange) -> None:
+        """Hear what is said, until the bridge hangs up or the connection breaks off.
+
+        Raises:
+            SandboxLostError: the life of the sandbox in which the request began is over.
+            SandboxUnavailableError: it cannot be reached.
+            TakenError: another worker holds the sandbox.
+        """
+        state = await self._place.ready()
+        again = exchange.sent
+        header = {"do": "attach", "token": self.token, "who": self._who, "seen": exchange.seen, "again": again}
+        message = frames.pack({**exchange.header, **header, "n": exchange.n}, exchange.body)
+        encoded = base64.b64encode(message).decode()
+        if len(encoded) > MAX_CODE:
+            uploaded = f"{state.base}/in/{secrets.token_hex(16)}"
+            await self._place.upload({uploaded: encoded.encode()}, doing="send a request to the sandbox")
+            argument = f"open({uploaded!r}).read()"
+        else:
+            argument = repr(encoded)
+        code = (
+            f"__import__('runpy').run_path({state.program + '/bridge/attach.py'!r})['attach']"
+            f"({state.base!r}, {argument})"
+        )
+        sandbox, context = await self._in_context(state)
+        connection = Connection(self.deliver, self.fetch, self._gone)
+        exchange.sent = True
+        running = asyncio.ensure_future(
+            sandbox.code_interpreter.run_code(code, context=context, on_stdout=connection.hear, timeout=0)
+        )
+        done = asyncio.Event()
+        beating = asyncio.ensure_future(self._beat(done))
+        try:
+            await self._listen(exchange, connection, running)
+        finally:
+            done.set()
+            if not running.done():
+                running.cancel()
+            await asyncio.wait((running, beating), timeout=CLOSING_SECONDS)
+            await connection.close()
+        if connection.refused.done():
+            raise connection.refused.result()
+        if not running.cancelled() and (error := running.exception()) is not None:
+            if not again and isinstance(getattr(error.__cause__, "status", None), int):
+                exchange.sent = False  # the handshake was refused, so nothing was sent
+            raise error
+        if not running.cancelled() and (complaint := running.result().error) is not None:
+            if NO_BRIDGE in complaint.value:
+                self._place.forget()  # looking at it again starts one
+            raise ConnectionError(f"{complaint.name}: {complaint.value}")
+
+    async def _listen(
+        self, exchange: Exchange, connection: Connection, running: "asyncio.Future[ExecutionResult]"
+    ) -> None:
+        """Wait until the connection has ended, or is found to be dead; then its context is not used again."""
+        heard, last = -1, 0.0
+        ends = (running, connection.refused)
+        while not any(end.done() for end in ends):
+            now = self._now
+            if connection.heard != heard:
+                heard, last = connection.heard, time.monotonic()
+            unheard = now is not None and now is not exchange and not now.seen and not now.over.done()
+            deaf = unheard and now is not None and time.monotonic() - now.asked_at > BEGUN_SECONDS
+            patience = SILENT_SECONDS if heard else FIRST_SECONDS
+            if deaf or time.monotonic() - last > patience:
+                self._drop_context()
+                return
+            await asyncio.wait(ends, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _in_context(self, state: State) -> "tuple[AsyncSandbox, InterpreterContext]":
+        """The context of ours, a new one if there is none in this life of the sandbox."""
+        if self._context is None or self._context[0] != state.life:
+            self._drop_context()
+            dropped, self._dropped = [one for life, one in self._dropped if life == state.life], []
+
+            async def call(sandbox: "AsyncSandbox") -> "InterpreterContext":
+                for context in dropped:
+                    with suppress(Exception):  # it goes with the sandbox in any case
+                        await sandbox.code_interpreter.delete_context(context)
+                return await sandbox.code_interpreter.create_context(cwd=state.base)
+
+            made = await self._place.machine.use("make an interpreter context", call)
+            self._context = state.life, made
+        return await self._place.machine.ready(), self._context[1]
+
+    def _drop_context(self) -> None:
+        """Never use this context again: its worker may have died, or may be busy with what nobody hears."""
+        if self._context is not None:
+            self._dropped.append(self._context)
+            self._context = None
+
+    async def _beat(self, done: asyncio.Event) -> None:
+        """Let the bridge know that somebody waits for what is under way."""
+        while not done.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(done.wait(), BEAT_SECONDS)
+            if self._now is not None and not done.is_set():
+                await self.say(self._now, "beat")
+
+    def deliver(self, header: dict[str, Any], body: bytes) -> None:
+        """Pass a frame on to the request that it is about."""
+        if self._now is not None:
+            self._now.take(header, body)
+
+    def _gone(self) -> None:
+        self.when_gone()  # of the session of now, whichever it was when the connection was made
+
+    async def fetch(self, name: str) -> bytes:
+        """The body of a frame that went by a file.
+
+        Raises:
+            SandboxUnavailableError: it cannot be had.
+        """
+        base = (await self._place.ready()).base
+        path = f"{base}/out/{Path(name).name}"
+        folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-said-")
+        try:
+            file = Path(folder.name) / "body"
+            found = await self._place.download({path: file}, doing="fetch what a cell said")
+            body = await asyncio.to_thread(_read, file) if path in found else None
+        finally:
+            await asyncio.to_thread(folder.cleanup)
+        self._place.discard(Path(name).name)
+        if body is None:
+            raise SandboxUnavailableError("What a cell said is not to be had from the Daytona sandbox.")
+        return body
+
+    async def _hang_up(self) -> None:
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.cancel()
+            await asyncio.wait((talk,))
+            self._drop_context()
+
+    async def close(self) -> None:
+        """Let go of the connection and its context; the bridge is not asked."""
+        if self._now is not None and not self._now.over.done():
+            self._fail(self._now, SandboxLostError("The sandbox was closed."))
+        await self._hang_up()
+
+
+def _read(file: Path) -> bytes | None:
+    """The body of a frame; None when it is larger than one can be."""
+    return file.read_bytes() if file.stat().st_size <= frames.MAX_BODY else None
+
+
+def _nobody_to_tell() -> None:
+    return

@@ -1,0 +1,70 @@
+"""What the operator says of sandboxes in Daytona: which account, what machine, how long it is kept, what it reaches."""
+
+from dataclasses import dataclass, field
+
+from sandboxes.local.network.rules import NO_NETWORK, Network
+
+API_URL = "https://app.daytona.io/api"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who asks Daytona."""
+
+    api_key: str = field(default="", repr=False)
+    jwt_token: str = field(default="", repr=False)
+    organization_id: str = ""
+    api_url: str = API_URL
+    target: str = ""
+    """The region; empty: the organization's default."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a key at all."""
+        return bool(self.api_key or (self.jwt_token and self.organization_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How sandboxes are made and kept."""
+
+    account: Account = field(default_factory=Account)
+    prefix: str = "stepwell"
+    """How their names begin, and the value of their label `app`."""
+    snapshot: str = ""
+    """The Daytona snapshot that they are made from; empty: the organization's default, unless `image` is given."""
+    image: str = ""
+    """A container image, in the place of a snapshot; only with it can resources be chosen."""
+    cpu: int = 0
+    memory: int = 0
+    """GiB."""
+    disk: int = 0
+    """GiB."""
+    auto_stop: int = 15
+    """Minutes without use until Daytona stops one by itself; 0: never."""
+    auto_archive: int = -1
+    """Minutes that one is stopped until it is archived; -1: Daytona's default."""
+    auto_delete: int = 43_200
+    """Minutes that one is stopped until it is deleted; -1: never."""
+    create_seconds: float = 300.0
+    """How long making or starting one may take."""
+    network: Network = NO_NETWORK
+    """What cells may reach: nothing, domains, or everything."""
+    network_allow_list: str = ""
+    """IPv4 networks that may be reached, as Daytona takes them; goes before `network`."""
+
+    def network_rules(self) -> dict[str, object]:
+        """The network part of a request for a sandbox."""
+        if self.network_allow_list:
+            return {"network_allow_list": self.network_allow_list}
+        if self.network.mode == "none":
+            return {"network_block_all": True}
+        if self.network.mode == "allowlist":
+            names = (f"*.{domain.name}" if domain.below else domain.name for domain in self.network.allowed)
+            return {"domain_allow_list": ",".join(names)}
+        return {}
+
+    @property
+    def reaches(self) -> str:
+        """What the kernel is told that cells may reach."""
+        return "allowlist" if self.network_allow_list else self.network.mode

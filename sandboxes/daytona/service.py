@@ -1,0 +1,114 @@
+"""The sandboxes of one account in Daytona: opens those of threads, lists ours, deletes them."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandboxes.base import Sandbox
+from sandboxes.daytona.client import Clients
+from sandboxes.daytona.errors import asked
+from sandboxes.daytona.machine import LABEL, THREAD_LABEL, Machine
+from sandboxes.daytona.options import Options
+from sandboxes.living import Living
+
+if TYPE_CHECKING:
+    from sandboxes.daytona.sandbox import DaytonaSandbox
+
+MARK = "in-daytona"
+"""A file in a thread's folder: it has a sandbox there, which goes when the thread goes."""
+MOST = 1_000
+"""Sandboxes of one process that are awake; what they cost is not this machine's memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A sandbox of ours in Daytona."""
+
+    name: str
+    thread: str
+    state: str
+    """By Daytona's name for it: `started`, `stopped`, `archived`, …"""
+
+
+class Daytona:
+    """Opens sandboxes in Daytona.
+
+    Args:
+        root: The folder for what sandboxes keep on this machine.
+        options: How they are made.
+        sleep_after: Seconds without use until one whose state is stored is stopped; 0: only by Daytona itself.
+        keep: Whether closing one only stops it.
+    """
+
+    def __init__(self, root: Path, options: Options, *, sleep_after: float = 0.0, keep: bool = True) -> None:
+        self._root = root
+        self._options = options
+        self._keep = keep
+        self._clients = Clients(options.account)
+        self._sleep_after = sleep_after
+        self._living: Living | None = None
+
+    async def open(self, id: str) -> Sandbox:
+        """The sandbox of a thread. Nothing is asked of Daytona before it is used.
+
+        Raises:
+            SandboxRefusedError: there is no key, or the client is not installed.
+        """
+        await self._clients.get()
+        return await asyncio.to_thread(self._make, id)
+
+    def _make(self, id: str) -> "DaytonaSandbox":
+        from sandboxes.daytona.sandbox import DaytonaSandbox
+
+        if self._living is None:
+            self._living = Living(most=MOST, sleep_after=self._sleep_after)
+        mark = self._root / id / MARK
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+        machine = Machine(self._clients, self._options, id, keep=self._keep)
+        return DaytonaSandbox(machine, id, network=self._options.reaches, living=self._living, keep=self._keep)
+
+    async def remove(self, id: str) -> None:
+        """Delete the sandbox of a thread, if it has one.
+
+        Raises:
+            SandboxRefusedError: the key is not good.
+            SandboxUnavailableError: it cannot be deleted now.
+        """
+        if await asyncio.to_thread((self._root / id / MARK).exists):
+            await Machine(self._clients, self._options, id).delete()
+
+    async def listed(self) -> list[Listed]:
+        """All sandboxes of ours, whatever their state, sorted by name.
+
+        Raises:
+            SandboxRefusedError: the key is not good.
+            SandboxUnavailableError: they cannot be listed now.
+        """
+        client = await self._clients.get()
+
+        async def call() -> list[Listed]:
+            from daytona import ListSandboxesQuery
+
+            found = []
+            async for one in client.list(ListSandboxesQuery(labels={LABEL: self._options.prefix})):
+                state = str(getattr(one.state, "value", one.state) or "")
+                found.append(Listed(str(one.name), (one.labels or {}).get(THREAD_LABEL, ""), state))
+            return sorted(found, key=lambda listed: listed.name)
+
+        return await asked("list the sandboxes", call, again=True)
+
+    async def delete(self, thread: str) -> None:
+        """Delete the sandbox of a thread, whether this machine knows of it or not.
+
+        Raises:
+            SandboxUnavailableError: it cannot be deleted now.
+        """
+        await Machine(self._clients, self._options, thread).delete()
+
+    async def close(self) -> None:
+        """Let go of the connection to Daytona."""
+        if self._living is not None:
+            await self._living.close()
+        await self._clients.close()

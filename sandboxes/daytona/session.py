@@ -1,0 +1,280 @@
+"""A living kernel in a Daytona sandbox, as the host's end of it: gives it cells, and takes in what they do."""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sandboxes import replies
+from sandboxes.base import SandboxLostError, SandboxUnavailableError
+from sandboxes.calls import Calls, FloodError
+from sandboxes.daytona.channel import LINGER_SECONDS, Channel, Exchange
+from sandboxes.functions import Functions
+from sandboxes.kernel import frames
+from sandboxes.local.limits import Limits
+from sandboxes.local.processes import Ending, in_words
+from sandboxes.local.running_cell import OnOutput, RunningCell
+from sandboxes.results import CellError, CellResult
+
+NO_LIMITS = Limits()
+
+
+class Session:
+    """One session of the host's: its first request starts a kernel. Of no use any more once `alive` is false.
+
+    Args:
+        channel: The way to the bridge.
+        network: What the kernel is told that it may reach.
+    """
+
+    def __init__(self, channel: Channel, network: str) -> None:
+        self._channel = channel
+        self._network = network
+        self._began = False
+        self.alive = True
+        self.note: tuple[str, ...] = ()
+        """The note on the last cell, as it was when the last request ended."""
+        self._offered = b"[]"
+        self._exchange: Exchange | None = None
+        channel.when_gone = self._gone
+
+    def _gone(self) -> None:
+        self.alive = False
+
+    async def run(
+        self,
+        code: str,
+        *,
+        number: int,
+        timeout: float,
+        grace: float,
+        head: str,
+        on_output: OnOutput | None,
+        functions: Functions | None,
+        drop: Sequence[str] = (),
+    ) -> CellResult:
+        """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
+
+        Raises:
+            SandboxLostError: the kernel had ended before, or nobody knows how the cell went on.
+            SandboxUnavailableError: the sandbox cannot be reached; the cell was not run.
+        """
+        cell = RunningCell(on_output)
+        header = {"type": "run", "id": cell.id, "number": number, "head": head}
+        try:
+            data = frames.pack(header, code.encode("utf-8", "replace"))
+        except frames.ProtocolError:
+            limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
+            return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
+        data = self._offer(functions) + data
+        work = _Work(cell, timeout)
+        cell.calls = Calls(functions, lambda said, body: self._tell(frames.pack({**said, "id": cell.id}, body)))
+        began = time.monotonic()
+        try:
+            asked = {"timeout": timeout, "grace": grace, "linger": LINGER_SECONDS, "drop": list(drop)}
+            await self._ask(work, data, **asked)
+        except asyncio.CancelledError:
+            await self._stop(work, grace)
+            raise
+        finally:
+            await cell.calls.close()
+            self._exchange = None
+        return replace(
+            work.result(),
+            stdout=cell.stdout.capture.text(),
+            stderr=cell.stderr.capture.text(),
+            displays=tuple(cell.displays),
+            seconds=time.monotonic() - began,
+        )
+
+    def _offer(self, functions: Functions | None) -> bytes:
+        """The frame that tells the kernel which functions there are; empty when it knows."""
+        offered = json.dumps(
+            [one.as_json() for one in functions.descriptions] if functions is not None else []
+        ).encode()
+        if offered == self._offered:
+            return b""
+        self._offered = offered
+        return frames.pack({"type": "functions"}, offered)
+
+    async def ask(
+        self,
+        kind: str,
+        content: Mapping[str, Any],
+        *,
+        answer: str,
+        timeout: float,
+        grace: float,
+        body: Mapping[str, Any] | None = None,
+        drop: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
+
+        Returns:
+            The content of its answer.
+
+        Raises:
+            SandboxLostError: it ended, or had to be ended because it did not answer.
+            SandboxUnavailableError: the sandbox cannot be reached.
+        """
+        work = _Work(RunningCell(None, answer), timeout)
+        data = json.dumps(body).encode() if body is not None else b""
+        try:
+            packed = frames.pack({**content, "type": kind, "id": work.cell.id}, data)
+            await self._ask(work, packed, timeout=timeout, grace=grace, quiet=True, drop=list(drop))
+        except asyncio.CancelledError:
+            self.alive = False
+            if self._exchange is not None:
+                await asyncio.shield(self._channel.say(self._exchange, "kill"))
+            raise
+        finally:
+            self._exchange = None
+        if not work.cell.ended.done():
+            raise SandboxLostError(f"The Python process is gone: {work.why()}.")
+        return work.cell.ended.result()
+
+    async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
+        """Have the bridge pass something on to the kernel, and wait until it is over."""
+        began, self._began = self._began, True
+        header = {**asked, "id": work.cell.id, "answer": work.cell.answer, "fresh": not began, "network": self._network}
+        loop = asyncio.get_running_loop()
+
+        def take(said: dict[str, Any], body: bytes) -> None:
+            try:
+                work.take(said, body)
+            except FloodError as error:
+                work.flooded = str(error)
+                if self._exchange is not None:
+                    work.ending = loop.create_task(self._channel.say(self._exchange, "kill"))
+
+        try:
+            self._exchange = exchange = await self._channel.exchange(header, data, take)
+            await asyncio.shield(exchange.over)
+        except (SandboxLostError, SandboxUnavailableError):
+            self.alive = False
+            raise
+        self._close_with(work)
+        if work.lost:
+            self.alive = False
+            raise SandboxLostError(f"The session in the Daytona sandbox is lost: {work.lost}.")
+        if (failed := str(work.over.get("failed") or "")) and not began:
+            raise SandboxUnavailableError(f"A session cannot be started in the Daytona sandbox ({failed[:300]}).")
+
+    def _close_with(self, work: "_Work") -> None:
+        self.note = note_lines(work.over)
+        self.alive = work.over.get("code") is None
+
+    async def _tell(self, data: bytes) -> None:
+        if self._exchange is not None:
+            await self._channel.pass_on(self._exchange, data)
+
+    async def _stop(self, work: "_Work", grace: float) -> None:
+        """End a cell whose task was cancelled; a second cancel while waiting gives the session up."""
+        exchange = self._exchange
+        if exchange is None:
+            self.alive = False  # nobody knows whether it began
+            return
+        try:
+            await self._channel.say(exchange, "interrupt", grace=grace)
+            await asyncio.wait((exchange.over,))
+        except asyncio.CancelledError:
+            self.alive = False
+            raise
+        if exchange.over.exception() is not None or not work.cell.ended.done():
+            self.alive = False
+            return
+        self._close_with(work)
+
+    async def interrupt(self) -> None:
+        """End what runs now."""
+        if self._exchange is not None:
+            await self._channel.say(self._exchange, "kill")
+
+
+def note_lines(said: dict[str, Any]) -> tuple[str, ...]:
+    """The lines of the note on the last cell, as a sandbox gives them."""
+    lines = said.get("reached")
+    return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
+
+
+class _Work:
+    """What is known of a request that is under way."""
+
+    def __init__(self, cell: RunningCell, timeout: float) -> None:
+        self.cell = cell
+        self._timeout = timeout
+        self.over: dict[str, Any] = {}
+        """How it ended, as the bridge says."""
+        self.lost = ""
+        self.flooded = ""
+        self.ending: asyncio.Task[None] | None = None
+        self._streams = {"stdout": cell.stdout, "stderr": cell.stderr}
+
+    def take(self, header: dict[str, Any], body: bytes) -> None:
+        """Take in a frame of the bridge's.
+
+        Raises:
+            FloodError: there are too many calls.
+        """
+        kind = header.get("type")
+        if kind == "kernel":
+            self._take_kernel(header.get("header"), body)
+        elif kind == "over":
+            self.over = header
+        elif kind == "lost":
+            self.lost = str(header.get("why", ""))[:300]
+        elif (stream := self._streams.get(str(header.get("stream")))) is not None:
+            if kind == "output":
+                self.cell.take(stream, body)
+            elif kind == "sample":
+                self.cell.take_sample(stream, body)
+            elif kind == "rest":
+                dropped = header.get("dropped")
+                stream.capture.leave_out(dropped if type(dropped) is int else 0)
+                stream.capture.add(body)
+
+    def _take_kernel(self, header: object, body: bytes) -> None:
+        cell = self.cell
+        if not isinstance(header, dict) or header.get("id") != cell.id:
+            return
+        kind = header.get("type")
+        if kind == "display":
+            cell.show(body)
+        elif kind == "call" and cell.calls is not None:
+            cell.calls.take(header, body)
+        elif kind == "uncall" and cell.calls is not None:
+            cell.calls.drop(header.get("call"))
+        elif kind == cell.answer and not cell.ended.done():
+            cell.ended.set_result(replies.content(body))
+
+    def result(self) -> CellResult:
+        """What the cell did, output aside."""
+        if not self.cell.ended.done():
+            why = self.why()
+            return CellResult(status="killed", note=f"{why}; variables are lost", variables_kept=False)
+        said, late = self.cell.ended.result(), bool(self.over.get("late"))
+        failed = said.get("status") != "ok"
+        return CellResult(
+            status="timeout" if late else "error" if failed else "ok",
+            error=replies.error(said) if failed else None,
+            namespace=replies.namespace(said),
+            files=replies.files(said),
+            note=f"interrupted at its time limit of {self._timeout:g} s; variables are kept" if late else "",
+            reached=replies.reached(said),
+        )
+
+    def why(self) -> str:
+        """Why the kernel is gone."""
+        if self.flooded:
+            return f"the session was ended because {self.flooded}"
+        if self.over.get("discarded"):
+            return "the sandbox was closed or reset while the cell ran"
+        if self.over.get("garbled"):
+            return "the session was ended because something other than the session wrote to its connection"
+        if self.over.get("hanging"):
+            limit = f"the cell reached its time limit of {self._timeout:g} s"
+            return f"{limit}, did not react to the interrupt and was ended"
+        code = self.over.get("code")
+        return in_words(Ending(code if type(code) is int else 1), NO_LIMITS)

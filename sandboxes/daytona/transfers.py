@@ -1,0 +1,169 @@
+"""Files and blobs on their way between this machine and a Daytona sandbox; memory stays flat, whatever their size."""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, workspace_path
+from sandboxes.daytona.place import Place
+from sandboxes.local.blobs import PARTIAL, checked
+from sandboxes.local.limits import Limits
+from sandboxes.local.processes import Ending, in_words
+from sandboxes.results import FetchedFile, ProgramResult, Status, WorkspaceFile
+
+MORE_SECONDS = 30.0
+"""What a command may take beyond the program that it runs."""
+AT_ONCE = 500
+"""Files in one request: a service may limit its parts."""
+
+
+async def put(place: Place, source: Path, path: str) -> None:
+    """Copy a host file into the workspace, whole or not at all; see `Sandbox.put`."""
+    path = workspace_path(path)
+    await asyncio.to_thread(_readable, source)
+    base = (await place.ready()).base
+    name = secrets.token_hex(16)
+    await place.upload({f"{base}/in/{name}": str(source)}, doing="upload a file (is there room for it?)")
+    said = await place.command("place", source=name, path=path, twice=False)
+    if wrong := said.get("wrong"):
+        raise ValueError(str(wrong))
+    if failed := said.get("failed"):
+        raise SandboxUnavailableError(f"{path} cannot be put into the Daytona sandbox. {failed}.")
+
+
+def _readable(source: Path) -> None:
+    with source.open("rb"):
+        return
+
+
+async def files(place: Place, folder: str) -> list[WorkspaceFile]:
+    """The regular files below a folder."""
+    folder = "" if folder in ("", ".") else workspace_path(folder)
+    rows = (await place.command("list", folder=folder)).get("files")
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        match row:
+            case [str(path), int(size)] if size >= 0 and _inside(path):
+                found.append(WorkspaceFile(path, size))
+    return sorted(found, key=lambda file: file.path)
+
+
+def _inside(path: str) -> bool:
+    return not path.startswith("/") and not any(part in ("", ".", "..") for part in path.split("/"))
+
+
+async def fetch(place: Place, path: str, target: Path, max_bytes: int) -> FetchedFile:
+    """Copy a workspace file out; see `Sandbox.fetch`."""
+    exact = [path] if _inside(path) and "\0" not in path else []
+    said = await place.command("stage", paths=list(dict.fromkeys([*exact, workspace_path(path)])), limit=max_bytes)
+    shown = str(said.get("path", path))
+    if large := said.get("large"):
+        has = f"{large:,} bytes, more than" if isinstance(large, int) and large > 0 else "grown beyond"
+        raise ValueError(f"{shown!r} has {has} the {max_bytes:,} bytes that are allowed")
+    if failed := said.get("failed"):
+        raise SandboxUnavailableError(f"{shown!r} cannot be fetched from the Daytona sandbox. {failed}.")
+    name = said.get("name")
+    if not isinstance(name, str) or "/" in name:
+        raise FileNotFoundError(2, "there is no regular file of that name in the workspace", path)
+    base = (await place.ready()).base
+    partial = target.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
+    staged = f"{base}/out/{name}"
+    try:
+        found = await place.download({staged: partial}, doing="fetch a file")
+        place.discard(name)
+        if staged not in found:
+            raise SandboxUnavailableError(f"{shown!r} cannot be fetched from the Daytona sandbox.")
+        return await asyncio.to_thread(_arrived, partial, target, shown, max_bytes)
+    finally:
+        await asyncio.to_thread(partial.unlink, missing_ok=True)
+
+
+def _arrived(partial: Path, target: Path, path: str, max_bytes: int) -> FetchedFile:
+    size = partial.stat().st_size
+    if size > max_bytes:
+        raise ValueError(f"{path!r} has {size:,} bytes, more than the {max_bytes:,} that are allowed")
+    with partial.open("rb") as reading:
+        digest = hashlib.file_digest(reading, "sha256").hexdigest()
+    partial.replace(target)
+    return FetchedFile(path=path, size=size, sha256=digest)
+
+
+async def take_blobs(place: Place, names: Sequence[str], folder: Path) -> None:
+    """Copy blobs out of the sandbox in one request, each whole or not at all."""
+    base = (await place.ready()).base
+    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+    for start in range(0, len(names), AT_ONCE):
+        some = [checked(name) for name in names[start : start + AT_ONCE]]
+        asked: dict[str, Path | None] = {f"{base}/spool/{name}": folder / f"{PARTIAL}{name}" for name in some}
+        found = await place.download(asked, doing="fetch a snapshot")
+        for name in some:
+            if f"{base}/spool/{name}" not in found:
+                raise SnapshotMissingError(f"The sandbox has no blob {name}.")
+            await asyncio.to_thread((folder / f"{PARTIAL}{name}").replace, folder / name)
+
+
+async def supply_blobs(place: Place, files: Sequence[Path]) -> None:
+    """Copy host files to where the sandbox reads its blobs, in one request."""
+    base = (await place.ready()).base
+    distinct = list({file.name: file for file in files}.values())
+    for start in range(0, len(distinct), AT_ONCE):
+        some: dict[str, bytes | str] = {
+            f"{base}/blobs/{checked(file.name)}": str(file) for file in distinct[start : start + AT_ONCE]
+        }
+        await place.upload(some, doing="upload a snapshot (is there room for it?)")
+
+
+async def supplied_blobs(place: Place, drop: Sequence[str]) -> frozenset[str]:
+    """The blobs that it can be restored from."""
+    names = (await place.command("supplied", drop=list(drop))).get("names")
+    return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
+
+
+async def run_program(place: Place, program: Path, arguments: Sequence[str], timeout: float) -> ProgramResult:
+    """Run a program beside the session; see `Sandbox.run_program`."""
+    folder = await place.program(program)
+    seconds = timeout + MORE_SECONDS
+    said = await place.command(
+        "program", folder=folder, arguments=list(arguments), timeout=timeout, seconds=seconds, twice=False
+    )
+    code, complained = said.get("code"), str(said.get("stderr", ""))
+    status: Status = "ok" if code == 0 else "timeout" if code is None else "error"
+    if code is None:
+        complained += f"\nended at its time limit of {timeout:g} s"
+    elif isinstance(code, int) and code < 0:
+        status = "killed"
+        complained += f"\n{in_words(Ending(code), Limits())}"
+    return ProgramResult(status=status, stdout=str(said.get("stdout", "")), stderr=complained)
+
+
+async def empty(place: Place, token: str) -> None:
+    """End the session, and leave nothing in the workspace but the inputs."""
+    said = await place.command("end", token=token, again=True)
+    if failed := said.get("failed"):
+        raise SandboxUnavailableError(f"The workspace in the Daytona sandbox is in the way. {failed}.")
+
+
+async def end(place: Place, token: str) -> bool:
+    """End the session; returns whether it was ours, or nobody's."""
+    try:
+        if not await place.machine.runs():
+            return True  # and it is not started for that
+        return bool((await place.command("end", token=token)).get("ours", True))
+    except SandboxUnavailableError:
+        return True  # what cannot be asked is not in use
+
+
+__all__ = [
+    "checked",
+    "empty",
+    "end",
+    "fetch",
+    "files",
+    "put",
+    "run_program",
+    "supplied_blobs",
+    "supply_blobs",
+    "take_blobs",
+]

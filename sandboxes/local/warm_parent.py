@@ -1,0 +1,243 @@
+"""One warm parent: a program that has the analysis packages imported and forks sandboxes, and what it makes ready.
+
+All functions block; call them in a thread.
+"""
+
+import array
+import contextlib
+import errno
+import json
+import os
+import socket
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Sequence
+from typing import IO, Any
+
+from sandboxes.base import SandboxUnavailableError
+from sandboxes.local.control_groups import ControlGroup, new_group
+from sandboxes.local.upkeep import later
+from sandboxes.local.walls import KERNEL, ZYGOTE, Walls, clean_environment
+
+START_SECONDS = 60.0
+"""How long a parent may take to import its packages; a cold disk is slow."""
+POOL = 1
+"""Sandboxes that are kept ready."""
+MAX_MESSAGE = 1 << 20
+GONE = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF)
+"""What is said of a connection whose other end has died."""
+SO_PASSRIGHTS = 83
+"""Whether descriptors can be handed over by a socket; Linux 6.16 and later."""
+
+
+class Ready:
+    """A sandbox that waits for its order: our ends of its connections.
+
+    Args:
+        group: The control group that it enters; entering one takes milliseconds, so it is not done with the order.
+    """
+
+    def __init__(self, group: ControlGroup | None = None) -> None:
+        self.parent: WarmParent | None = None
+        self.group = group
+        with contextlib.ExitStack() as undo:
+            self.control, control = map(undo.enter_context, socket.socketpair())
+            self.init, init = map(undo.enter_context, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            (self.stdout, output), (self.stderr, errors) = _pipe(undo), _pipe(undo)
+            door = [group.take_door()] if group is not None else []
+            undo.pop_all()
+        self.theirs = [control.detach(), output, errors, init.detach(), *door]
+        with contextlib.suppress(OSError):  # closing what a sandbox hands over could take long
+            self.control.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
+
+    def close_theirs(self) -> None:
+        """Close the other ends here, once the parent has them."""
+        for descriptor in self.theirs:
+            os.close(descriptor)
+        self.theirs = []
+
+    def close(self) -> None:
+        """Let go of it; what was made ready ends."""
+        self.close_theirs()
+        self.control.close()
+        self.init.close()
+        for descriptor in (self.stdout, self.stderr):
+            os.close(descriptor)
+
+
+def _pipe(undo: contextlib.ExitStack) -> tuple[int, int]:
+    ends = os.pipe()
+    for end in ends:
+        undo.callback(os.close, end)
+    return ends
+
+
+class WarmParent:
+    """A running parent. Closing it ends all its sandboxes.
+
+    Args:
+        walls: What it is made for.
+        wrap: A command that starts it, to be put before its own.
+    """
+
+    def __init__(self, walls: Walls, wrap: Sequence[str] = ()) -> None:
+        self._walls = walls
+        self._wrap = wrap
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the parent
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.forks = 0
+        """How many it has forked."""
+        self.sandboxes = 0
+        """How many have begun and have not ended."""
+        self._pool: deque[Ready] = deque()
+        self._forked: set[Ready] = set()
+        """Those that have not ended."""
+        try:
+            self._process = self._start(theirs)
+            self._configure()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        command = [*self._wrap, self._walls.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
+        environment = {"PATH": os.defpath, **clean_environment(self._walls.timezone)}
+        try:
+            with theirs:
+                return subprocess.Popen(  # noqa: S603 - the operator names the interpreter
+                    [*command, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._said,
+                    stderr=self._said,
+                    cwd="/",
+                    env=environment,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+        except (OSError, ValueError) as error:
+            raise SandboxUnavailableError(
+                f"The Python interpreter {self._walls.python} cannot be started ({error}). "
+                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
+            ) from error
+
+    def _configure(self) -> None:
+        self._socket.settimeout(START_SECONDS)
+        try:
+            self._socket.send(json.dumps(self._walls.config()).encode())
+            answer = self._socket.recv(MAX_MESSAGE)
+        except OSError:
+            answer = b""
+        if not answer and self._wrap:
+            raise CannotWallInError(self._last_words())
+        if not answer:
+            raise SandboxUnavailableError(
+                f"A session cannot be started with the Python interpreter {self._walls.python}: {self._last_words()}. "
+                "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
+            )
+        said = json.loads(answer)
+        if said["event"] != "ready":
+            raise CannotWallInError(said["why"])
+
+    def _last_words(self) -> str:
+        try:
+            how = f"it ended with exit code {self._process.wait(timeout=1)}"
+        except subprocess.TimeoutExpired:
+            how = "it did not answer"
+        self._said.seek(0)
+        lines = self._said.read().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
+        said = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        return f"{how} ({said[:300]})"
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can fork."""
+        return self._process.poll() is None
+
+    def begin(self, order: dict[str, Any]) -> Ready | None:
+        """Take a sandbox that waits, and give it its order; None when the parent is gone.
+
+        Raises:
+            SandboxUnavailableError: this one cannot be started; others go on.
+        """
+        ready = None
+        try:
+            ready = self._pool.popleft() if self._pool else self._spawn()
+            self._send({"op": "begin", **order}, [ready.init.fileno()])
+        except OSError as error:
+            if ready is not None:
+                self._let_go(ready)
+            if error.errno in GONE or not self.alive:
+                return None
+            raise SandboxUnavailableError(
+                f"A sandbox cannot be started ({error.strerror or error}). Try again, or with fewer at a time "
+                "(STEPWELL_MAX_SANDBOXES)."
+            ) from error
+        ready.parent = self
+        self.sandboxes += 1
+        return ready
+
+    def refill(self) -> None:
+        """Have the next ones ready; what hinders that, `begin` will say."""
+        with contextlib.suppress(OSError, SandboxUnavailableError):
+            while len(self._pool) < POOL:
+                self._pool.append(self._spawn())
+
+    def _spawn(self) -> Ready:
+        try:
+            group = new_group(self._walls.limits.memory_or_half)
+        except OSError as error:
+            raise SandboxUnavailableError(
+                f"No control group can be made for a sandbox ({error.strerror or error}); there may be too many."
+            ) from error
+        try:
+            ready = Ready(group)
+        except OSError:
+            if group is not None:
+                later(group.remove)
+            raise
+        self._forked.add(ready)
+        try:
+            self._send({"op": "spawn"}, ready.theirs)
+        except OSError:
+            self._let_go(ready)
+            raise
+        ready.close_theirs()
+        self.forks += 1
+        return ready
+
+    def _let_go(self, ready: Ready) -> None:
+        ready.close()
+        self.ended(ready)
+
+    def ended(self, ready: Ready) -> None:
+        """One of its sandboxes has ended: its group goes, too."""
+        self._forked.discard(ready)
+        if ready.group is not None:
+            later(ready.group.remove)
+
+    def _send(self, said: dict[str, Any], descriptors: list[int]) -> None:
+        attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        self._socket.sendmsg([json.dumps(said).encode()], attached)
+
+    def close(self) -> None:
+        """End it, and all its sandboxes."""
+        while self._pool:
+            self._pool.popleft().close()
+        self._socket.close()
+        process = getattr(self, "_process", None)
+        if process is not None:
+            process.kill()
+            process.wait()
+        self._said.close()
+        forked, self._forked = list(self._forked), set()
+        for ready in forked:
+            with contextlib.suppress(OSError):  # it ends with its connection, if not with its parent
+                ready.init.shutdown(socket.SHUT_RDWR)
+        for ready in forked:
+            if ready.group is not None:
+                ready.group.remove()
+
+
+class CannotWallInError(Exception):
+    """A parent cannot be had at that level; says why."""

@@ -1,0 +1,141 @@
+"""Whatever processes of a sandbox write to its connection, and however they fill it, the host goes on in time."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from sandboxes.base import Sandbox, SandboxLostError
+from sandboxes.local import kernel_line
+from sandboxes.local.network.rules import Network
+from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult
+from tests.contract.conftest import fine
+
+SESSION = """
+import gc, json, os, signal, socket, struct, threading, time
+session = next(one for one in gc.get_objects() if type(one).__name__ == "Session")
+line, notices = session._control, session._standby._notices
+def frame(kind, body=b"", **more):
+    header = json.dumps({"type": kind, "id": session._run_id, **more}).encode()
+    return struct.pack("!II", len(header), len(body)) + header + body
+def write(data):
+    data = memoryview(data)
+    while data: data = data[os.write(line, data):]
+def done(*_):
+    write(frame("done", b'{"status": "ok"}'))
+"""
+SURVIVES = """
+if not os.fork():
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    notices.send(b"frozen")
+    many = frame("other") * 4_000
+    time.sleep(0.3)
+    for _ in range(3): threading.Thread(target=lambda: [write(many) for _ in iter(int, 1)]).start()
+    while True: write(many)
+time.sleep(0.6)
+os.kill(os.getpid(), 9)
+"""
+FILLS = """
+signal.signal(signal.SIGINT, done)
+for number in range(%d):
+    write(frame("call", call=number + 1, name="nobody"))
+    if number %% 50 == 0: time.sleep(0.01)
+time.sleep(0.3)
+"""
+SHOWS = 'while True: write(frame("display", b\'{"a": [\' + b"{}," * 11_000_000 + b"0]}"))'
+PASSES = """
+listening = socket.create_server(("127.0.0.1", 0))
+full = socket.create_connection(listening.getsockname())
+kept = listening.accept()
+full.setblocking(False)
+try:
+    while True: full.send(bytes(65_536))
+except BlockingIOError: pass
+full.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+for to in (socket.socket(fileno=os.dup(line.fileno() if hasattr(line, "fileno") else line)), notices):
+    try: socket.send_fds(to, [frame("other")], [full.fileno()])
+    except OSError as error: print(type(error).__name__)
+full.close()
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+async def sandbox(tmp_path: Path, cache: Path) -> AsyncIterator[Sandbox]:
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, network=Network("full")) as opened:
+        yield await opened.open("local", "hostile")
+
+
+async def run(sandbox: Sandbox, code: str, number: int, *, timeout: float = 5.0) -> CellResult:
+    async with asyncio.timeout(timeout + 30):
+        return await sandbox.run(code, number=number, timeout=timeout, head=f"cell {number}")
+
+
+async def test_a_false_copy_that_goes_on_writing_is_cut_off(sandbox: Sandbox) -> None:
+    fine(await run(sandbox, SESSION, 1))
+    assert (await run(sandbox, SURVIVES, 2)).status == "killed"
+    with contextlib.suppress(SandboxLostError):
+        await run(sandbox, "1", 3)
+    fine(await run(sandbox, "1", 4))
+
+
+async def test_a_cell_that_ends_without_reading_its_answers_ends_its_session(sandbox: Sandbox) -> None:
+    fine(await run(sandbox, SESSION, 1))
+    ended = await run(sandbox, FILLS % 1_000 + "done()\ntime.sleep(1_000)", 2)
+    assert (ended.status, ended.variables_kept) == ("killed", False)
+    assert "does not take the answers to its calls" in ended.note
+    fine(await run(sandbox, "1", 3))
+
+
+async def test_a_session_that_reads_no_orders_is_given_up(sandbox: Sandbox) -> None:
+    fine(await run(sandbox, SESSION, 1))
+    await run(sandbox, FILLS % 278 + "done()\ntime.sleep(1_000)", 2)
+    async with asyncio.timeout(kernel_line.SEND_SECONDS + 30):
+        with pytest.raises(SandboxLostError):
+            await sandbox.snapshot(limit_bytes=1 << 30)
+    fine(await run(sandbox, "1", 3))
+
+
+async def test_cancelling_ends_although_nobody_reads(sandbox: Sandbox) -> None:
+    fine(await run(sandbox, SESSION, 1))
+    running = asyncio.ensure_future(run(sandbox, FILLS % 278 + "while True: time.sleep(1)", 2, timeout=60.0))
+    await asyncio.sleep(1.5)
+    running.cancel()
+    done, _ = await asyncio.wait((running,), timeout=kernel_line.SEND_SECONDS + 30)
+    assert done
+
+
+async def test_things_shown_without_end_neither_stop_nor_swell_the_host(sandbox: Sandbox) -> None:
+    fine(await run(sandbox, SESSION, 1))
+    before = resident()
+    shown = await run(sandbox, SHOWS, 2)
+    assert shown.status in ("timeout", "killed")
+    assert shown.displays == ()
+    assert resident() - before < 300 << 20
+
+
+async def test_a_socket_that_lingers_is_not_the_host_s_to_close(sandbox: Sandbox) -> None:
+    fine(await run(sandbox, SESSION, 1))
+    beats = 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.05)
+            beats += 1
+
+    beating = asyncio.ensure_future(beat())
+    began = time.monotonic()
+    assert (await run(sandbox, PASSES, 2, timeout=2.0)).status in ("timeout", "killed")
+    beating.cancel()
+    assert beats > 0.25 * (time.monotonic() - began) / 0.05, "the event loop stood still"
+    fine(await run(sandbox, "1", 3))
+
+
+def resident() -> int:
+    """Bytes of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4_096
