@@ -115,7 +115,7 @@ def cases() -> list[Case]:
         Case("get", "/a2a/{assistant}/.well-known/agent.json"),
         Case("get", "/.well-known/agent-card.json", query={"assistant_id": "{assistant}"}),
         Case("post", "/mcp", rpc("tools/list", {}), lists=True, headers=mcp),
-        Case("post", "/mcp", rpc("tools/call", {"name": f"helper {CANARY}", "arguments": {}}), headers=mcp),
+        Case("post", "/mcp", rpc("tools/call", {"name": f"helper_{CANARY}", "arguments": {}}), headers=mcp),
         Case("get", "/stepwell/uploads", lists=True),
         Case("get", "/stepwell/uploads/{upload}"),
         Case("head", "/stepwell/uploads/{upload}"),

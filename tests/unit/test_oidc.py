@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -15,8 +16,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from graph.settings import SettingsError, read_settings
+from server.api_keys import line_of, new_key
 from server.oidc import Issuer
-from server.users import UnknownUserError
+from server.users import UnknownUserError, Users
 
 
 @dataclass
@@ -192,3 +194,20 @@ def test_an_issuer_that_cannot_be_trusted_is_one_sentence(
     monkeypatch.setenv("STEPWELL_OIDC_AUDIENCE", audience)
     with pytest.raises(SettingsError, match=words):
         read_settings()
+
+
+async def test_a_user_with_a_key_and_one_with_a_token_of_the_same_name_are_two(login: Login, tmp_path: Path) -> None:
+    key = new_key()
+    (tmp_path / "keys").write_text(line_of("alice", key) + "\n")
+    named = {"api_keys": tmp_path / "keys", "oidc_issuer": login.url, "oidc_audience": "stepwell"}
+    settings = await asyncio.to_thread(read_settings, **named)
+    assert settings.has_users
+    users = await asyncio.to_thread(Users.of, settings)
+    assert users.asked_for
+    for shown, who in ((key, "key:alice"), (login.token(), "oidc:alice")):
+        assert (await users.sender({b"authorization": b"Bearer " + shown.encode()})).id == who
+        assert (await users.sender({b"x-api-key": shown.encode()})).id == who
+    for wrong in (b"", b"Bearer", b"Bearer x.y.z", b"Bearer \xff", b"Basic " + key.encode()):
+        with pytest.raises(UnknownUserError):
+            await users.sender({b"authorization": wrong})
+    assert not Users.of(await asyncio.to_thread(read_settings)).asked_for
