@@ -1,0 +1,56 @@
+"""One server with users for all modules of the group `http`: starting it and an analysis takes seconds."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.integration.http_world import CANARY, Collector, World, ask
+from tests.security.two_users import client_of
+from tests.serving import serving, with_keys
+
+
+@pytest.fixture(scope="session")
+def collector() -> Iterator[Collector]:
+    collector = Collector()
+
+    class Taking(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            collector.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Taking)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    collector.url = f"http://127.0.0.1:{server.server_address[1]}"
+    yield collector
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("http")
+    settings, keys = with_keys(folder / "settings", "alice", "bob", "operator")
+    settings |= {
+        "STEPWELL_MAX_INPUT_BYTES": "3000000",
+        "STEPWELL_UPLOAD_USER_MB": "50",
+        "LOG_JSON": "true",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        "OTEL_BSP_SCHEDULE_DELAY": "200",
+    }
+    with serving(folder, settings) as served:
+        alice, bob, operator = (client_of(served, keys[name]) for name in ("alice", "bob", "operator"))
+        with alice, bob, operator:
+            table = (served.project / "data" / "sales.csv").read_bytes().replace(b"north", CANARY.encode())
+            file = alice.post("/stepwell/uploads", params={"name": "sales.csv"}, content=table).json()["file"]
+            thread = alice.post("/threads", json={}).json()["thread_id"]
+            ask(alice, thread, "What stands out?", file)
+            yield World(served, alice, bob, operator, keys, thread, collector)
