@@ -3,7 +3,9 @@
 import io
 import os
 import socket
+import time
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +23,18 @@ def test_an_upload_goes_on_where_the_connection_broke(world: World) -> None:
     assert (begun.status_code, begun.headers["upload-offset"]) == (201, "0")
     place = begun.headers["location"]
     host, _, port = world.served.url.removeprefix("http://").partition(":")
+
+    def stored() -> list[Path]:
+        return list((world.served.home / "uploads").glob(f"*/{place.rpartition('/')[2]}/content"))
+
     with socket.create_connection((host, int(port))) as line:
         head = (
             f"PATCH {place} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {world.keys['alice']}\r\n"
             f"Upload-Offset: 0\r\nContent-Type: {PIECE}\r\nContent-Length: {len(content)}\r\n\r\n"
         )
         line.sendall(head.encode() + content[:1_700_000])
+        while sum(one.stat().st_size for one in stored()) < 1_000_000:
+            time.sleep(0.02)
     headers = {"Content-Type": PIECE, "Upload-Offset": "7"}
     wrong = world.alice.patch(place, content=b"x", headers=headers)
     while wrong.status_code == 423:  # the server has not noticed yet that nobody is there any more
@@ -38,8 +46,7 @@ def test_an_upload_goes_on_where_the_connection_broke(world: World) -> None:
     done = world.alice.patch(place, content=content[kept:], headers=headers)
     assert (done.status_code, done.headers["upload-offset"]) == (204, str(len(content)))
     assert world.alice.get(place).json()["complete"] is True
-    stored = list((world.served.home / "uploads").glob(f"*/{place.rpartition('/')[2]}/content"))
-    assert [one.read_bytes() for one in stored] == [content]
+    assert [one.read_bytes() for one in stored()] == [content]
     assert world.alice.delete(place).status_code == 204
     assert world.alice.get(place).status_code == 404
 

@@ -35,6 +35,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("postgres")]
 
 PLAN: Scripted = Call("submit_plan", steps=["Count"])
 FLAG = "import pathlib, time\npathlib.Path('outputs/flag').touch()\ntime.sleep({0})\n"
+WAITS = (
+    "import pathlib, time\npathlib.Path('outputs/flag').touch()\nuntil = time.monotonic() + 60\n"
+    "while time.monotonic() < until and not pathlib.Path('inputs/go').exists(): time.sleep(0.05)\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -131,13 +135,14 @@ async def test_each_machine_goes_on_where_another_stopped_with_variables_files_a
 
 
 async def test_only_one_machine_works_on_a_thread_at_a_time(machines: Machines) -> None:
-    async with ScriptedServer([PLAN, cell(1), *ending(), PLAN, cell(2, FLAG.format(6)), *ending()]) as server:
+    async with ScriptedServer([PLAN, cell(1), *ending(), PLAN, cell(2, WAITS), *ending()]) as server:
         machines.model = server.base_url
         thread = last(await follow(start("Count", settings=machines["one"])), Finished).thread
         working = await asyncio.to_thread(machines.begin, "one", "ask", thread, "More")
-        await wait_for_file(machines["one"].home / "threads", "*/workspace/outputs/flag")
+        flag = await wait_for_file(machines["one"].home / "threads", "*/workspace/outputs/flag")
         refused = await asyncio.to_thread(machines.begin, "two", "ask", thread, "Me too")
         _, errors = await finished(refused)
+        (flag.parents[1] / "inputs" / "go").touch()
         assert refused.returncode == 2
         assert "is being worked on by another process" in errors
         _, errors = await finished(working)
@@ -204,14 +209,15 @@ async def fetched(finished: Finished, name: str) -> str:
 async def test_a_run_whose_hold_on_the_thread_is_lost_stops_and_can_be_resumed(
     machines: Machines, postgres: PostgresServer
 ) -> None:
-    async with ScriptedServer([PLAN, cell(1, FLAG.format(9)), cell(1, FLAG.format(0)), *ending()]) as server:
+    async with ScriptedServer([PLAN, cell(1, WAITS), cell(1, FLAG.format(0)), *ending()]) as server:
         machines.model = server.base_url
         run = start("Count", settings=machines["one"])
         working = asyncio.create_task(follow(run))
-        await wait_for_file(machines["one"].home / "threads", "*/workspace/outputs/flag")
+        flag = await wait_for_file(machines["one"].home / "threads", "*/workspace/outputs/flag")
         await asyncio.to_thread(postgres.hang_up)
         stopped = last(await working, Failed)
         assert "was lost; resume the thread" in stopped.error
+        (flag.parents[1] / "inputs" / "go").touch()
         server.script.pop(0)
         replaced = machines["one"]
         events = await follow(resume(run.thread, settings=replaced))
