@@ -30,15 +30,20 @@ from tests.postgres_server import running_postgres
 from tests.scripted_model import ScriptedServer
 
 VERSION = "0.11.0"
-CACHE = Path(os.environ.get("STEPWELL_AEGRA", Path(tempfile.gettempdir()) / f"stepwell-aegra-{VERSION}"))
+CACHE = Path(os.environ.get("AEGRA_HOME", Path(tempfile.gettempdir()) / f"stepwell-aegra-{VERSION}"))
 
 
 def installed() -> Path:
-    """The Python of an environment with Aegra and what Stepwell needs; made when it is missing."""
+    """The Python of an environment with Aegra and what Stepwell needs; made when it is missing.
+
+    `AEGRA_PYTHON` names the Python 3.12 that it is made with, where uv does not find one.
+    """
     python = CACHE / "bin" / "python"
     uv = shutil.which("uv") or str(ROOT / ".uv" / "bin" / "uv")
     if not (CACHE / "ready").exists():
-        subprocess.run([uv, "venv", "-q", "--clear", "--python", "3.12", str(CACHE)], check=True)
+        subprocess.run(
+            [uv, "venv", "-q", "--clear", "--python", os.environ.get("AEGRA_PYTHON", "3.12"), str(CACHE)], check=True
+        )
         wanted = [f"aegra-api=={VERSION}", "-r", str(ROOT / "pyproject.toml"), "--extra", "postgres", "--extra", "s3"]
         subprocess.run([uv, "pip", "install", "-q", "--python", str(python), *wanted], check=True)
         (CACHE / "ready").touch()
