@@ -1,7 +1,7 @@
 """How large a folder is, found out a little at a time: whoever asks has other things to do meanwhile.
 
-The folder is one that code writes to which would rather not be measured. Folders that it closed to itself are opened,
-paths may be longer than the system takes, and every name counts, an empty file's too.
+The folder is one that code writes to which would rather not be measured. Folders that it closed to itself are
+opened for that time, paths may be longer than the system takes, and every name counts, an empty file's too.
 """
 
 import os
@@ -65,25 +65,47 @@ def _sizes(folder: str) -> Iterator[int]:
         waiting = [(_Base(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)), ".")]
     except OSError:
         return
-    while waiting:
-        base, path = waiting.pop()
-        with suppress(OSError):
-            opened = _Base(_open(base, path))
-            if len(path) > LONG:
-                base, path = opened, "."
-            with os.scandir(opened.descriptor) as entries:
-                for entry in entries:
-                    with suppress(OSError):
-                        status = entry.stat(follow_symlinks=False)
-                        if stat.S_ISDIR(status.st_mode):
-                            waiting.append((base, f"{path}/{entry.name}"))
-                        yield max(status.st_blocks * 512, NAME_BYTES)
-
-
-def _open(base: _Base, path: str) -> int:
+    opened_ones: list[tuple[int, _Base, int]] = []
+    """Folders that had to be opened, with the mode that they had and how much was waiting before what is in them."""
     try:
-        return os.open(path, FLAGS, dir_fd=base.descriptor)
+        while waiting:
+            _close_again(opened_ones, len(waiting))
+            base, path = waiting.pop()
+            with suppress(OSError):
+                descriptor, mode = _open(base, path)
+                opened = _Base(descriptor)
+                if mode is not None:
+                    opened_ones.append((len(waiting), opened, mode))
+                if len(path) > LONG:
+                    base, path = opened, "."
+                with os.scandir(opened.descriptor) as entries:
+                    for entry in entries:
+                        with suppress(OSError):
+                            status = entry.stat(follow_symlinks=False)
+                            if stat.S_ISDIR(status.st_mode):
+                                waiting.append((base, f"{path}/{entry.name}"))
+                            yield max(status.st_blocks * 512, NAME_BYTES)
+    finally:
+        _close_again(opened_ones, 0)
+
+
+def _close_again(opened: list[tuple[int, _Base, int]], waiting: int) -> None:
+    """Give folders the mode back that they had, once nothing that is in them is waited for."""
+    while opened and opened[-1][0] >= waiting:
+        _, base, mode = opened.pop()
+        with suppress(OSError):
+            os.fchmod(base.descriptor, mode)
+
+
+def _open(base: _Base, path: str) -> tuple[int, int | None]:
+    """Open a folder; also its mode, if that had to be changed for it."""
+    try:
+        return os.open(path, FLAGS, dir_fd=base.descriptor), None
     except PermissionError:
         mode = stat.S_IMODE(os.stat(path, dir_fd=base.descriptor, follow_symlinks=False).st_mode)
         os.chmod(path, mode | stat.S_IRUSR | stat.S_IXUSR, dir_fd=base.descriptor)
-        return os.open(path, FLAGS, dir_fd=base.descriptor)
+        try:
+            return os.open(path, FLAGS, dir_fd=base.descriptor), mode
+        except OSError:
+            os.chmod(path, mode, dir_fd=base.descriptor)
+            raise

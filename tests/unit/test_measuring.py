@@ -60,7 +60,8 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert size(tmp_path) <= 4 * NAME_BYTES
 
 
-def test_folders_that_are_closed_are_measured_too(open_folder: Path) -> None:
+@pytest.mark.parametrize("enough", [sys.maxsize, 1])
+def test_folders_that_are_closed_are_measured_too_and_stay_closed(open_folder: Path, enough: int) -> None:
     inner = open_folder / "closed" / "inner"
     inner.mkdir(parents=True)
     (inner / "large").write_bytes(os.urandom(512 * KILOBYTES))
@@ -68,7 +69,9 @@ def test_folders_that_are_closed_are_measured_too(open_folder: Path) -> None:
     inner.parent.chmod(0)
     code = (
         "import os, sys; from sandboxes.zygote.folder_size import FolderSize;"
-        "print(FolderSize(sys.argv[1]).look(60.0, sys.maxsize))"
+        f"size = FolderSize(sys.argv[1]).look(60.0, {enough});"
+        "closed = os.path.join(sys.argv[1], 'closed'); outer = os.stat(closed).st_mode; os.chmod(closed, 0o700);"
+        "print(size, outer & 0o777, os.stat(os.path.join(closed, 'inner')).st_mode & 0o777)"
     )
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -80,7 +83,9 @@ def test_folders_that_are_closed_are_measured_too(open_folder: Path) -> None:
     done = subprocess.run([*before, "-c", code, str(open_folder)], env=environment, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"an ordinary user cannot run this Python here: {done.stderr.strip().splitlines()[-1]}")
-    assert int(done.stdout) >= 512 * KILOBYTES
+    measured, *modes = map(int, done.stdout.split())
+    assert measured >= (512 * KILOBYTES if enough > 1 else 1)
+    assert modes == [0, 0]
 
 
 def test_what_lies_deeper_than_a_path_can_be_long_counts() -> None:
