@@ -1,11 +1,14 @@
 """One server with users for all modules of the group `http`: starting it and an analysis takes seconds."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from daytona import AsyncDaytona, AsyncSandbox, CreateSandboxFromSnapshotParams
 
+from tests.daytona import clients
+from tests.daytona.emulator import Emulator
 from tests.integration.http_world import CANARY, Collector, World, ask
 from tests.security.two_users import client_of
 from tests.serving import serving, with_keys
@@ -54,3 +57,23 @@ def world(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Ite
             thread = alice.post("/threads", json={}).json()["thread_id"]
             ask(alice, thread, "What stands out?", file)
             yield World(served, alice, bob, operator, keys, thread, collector)
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    """The emulator of Daytona."""
+    async with Emulator(grace_seconds=0.3) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+async def daytona(emulator: Emulator) -> AsyncIterator[AsyncDaytona]:
+    """The real SDK that speaks to it."""
+    async with clients.client_of(emulator) as client:
+        yield client
+
+
+@pytest.fixture
+async def sandbox(daytona: AsyncDaytona) -> AsyncSandbox:
+    """A sandbox there, as the SDK has it."""
+    return await daytona.create(CreateSandboxFromSnapshotParams(name="one"))

@@ -4,7 +4,6 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
@@ -31,23 +30,6 @@ from daytona.common.errors import (
 from tests.daytona.clients import client_of, until
 from tests.daytona.emulator import Emulator
 from tests.daytona.faults import SlowStart
-
-
-@pytest.fixture
-async def emulator() -> AsyncIterator[Emulator]:
-    async with Emulator(grace_seconds=0.3) as emulator:
-        yield emulator
-
-
-@pytest.fixture
-async def daytona(emulator: Emulator) -> AsyncIterator[AsyncDaytona]:
-    async with client_of(emulator) as client:
-        yield client
-
-
-@pytest.fixture
-async def sandbox(daytona: AsyncDaytona) -> AsyncSandbox:
-    return await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
 
 
 async def test_a_sandbox_is_made_as_asked_and_found_by_id_and_by_name(daytona: AsyncDaytona) -> None:

@@ -1,7 +1,6 @@
 """The faults of the emulated Daytona, seen through the real SDK: what arrives, and what it leaves behind."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from daytona.common.errors import (
     DaytonaTimeoutError,
 )
 
-from tests.daytona.clients import client_of, until
+from tests.daytona.clients import until
 from tests.daytona.emulator import Emulator
 from tests.daytona.faults import (
     BadGateway,
@@ -37,23 +36,6 @@ from tests.daytona.faults import (
 )
 
 ONE = CreateSandboxFromSnapshotParams(name="one", labels={"app": "x"})
-
-
-@pytest.fixture
-async def emulator() -> AsyncIterator[Emulator]:
-    async with Emulator(grace_seconds=0.3) as emulator:
-        yield emulator
-
-
-@pytest.fixture
-async def daytona(emulator: Emulator) -> AsyncIterator[AsyncDaytona]:
-    async with client_of(emulator) as client:
-        yield client
-
-
-@pytest.fixture
-async def sandbox(daytona: AsyncDaytona) -> AsyncSandbox:
-    return await daytona.create(ONE)
 
 
 async def test_a_slow_start_is_waited_for(daytona: AsyncDaytona, emulator: Emulator) -> None:

@@ -1,14 +1,11 @@
 """The emulated Daytona's files and commands, seen through the real SDK."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from daytona import (
-    AsyncDaytona,
     AsyncSandbox,
-    CreateSandboxFromSnapshotParams,
     DaytonaError,
     FileDownloadRequest,
     FileUpload,
@@ -20,25 +17,7 @@ from daytona.common.errors import (
     DaytonaTimeoutError,
 )
 
-from tests.daytona.clients import client_of
 from tests.daytona.emulator import Emulator
-
-
-@pytest.fixture
-async def emulator() -> AsyncIterator[Emulator]:
-    async with Emulator(grace_seconds=0.3) as emulator:
-        yield emulator
-
-
-@pytest.fixture
-async def daytona(emulator: Emulator) -> AsyncIterator[AsyncDaytona]:
-    async with client_of(emulator) as client:
-        yield client
-
-
-@pytest.fixture
-async def sandbox(daytona: AsyncDaytona) -> AsyncSandbox:
-    return await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
 
 
 async def test_files_go_up_and_down_in_bulk(sandbox: AsyncSandbox, emulator: Emulator, tmp_path: Path) -> None:

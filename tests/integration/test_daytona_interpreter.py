@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 
 import pytest
 from daytona import AsyncSandbox, CreateSandboxFromSnapshotParams
@@ -16,18 +15,6 @@ from daytona_toolbox_api_client_async import InterpreterContext
 
 from tests.daytona.clients import client_of, until
 from tests.daytona.emulator import Emulator
-
-
-@pytest.fixture
-async def emulator() -> AsyncIterator[Emulator]:
-    async with Emulator(grace_seconds=0.3) as emulator:
-        yield emulator
-
-
-@pytest.fixture
-async def sandbox(emulator: Emulator) -> AsyncIterator[AsyncSandbox]:
-    async with client_of(emulator) as daytona:
-        yield await daytona.create(CreateSandboxFromSnapshotParams(name="one"))
 
 
 @pytest.fixture
