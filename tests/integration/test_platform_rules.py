@@ -216,7 +216,7 @@ async def test_a_client_that_drops_and_joins_again_misses_nothing(client: LangGr
     ]
     assert [data["event"] for _, data in whole].count("cell_finished") == 6
     # The platform gives all events of one millisecond the same id, and goes on behind it.
-    missed = []
+    missed: list[tuple[str | None, Any]] = []
     for place, one in enumerate(whole):
         if seen[place - len(missed) : place - len(missed) + 1] != [one]:
             missed.append(one)
