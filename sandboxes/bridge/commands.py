@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..kernel import frames
-from . import blobs, program, workspace
+from . import blobs, program, tree, workspace
 from .attach import SEPARATOR, reach
 from .request import note
 
@@ -43,7 +43,7 @@ def main(base: str) -> None:
 
 def state(base: str, asked: dict[str, Any]) -> dict[str, Any]:
     """What is here: our programs, the note on the last cell, the name of this place. A bridge is there afterwards."""
-    workspace.prepare(base)
+    tree.prepare(os.path.join(base, "workspace"))
     _have_bridge(base)
     return {
         "python": platform.python_version(),

@@ -5,9 +5,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import suppress
 
 from ..kernel import frames
+from . import orphans
 from .output import Output
 
 OF_THE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
@@ -16,7 +18,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class KernelProcess:
-    """A kernel with all that it starts: a process group of its own, which dies with the bridge.
+    """A kernel with all that it starts: a process group of its own, which dies with the bridge, and what left it.
 
     Args:
         base: The folder of the sandbox's things.
@@ -55,6 +57,7 @@ class KernelProcess:
         """Whether something other than it wrote to its connection."""
         self.waiting = bytearray()
         """What is on its way to it."""
+        self._taken_at = 0.0
 
     def _command(self, base: str, network: str, control: int, lifeline: int) -> list[str]:
         folders = ["--spool", os.path.join(base, "spool"), "--blobs", os.path.join(base, "blobs")]
@@ -74,12 +77,20 @@ class KernelProcess:
         Returns:
             Whether there is more to send.
         """
+        if not self.waiting:
+            self._taken_at = time.monotonic()
         self.waiting += data
         with suppress(OSError):
             while self.waiting:
                 sent = self.control.send(memoryview(self.waiting)[: 1 << 18])
                 del self.waiting[:sent]
+                self._taken_at = time.monotonic()
         return bool(self.waiting)
+
+    @property
+    def deaf_for(self) -> float:
+        """For how many seconds it has taken nothing of what it is told."""
+        return time.monotonic() - self._taken_at if self.waiting else 0.0
 
     def receive(self) -> list[frames.Frame] | None:
         """What it has said; None when its connection is closed or does not carry frames any more."""
@@ -108,6 +119,7 @@ class KernelProcess:
         code = self.process.poll()
         self._signal(signal.SIGKILL)
         self.process.wait()
+        orphans.end()
         return self.process.returncode if code is None else code
 
     def close(self) -> None:

@@ -10,6 +10,8 @@ from ..kernel import frames
 BY_FILE = 192 << 10
 """Bytes of a body above which it goes by a file: a service's stream is for text, and is held in memory."""
 TICK_SECONDS = 10.0
+START_SECONDS = 60.0
+"""How long a kernel may take until it says hello; a cold disk is slow."""
 
 
 class Request:
@@ -18,8 +20,9 @@ class Request:
     Args:
         base: The folder of the sandbox's things.
         asked: What the host said of it: its number `n`, the `id` and the type (`answer`) of the frame that ends it,
-            its `timeout` and the `grace` of an interrupt in seconds, whether its output is of interest (`quiet`), and
-            how many seconds the next may follow on the same connection (`linger`).
+            its `timeout` and the `grace` of an interrupt in seconds, whether its output is of interest (`quiet`),
+            whether a kernel is started for it (`fresh`), and how many seconds the next may follow on the same
+            connection (`linger`).
     """
 
     def __init__(self, base: str, asked: dict[str, Any]) -> None:
@@ -30,17 +33,27 @@ class Request:
         self.grace = float(asked.get("grace", 3.0))
         self.quiet = bool(asked.get("quiet"))
         self.linger = float(asked.get("linger", 0.0))
-        self.interrupt_at: float | None = time.monotonic() + float(asked.get("timeout", 60.0))
-        self.kill_at: float | None = None
+        self._timeout = float(asked.get("timeout", 60.0))
+        self.interrupt_at: float | None = None
+        self.kill_at: float | None = time.monotonic() + START_SECONDS
         self.late = False
         """Whether its time limit came."""
         self.hanging = False
         """Whether it did not react to the interrupt."""
+        self.deaf = False
+        """Whether it was not taken in."""
         self.over = False
         self.ended_at = 0.0
         self.said_at = time.monotonic()
         self.log: list[bytes] = []
         """All frames about it, in order."""
+        if not asked.get("fresh"):
+            self.begin()
+
+    def begin(self) -> None:
+        """Its time counts from now, unless it was broken off before the kernel was there."""
+        if not self.late and self.interrupt_at is None:
+            self.interrupt_at, self.kill_at = time.monotonic() + self._timeout, None
 
     def say(self, kind: str, body: bytes = b"", **more: Any) -> bytes:
         """Put a frame into the log.

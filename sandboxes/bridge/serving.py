@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from . import blobs
+from . import blobs, orphans
 from .inbox import Inbox
 from .kernel_process import KernelProcess
 from .output import Output
@@ -31,6 +31,8 @@ BUSY_SECONDS = 20.0
 """How long an owner may be silent while its request is under way before another may take over."""
 IDLE_SECONDS = 5.0
 """The same between its requests."""
+DEAF_SECONDS = 10.0
+"""How long a kernel that waits for orders may take to read one."""
 
 DISCARDED = "the sandbox was closed or reset while the cell ran"
 
@@ -242,8 +244,11 @@ class Bridge:
             self._drop_connection(kernel)
             return
         for header, body in said:
-            kernel.greeted = kernel.greeted or header.get("type") == "hello"
             request = self._request
+            if header.get("type") == "hello" and not kernel.greeted:
+                kernel.greeted = True
+                if request is not None:
+                    request.begin()
             if request is None or request.over or (header.get("id") != request.id and header.get("type") != "hello"):
                 continue
             if header.get("type") == request.answer:
@@ -298,8 +303,8 @@ class Bridge:
         assert request is not None
         request.over, request.ended_at = True, time.monotonic()
         self._heard = time.monotonic()
-        said = {"late": request.late, "hanging": request.hanging, "reached": note(self._base), **how}
-        self._say("over", **said)
+        ended = {name: getattr(request, name) for name in ("late", "hanging", "deaf")}
+        self._say("over", **{**ended, "reached": note(self._base), **how})
 
     def _flush(self, kernel: KernelProcess) -> None:
         self._flushed = time.monotonic()
@@ -324,6 +329,7 @@ class Bridge:
         if request is not None and not request.over and kernel is not None:
             if now - self._flushed >= FLUSH_SECONDS:
                 self._flush(kernel)
+            orphans.bury(kernel.process.pid)
             if kernel.ended:
                 self._hear_kernel()
                 if not request.over:  # something that it left behind holds its connection
@@ -352,6 +358,9 @@ class Bridge:
         elif request.kill_at is not None and now >= request.kill_at:
             request.hanging = True
             self._drop_kernel("")
+        elif request.quiet and kernel.deaf_for > DEAF_SECONDS:
+            request.deaf = True
+            self._drop_kernel("")
 
 
 def _complaint(kernel: KernelProcess) -> str:
@@ -376,4 +385,5 @@ def main(base: str) -> None:
     listener.bind("bridge.sock")
     os.chmod("bridge.sock", 0o600)
     listener.listen(16)
+    orphans.adopt()
     Bridge(base, listener).serve()

@@ -8,7 +8,6 @@ breaks off costs nothing: the bridge keeps what it said, and another context hea
 import asyncio
 import base64
 import itertools
-import math
 import os
 import secrets
 import socket
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
 from sandboxes.bridge.attach import NO_BRIDGE
 from sandboxes.daytona.connection import Connection, TakenError
+from sandboxes.daytona.exchange import Exchange
 from sandboxes.daytona.place import Place, State
 from sandboxes.kernel import frames
 
@@ -53,36 +53,6 @@ TOGETHER = 1 << 20
 """Bytes of answers that go together."""
 MAX_CODE = 200_000
 """Characters of code; a longer request is uploaded."""
-
-
-class Exchange:
-    """One request and what comes of it.
-
-    Args:
-        n: Its number.
-        message: All that the bridge is told of it: a frame.
-        take: Called with each frame about it, in order; the last one is of type `over`, or `lost` and `over`.
-    """
-
-    def __init__(self, n: int, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]):
-        self.n = n
-        self.header, self.body = header, body
-        self._take = take
-        self.seen = 0
-        self.sent = False
-        """Whether it may have arrived."""
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.asked_at = math.inf
-        """When it was asked over a connection that was open."""
-
-    def take(self, header: dict[str, Any], body: bytes) -> None:
-        """Take a frame in, each once."""
-        if header.get("n") != self.n or header.get("seq") != self.seen or self.over.done():
-            return
-        self.seen += 1
-        self._take(header, body)
-        if header.get("type") == "over":
-            self.over.set_result(None)
 
 
 class Channel:
@@ -138,6 +108,30 @@ class Channel:
             self._talk = asyncio.get_running_loop().create_task(self._follow())
         return exchange
 
+    async def outcome(self, exchange: Exchange, within: float) -> None:
+        """Wait until a request is over.
+
+        Args:
+            exchange: The request.
+            within: Seconds in which the bridge ends it, once it has begun; code can keep the bridge from that.
+
+        Raises:
+            SandboxLostError: it began, and nobody knows how it went on; when it is overdue, the sandbox is stopped.
+            SandboxUnavailableError: it was not begun.
+        """
+        await asyncio.wait((exchange.begun, exchange.over), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((exchange.over,), timeout=within + self._place.machine.late_seconds)
+        if not exchange.over.done():
+            await self._hang_up()
+            await self._end_all()
+            self._fail(exchange, self._lost(exchange, "it did not end in time"))
+        exchange.over.result()
+
+    async def _end_all(self) -> None:
+        """Stop the sandbox, whose bridge is gone or kept from its work; its files stay."""
+        with suppress(SandboxUnavailableError):  # then it is stopped for being idle
+            await self._place.machine.stop()
+
     async def say(self, exchange: Exchange, do: str, **more: Any) -> None:
         """Say something to a request that is under way; when it cannot be said, its end will tell."""
         if not exchange.over.done():
@@ -189,6 +183,8 @@ class Channel:
             useful = exchange.seen > seen or time.monotonic() - began > USEFUL_SECONDS
             breaks = 1 if useful else breaks + 1
             if breaks > MAX_BREAKS or (exchange.sent and not await self._still_there()):
+                if exchange.sent:
+                    await self._end_all()
                 self._fail(exchange, self._lost(exchange, why))
                 return
             await asyncio.sleep(min(0.1 * 2**breaks, 3.0))
@@ -259,6 +255,8 @@ class Channel:
         if not running.cancelled() and (complaint := running.result().error) is not None:
             if NO_BRIDGE in complaint.value:
                 self._place.forget()  # looking at it again starts one
+                if again or not exchange.header.get("fresh"):
+                    await self._end_all()  # what its session had started may go on without it
             raise ConnectionError(f"{complaint.name}: {complaint.value}")
 
     async def _listen(

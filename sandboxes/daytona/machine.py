@@ -41,6 +41,7 @@ class Machine:
         self._options = options
         self._keep = keep
         self.name = f"{options.prefix}-{id}"
+        self.late_seconds = options.late_seconds
         self._id = id
         self._sandbox: AsyncSandbox | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -48,6 +48,8 @@ class Options:
     """Minutes that one is stopped until it is deleted; -1: never."""
     create_seconds: float = 300.0
     """How long making or starting one may take."""
+    late_seconds: float = 120.0
+    """How long after its time limit the end of a cell may be waited for; then the sandbox is stopped."""
     network: Network = NO_NETWORK
     """What cells may reach: nothing, domains, or everything."""
     network_allow_list: str = ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sandboxes import replies
-from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError, SnapshotMissingError
+from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona import transfers
 from sandboxes.daytona.channel import Channel
 from sandboxes.daytona.files import DaytonaFiles
@@ -14,16 +14,12 @@ from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.place import Place
 from sandboxes.daytona.session import Session, note_lines
 from sandboxes.functions import Functions
-from sandboxes.living import Living, Rest, Standing, Stay
-from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
-from sandboxes.results import CellResult, Reached, RestoredSession, SnapshotTaken, Streamed
-
-SNAPSHOT_SECONDS = 600.0
-"""How long taking or restoring a snapshot may take before it is interrupted."""
-PLAN_SECONDS = 60.0
+from sandboxes.living import Living, Standing, Stay
+from sandboxes.results import CellResult, Reached, Streamed
+from sandboxes.steps import SNAPSHOT_SECONDS, Steps
 
 
-class DaytonaSandbox(DaytonaFiles):
+class DaytonaSandbox(Steps, DaytonaFiles):
     """A Python session in a sandbox of Daytona's. It is made, or started, when it is first used.
 
     Args:
@@ -55,7 +51,6 @@ class DaytonaSandbox(DaytonaFiles):
         self._session: Session | None = None
         self._at = Standing()
         self._slept = ""
-        """The head at which it was put to sleep, until it is woken."""
         self._noted = False
         """Whether the last cell's note is known here."""
         self._closed = False
@@ -80,11 +75,6 @@ class DaytonaSandbox(DaytonaFiles):
     def isolation(self) -> str:
         """What keeps code in it away from this machine."""
         return "Daytona: a sandbox on Daytona's machines; nothing runs on this one."
-
-    @property
-    def rest(self) -> Rest:
-        """Whether it may be put to sleep: when its head is a snapshot that the store has."""
-        return self._at.rest if self.head else "never"
 
     async def sleep(self) -> None:
         """Stop it unless something would be lost by that; `restore` wakes it."""
@@ -172,7 +162,6 @@ class DaytonaSandbox(DaytonaFiles):
             raise SandboxLostError(f"The sandbox {self._id} is closed.")
 
     async def _break_off(self) -> None:
-        """End what the session does, or waits for."""
         self._turn.give_up()
         if self._session is not None:
             await self._session.interrupt()
@@ -184,77 +173,6 @@ class DaytonaSandbox(DaytonaFiles):
             session.alive = False
             self._turn.ended()
 
-    async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
-        """Keep the variables and the files; see `Sandbox.snapshot`.
-
-        Raises:
-            SandboxLostError: its session is gone.
-            SandboxUnavailableError: the sandbox cannot be reached.
-        """
-        async with self._turn:
-            said = await self._ask("snapshot", {"limit_bytes": limit_bytes}, answer="snapshot")
-            taken = replies.snapshot(said)
-            if taken.id:
-                self._at = Standing(taken.id, whole=not taken.lost)
-            return taken
-
-    async def restore(self, id: str) -> RestoredSession:
-        """Start a new session with a snapshot; see `Sandbox.restore`. A cell that is running is killed.
-
-        Raises:
-            SandboxLostError: the new session ended while it restored.
-            SandboxUnavailableError: a session cannot be started.
-            SnapshotMissingError: a blob is missing or damaged.
-        """
-        await self._break_off()
-        async with self._turn:
-            woken = bool(id) and self._slept == id
-            self._forget_session()
-            said = await self._ask("restore", {"snapshot": id}, answer="restored", drop=False)
-            problem, failed = replies.problems(said)
-            if problem or failed:
-                self._forget_session()
-            if problem:
-                # Which of them was damaged, and whether others were, is not known here: they have to be supplied anew.
-                await self._place.command("forget")
-                raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
-            if failed:
-                raise SandboxUnavailableError(failed)
-            restored = replies.restored(said)
-            self._at = Standing(id, stored=True, whole=not restored.lost)
-            return replace(restored, woken=woken)
-
-    async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
-        """Say which cells have to run for lost variables; see `Sandbox.plan_rebuild`.
-
-        Raises:
-            SandboxLostError: its session is gone.
-            SandboxUnavailableError: the sandbox cannot be reached.
-        """
-        body = {"cells": [cell.as_json() for cell in cells], "names": list(names), "limit": limit}
-        async with self._turn:
-            said = await self._ask("plan_rebuild", {}, body=body, seconds=PLAN_SECONDS, drop=False)
-            return replies.rebuild_plan(said)
-
-    async def rebuild(self, order: RebuildOrder) -> RestoredSession | BrokenOff:
-        """Make lost variables again in a new session; see `Sandbox.rebuild`. A cell that is running is killed.
-
-        Raises:
-            SandboxLostError: the new session ended while it worked.
-            SandboxUnavailableError: a session cannot be started.
-        """
-        await self._break_off()
-        async with self._turn:
-            self._forget_session()
-            seconds = order.seconds + SNAPSHOT_SECONDS
-            said = await self._ask("rebuild", {}, body=order.as_json(), seconds=seconds, drop=False)
-            if broken_off := replies.broken_off(said):
-                self._forget_session()
-                return broken_off
-            # What was made again is in the session only.
-            self._at = Standing(order.snapshot, stored=True, whole=False)
-            return replies.restored(said)
-
     async def _ask(
         self,
         kind: str,
@@ -263,7 +181,6 @@ class DaytonaSandbox(DaytonaFiles):
         answer: str = "",
         body: dict[str, Any] | None = None,
         seconds: float = SNAPSHOT_SECONDS,
-        drop: bool = True,
     ) -> dict[str, Any]:
         session = await self._ready()
         try:
@@ -274,11 +191,17 @@ class DaytonaSandbox(DaytonaFiles):
                 timeout=seconds,
                 grace=self._grace,
                 body=body,
-                drop=self._dropping() if drop else (),
+                drop=self._dropping() if kind == "snapshot" else (),
             )
         finally:
             if not session.alive:
                 self._forget_session()
+
+    async def _drop(self) -> None:
+        self._forget_session()
+
+    async def _forget_blobs(self) -> None:
+        await self._place.command("forget")
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool; that is done on the way, with what is asked next.
@@ -286,9 +209,7 @@ class DaytonaSandbox(DaytonaFiles):
         What the newest snapshot needs stays in the sandbox, so that waking it moves nothing.
         """
         self._to_drop.extend(transfers.checked(name) for name in names)
-        if self._at.head in names:
-            self._at = replace(self._at, stored=True)
-            self._turn.settle()
+        self._note_stored(names)
 
     async def reset(self) -> None:
         """Start again with only the inputs; a cell that is running is killed.

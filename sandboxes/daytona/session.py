@@ -2,21 +2,19 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from sandboxes import replies
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.calls import Calls, FloodError
-from sandboxes.daytona.channel import LINGER_SECONDS, Channel, Exchange
+from sandboxes.daytona.channel import LINGER_SECONDS, Channel
+from sandboxes.daytona.exchange import Exchange
 from sandboxes.functions import Functions
 from sandboxes.kernel import frames
 from sandboxes.local.limits import Limits
 from sandboxes.local.processes import Ending, in_words
-from sandboxes.local.running_cell import OnOutput, RunningCell
-from sandboxes.results import CellError, CellResult
+from sandboxes.results import CellResult
+from sandboxes.running_cell import Offer, OnOutput, RunningCell
 
 NO_LIMITS = Limits()
 
@@ -36,7 +34,7 @@ class Session:
         self.alive = True
         self.note: tuple[str, ...] = ()
         """The note on the last cell, as it was when the last request ended."""
-        self._offered = b"[]"
+        self._offer = Offer()
         self._exchange: Exchange | None = None
         channel.when_gone = self._gone
 
@@ -62,16 +60,12 @@ class Session:
             SandboxUnavailableError: the sandbox cannot be reached; the cell was not run.
         """
         cell = RunningCell(on_output)
-        header = {"type": "run", "id": cell.id, "number": number, "head": head}
-        try:
-            data = frames.pack(header, code.encode("utf-8", "replace"))
-        except frames.ProtocolError:
-            limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
-            return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
-        data = self._offer(functions) + data
+        order = cell.order(code, number=number, head=head)
+        if isinstance(order, CellResult):
+            return order
+        data = self._offer.frame(functions) + order
         work = _Work(cell, timeout)
         cell.calls = Calls(functions, lambda said, body: self._tell(frames.pack({**said, "id": cell.id}, body)))
-        began = time.monotonic()
         try:
             asked = {"timeout": timeout, "grace": grace, "linger": LINGER_SECONDS, "drop": list(drop)}
             await self._ask(work, data, **asked)
@@ -81,23 +75,7 @@ class Session:
         finally:
             await cell.calls.close()
             self._exchange = None
-        return replace(
-            work.result(),
-            stdout=cell.stdout.capture.text(),
-            stderr=cell.stderr.capture.text(),
-            displays=tuple(cell.displays),
-            seconds=time.monotonic() - began,
-        )
-
-    def _offer(self, functions: Functions | None) -> bytes:
-        """The frame that tells the kernel which functions there are; empty when it knows."""
-        offered = json.dumps(
-            [one.as_json() for one in functions.descriptions] if functions is not None else []
-        ).encode()
-        if offered == self._offered:
-            return b""
-        self._offered = offered
-        return frames.pack({"type": "functions"}, offered)
+        return cell.with_output(work.result())
 
     async def ask(
         self,
@@ -151,7 +129,7 @@ class Session:
 
         try:
             self._exchange = exchange = await self._channel.exchange(header, data, take)
-            await asyncio.shield(exchange.over)
+            await self._channel.outcome(exchange, asked["timeout"] + asked["grace"])
         except (SandboxLostError, SandboxUnavailableError):
             self.alive = False
             raise
@@ -178,11 +156,14 @@ class Session:
             return
         try:
             await self._channel.say(exchange, "interrupt", grace=grace)
-            await asyncio.wait((exchange.over,))
+            await self._channel.outcome(exchange, grace)
         except asyncio.CancelledError:
             self.alive = False
             raise
-        if exchange.over.exception() is not None or not work.cell.ended.done():
+        except (SandboxLostError, SandboxUnavailableError):
+            self.alive = False
+            return
+        if not work.cell.ended.done():
             self.alive = False
             return
         self._close_with(work)
@@ -220,7 +201,8 @@ class _Work:
         """
         kind = header.get("type")
         if kind == "kernel":
-            self._take_kernel(header.get("header"), body)
+            if isinstance(said := header.get("header"), dict):
+                self.cell.hear(said, body)
         elif kind == "over":
             self.over = header
         elif kind == "lost":
@@ -235,35 +217,12 @@ class _Work:
                 stream.capture.leave_out(dropped if type(dropped) is int else 0)
                 stream.capture.add(body)
 
-    def _take_kernel(self, header: object, body: bytes) -> None:
-        cell = self.cell
-        if not isinstance(header, dict) or header.get("id") != cell.id:
-            return
-        kind = header.get("type")
-        if kind == "display":
-            cell.show(body)
-        elif kind == "call" and cell.calls is not None:
-            cell.calls.take(header, body)
-        elif kind == "uncall" and cell.calls is not None:
-            cell.calls.drop(header.get("call"))
-        elif kind == cell.answer and not cell.ended.done():
-            cell.ended.set_result(replies.content(body))
-
     def result(self) -> CellResult:
         """What the cell did, output aside."""
         if not self.cell.ended.done():
             why = self.why()
             return CellResult(status="killed", note=f"{why}; variables are lost", variables_kept=False)
-        said, late = self.cell.ended.result(), bool(self.over.get("late"))
-        failed = said.get("status") != "ok"
-        return CellResult(
-            status="timeout" if late else "error" if failed else "ok",
-            error=replies.error(said) if failed else None,
-            namespace=replies.namespace(said),
-            files=replies.files(said),
-            note=f"interrupted at its time limit of {self._timeout:g} s; variables are kept" if late else "",
-            reached=replies.reached(said),
-        )
+        return self.cell.result(late=bool(self.over.get("late")), timeout=self._timeout)
 
     def why(self) -> str:
         """Why the kernel is gone."""
@@ -273,6 +232,8 @@ class _Work:
             return "the sandbox was closed or reset while the cell ran"
         if self.over.get("garbled"):
             return "the session was ended because something other than the session wrote to its connection"
+        if self.over.get("deaf"):
+            return "the session was ended because it does not take what it is told"
         if self.over.get("hanging"):
             limit = f"the cell reached its time limit of {self._timeout:g} s"
             return f"{limit}, did not react to the interrupt and was ended"

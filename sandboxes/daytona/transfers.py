@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, workspace_path
+from sandboxes.bridge import tree
 from sandboxes.daytona.place import Place
 from sandboxes.local.blobs import PARTIAL, checked
 from sandboxes.local.limits import Limits
@@ -45,18 +46,14 @@ async def files(place: Place, folder: str) -> list[WorkspaceFile]:
     found = []
     for row in rows if isinstance(rows, list) else []:
         match row:
-            case [str(path), int(size)] if size >= 0 and _inside(path):
+            case [str(path), int(size)] if size >= 0 and tree.inside(path.split("/")):
                 found.append(WorkspaceFile(path, size))
     return sorted(found, key=lambda file: file.path)
 
 
-def _inside(path: str) -> bool:
-    return not path.startswith("/") and not any(part in ("", ".", "..") for part in path.split("/"))
-
-
 async def fetch(place: Place, path: str, target: Path, max_bytes: int) -> FetchedFile:
     """Copy a workspace file out; see `Sandbox.fetch`."""
-    exact = [path] if _inside(path) and "\0" not in path else []
+    exact = [path] if tree.inside(path.split("/")) else []
     said = await place.command("stage", paths=list(dict.fromkeys([*exact, workspace_path(path)])), limit=max_bytes)
     shown = str(said.get("path", path))
     if large := said.get("large"):

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sandboxes import replies
-from sandboxes.base import SandboxLostError, SandboxUnavailableError, SnapshotMissingError
+from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.functions import Functions
-from sandboxes.living import Living, Rest, Standing, Stay
+from sandboxes.living import Living, Standing, Stay
 from sandboxes.local import removing, workspace
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS
@@ -22,18 +21,14 @@ from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm_process import StartWarm
-from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
-from sandboxes.results import CellResult, ProgramResult, Reached, RestoredSession, SnapshotTaken, Streamed
+from sandboxes.results import CellResult, ProgramResult, Reached, Streamed
+from sandboxes.steps import SNAPSHOT_SECONDS, Steps
 
-SNAPSHOT_SECONDS = 600.0
-"""How long taking or restoring a snapshot may take before it is interrupted."""
 OWNER = "owner"
 """The file that says which process's session was the last one in this folder."""
-PLAN_SECONDS = 60.0
-"""How long looking for the cells that lost variables need may take."""
 
 
-class LocalSandbox(LocalFiles):
+class LocalSandbox(Steps, LocalFiles):
     """A Python session on this machine, behind walls of the operating system.
 
     How strong they are says `isolation`; `process` are none: code in it can do what you can do. The kernel starts with
@@ -70,7 +65,6 @@ class LocalSandbox(LocalFiles):
         self._session: Session | None = None
         self._at = Standing()
         self._slept = ""
-        """The head at which it was put to sleep, until it is woken."""
         self._closed = False
         self._token = str(uuid.uuid4())
 
@@ -88,11 +82,6 @@ class LocalSandbox(LocalFiles):
     def head(self) -> str:
         """The snapshot that it is at; empty without a living session."""
         return self._at.head if self._session is not None and self._session.alive else ""
-
-    @property
-    def rest(self) -> Rest:
-        """Whether its session may be put to sleep: when its head is a snapshot that the store has."""
-        return self._at.rest if self.head else "never"
 
     async def reached(self) -> Reached:
         """The note on the last cell that began; see `Sandbox.reached`.
@@ -197,8 +186,7 @@ class LocalSandbox(LocalFiles):
         if self._closed:
             raise SandboxLostError(f"The sandbox {self._id} is closed.")
 
-    def _break_off(self) -> None:
-        """End what the session does, or waits for."""
+    async def _break_off(self) -> None:
         self._turn.give_up()
         if self._session is not None:
             self._session.discard()
@@ -220,104 +208,31 @@ class LocalSandbox(LocalFiles):
             order = Order(self._folder, program, tuple(arguments))
             return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
 
-    async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
-        """Keep the variables and the files; see `Sandbox.snapshot`.
-
-        Raises:
-            SandboxLostError: its process is gone.
-            SandboxUnavailableError: the interpreter cannot be started.
-        """
-        async with self._turn:
-            session = await self._ready()
-            asked = {"limit_bytes": limit_bytes}
-            try:
-                said = await session.ask(
-                    "snapshot", asked, answer="snapshot", timeout=SNAPSHOT_SECONDS, grace=self._grace
-                )
-            finally:
-                if not session.alive:
-                    self._session = None
-            taken = replies.snapshot(said)
-            if taken.id:
-                self._at = Standing(taken.id, whole=not taken.lost)
-            return taken
-
-    async def restore(self, id: str) -> RestoredSession:
-        """Start a new session with a snapshot; see `Sandbox.restore`. A cell that is running is killed.
-
-        Raises:
-            SandboxLostError: the new process ended while it restored.
-            SandboxUnavailableError: the interpreter cannot be started, or the workspace cannot be written.
-            SnapshotMissingError: a blob is missing or damaged.
-        """
-        self._break_off()
-        async with self._turn:
-            woken = bool(id) and self._slept == id
-            await self._drop()
-            session = await self._ready()
-            try:
-                said = await session.ask(
-                    "restore", {"snapshot": id}, answer="restored", timeout=SNAPSHOT_SECONDS, grace=self._grace
-                )
-            finally:
-                if not session.alive:
-                    self._session = None
-            problem, failed = replies.problems(said)
-            if problem or failed:
-                await self._drop()
-            if problem:
-                # Which of them was damaged, and whether others were, is not known here: they have to be supplied anew.
-                await asyncio.to_thread(removing.remove, self._folder / "blobs")
-                raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
-            if failed:
-                raise SandboxUnavailableError(failed)
-            restored = replies.restored(said)
-            self._at = Standing(id, stored=True, whole=not restored.lost)
-            return replace(restored, woken=woken)
-
-    async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
-        """Say which cells have to run for lost variables; see `Sandbox.plan_rebuild`.
-
-        Raises:
-            SandboxLostError: its process is gone.
-            SandboxUnavailableError: the interpreter cannot be started.
-        """
-        asked = {"cells": [cell.as_json() for cell in cells], "names": list(names), "limit": limit}
-        async with self._turn:
-            return replies.rebuild_plan(await self._ask(await self._ready(), "plan_rebuild", asked, PLAN_SECONDS))
-
-    async def rebuild(self, order: RebuildOrder) -> RestoredSession | BrokenOff:
-        """Make lost variables again in a new session; see `Sandbox.rebuild`. A cell that is running is killed.
-
-        Raises:
-            SandboxLostError: the new process ended while it worked.
-            SandboxUnavailableError: the interpreter cannot be started.
-        """
-        self._break_off()
-        async with self._turn:
-            await self._drop()
-            timeout = order.seconds + SNAPSHOT_SECONDS
-            said = await self._ask(await self._ready(), "rebuild", order.as_json(), timeout)
-            if broken_off := replies.broken_off(said):
-                await self._drop()
-                return broken_off
-            # What was made again is in the session only.
-            self._at = Standing(order.snapshot, stored=True, whole=False)
-            return replies.restored(said)
-
-    async def _ask(self, session: Session, kind: str, asked: dict[str, Any], timeout: float) -> dict[str, Any]:
+    async def _ask(
+        self,
+        kind: str,
+        content: dict[str, Any],
+        *,
+        answer: str = "",
+        body: dict[str, Any] | None = None,
+        seconds: float = SNAPSHOT_SECONDS,
+    ) -> dict[str, Any]:
+        session = await self._ready()
         try:
-            return await session.ask(kind, {}, answer=kind, timeout=timeout, grace=self._grace, body=asked)
+            return await session.ask(
+                kind, content, answer=answer or kind, timeout=seconds, grace=self._grace, body=body
+            )
         finally:
             if not session.alive:
                 self._session = None
 
+    async def _forget_blobs(self) -> None:
+        await asyncio.to_thread(removing.remove, self._folder / "blobs")
+
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool."""
         await super().drop_blobs(names)
-        if self._at.head in names:
-            self._at = replace(self._at, stored=True)
-            self._turn.settle()
+        self._note_stored(names)
 
     async def reset(self) -> None:
         """Start again with only the inputs; a cell that is running is killed.
@@ -325,7 +240,7 @@ class LocalSandbox(LocalFiles):
         Raises:
             SandboxUnavailableError: the workspace cannot be emptied.
         """
-        self._break_off()
+        await self._break_off()
         async with self._turn:
             await self._drop()
             await asyncio.to_thread(self._empty)
@@ -338,7 +253,7 @@ class LocalSandbox(LocalFiles):
     async def close(self) -> None:
         """End the session, a running cell too. The workspace's files stay where they are."""
         self._closed = True
-        self._break_off()
+        await self._break_off()
         async with self._turn:
             await self._drop()
             await self._tidy()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sandboxes import replies
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.calls import Calls
 from sandboxes.functions import Functions
@@ -17,8 +16,8 @@ from sandboxes.local.limit_notes import limit_note
 from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.processes import Connection, Order, Process, Start, in_words
-from sandboxes.local.running_cell import OnOutput, RunningCell, Stream
-from sandboxes.results import CellError, CellResult
+from sandboxes.results import CellResult
+from sandboxes.running_cell import Offer, OnOutput, RunningCell, Stream
 
 START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
@@ -42,8 +41,7 @@ class Session:
         self._cell: RunningCell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
-        self._offered = b"[]"
-        """The functions that the kernel was told of last."""
+        self._offer = Offer()
 
     @classmethod
     async def start(
@@ -122,19 +120,14 @@ class Session:
             SandboxLostError: the process had ended before; the cell was not run.
         """
         cell = RunningCell(on_output)
-        try:
-            data = frames.pack(
-                {"type": "run", "id": cell.id, "number": number, "head": head}, code.encode("utf-8", "replace")
-            )
-        except frames.ProtocolError:
-            limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
-            return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
-        data = self._offer(functions) + data
+        order = cell.order(code, number=number, head=head)
+        if isinstance(order, CellResult):
+            return order
+        data = self._offer.frame(functions) + order
         cell.calls = Calls(
             functions, lambda header, body: self._line.send(frames.pack({**header, "id": cell.id}, body))
         )
         self._cell = cell
-        began = time.monotonic()
         self._listen(cell)
         self._process.busy(True)
         if self._doorway is not None:
@@ -166,24 +159,8 @@ class Session:
             why = await self._end("it did not go on")
             await self.close()
             result = replace(result, status="killed", note=f"{why}; variables are lost", variables_kept=False)
-        return replace(
-            result,
-            stdout=cell.stdout.capture.text(),
-            stderr=cell.stderr.capture.text(),
-            displays=tuple(cell.displays),
-            seconds=time.monotonic() - began,
-            reached=tuple(dict.fromkeys((*result.reached, *(self._doorway.reached() if self._doorway else ())))),
-        )
-
-    def _offer(self, functions: Functions | None) -> bytes:
-        """The frame that tells the kernel which functions there are; empty when it knows."""
-        offered = json.dumps(
-            [one.as_json() for one in functions.descriptions] if functions is not None else []
-        ).encode()
-        if offered == self._offered:
-            return b""
-        self._offered = offered
-        return frames.pack({"type": "functions"}, offered)
+        reached = tuple(dict.fromkeys((*result.reached, *(self._doorway.reached() if self._doorway else ()))))
+        return cell.with_output(replace(result, reached=reached))
 
     async def ask(
         self,
@@ -238,19 +215,8 @@ class Session:
             await self._wait(cell, grace)
         self._line.drain()
         if cell.ended.done():
-            said = cell.ended.result()
-            failed = said.get("status") != "ok"
-            error = replies.error(said) if failed else None
-            return CellResult(
-                status="timeout" if late else "error" if failed else "ok",
-                error=error,
-                namespace=replies.namespace(said),
-                files=replies.files(said),
-                note=f"interrupted at its time limit of {timeout:g} s; variables are kept"
-                if late
-                else limit_note(error, self._limits),
-                reached=replies.reached(said),
-            )
+            result = cell.result(late=late, timeout=timeout)
+            return replace(result, note=result.note or limit_note(result.error, self._limits))
         began = time.monotonic()
         note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
         if (hello := await self._revived(cell)) is None:
@@ -303,7 +269,7 @@ class Session:
             return None
         if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._line.busy:
             return None  # half a frame is on its way, and nobody would know where the next one begins
-        self._offered = b""
+        self._offer.forget()
         self._line.begin_anew()
         if self._line.broken.done():
             return None
@@ -344,19 +310,10 @@ class Session:
         )
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
-        kind, cell = header.get("type"), self._cell
-        if kind == "hello" and not self._hello.done():
+        if header.get("type") == "hello" and not self._hello.done():
             self._hello.set_result(header)
-        if cell is None or header.get("id") != cell.id:
-            return  # late words of an earlier cell
-        if kind == "display":
-            cell.show(body)
-        elif kind == "call" and cell.calls is not None:
-            cell.calls.take(header, body)
-        elif kind == "uncall" and cell.calls is not None:
-            cell.calls.drop(header.get("call"))
-        elif kind == cell.answer and not cell.ended.done():
-            cell.ended.set_result(replies.content(body))
+        if self._cell is not None:
+            self._cell.hear(header, body)
 
     def discard(self) -> None:
         """Kill the process and let go of everything, without waiting."""

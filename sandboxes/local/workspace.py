@@ -1,37 +1,24 @@
 """A workspace folder seen from outside: files go in and come out without following anything that code put there.
 
-Every path is walked one component at a time, each opened relative to the one before and never through a link, so
-what a cell does to the folder meanwhile cannot lead out of it. All functions block; call them in a thread.
+How paths are walked says `sandboxes/bridge/tree.py`. All functions block; call them in a thread.
 """
 
 import errno
 import hashlib
-import itertools
 import os
 import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError, workspace_path
+from sandboxes.bridge import tree
 from sandboxes.local.removing import remove
 from sandboxes.results import FetchedFile, WorkspaceFile
 
-FOLDERS = ("inputs", "outputs", "figures")
-LEFT_OUT = frozenset({"__pycache__", ".ipynb_checkpoints"})
-PACKAGES = ".packages"
-"""The folder for what cells install (`kernel/packages.py`); none of it is a file of the user's."""
-PARTIAL = ".stepwell-"
-"""How the names of files begin that are still being copied."""
-MAX_FILES = 10_000
-MAX_WALKED = 200_000
-"""Entries of the workspace that are looked at for a list of its files."""
-MAX_DEPTH = 64
 BLOCK = 1 << 20
-FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def prepare(root: Path) -> None:
@@ -41,12 +28,7 @@ def prepare(root: Path) -> None:
         SandboxUnavailableError: they cannot be made.
     """
     with _clear(root):
-        root.mkdir(parents=True, exist_ok=True)
-        for name in FOLDERS:
-            folder = root / name
-            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-                folder.unlink()
-            folder.mkdir(exist_ok=True)
+        tree.prepare(str(root))
 
 
 def hand_over(root: Path, user: int) -> None:
@@ -56,9 +38,9 @@ def hand_over(root: Path, user: int) -> None:
     """
     if root.lstat().st_uid != user:
         os.chown(root, user, user, follow_symlinks=False)
-    folder = os.open(root, FOLDER_FLAGS)
+    folder = os.open(root, tree.FOLDER_FLAGS)
     try:
-        _hand_over(folder, user, MAX_DEPTH)
+        _hand_over(folder, user, tree.MAX_DEPTH)
     finally:
         os.close(folder)
 
@@ -70,7 +52,7 @@ def _hand_over(folder: int, user: int, depth: int) -> None:
             if status.st_uid != user and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
                 os.chown(name, user, user, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISDIR(status.st_mode) and depth:
-                inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
+                inner = os.open(name, tree.FOLDER_FLAGS, dir_fd=folder)
                 try:
                     _hand_over(inner, user, depth - 1)
                 finally:
@@ -102,10 +84,10 @@ def put(root: Path, source: Path, path: str) -> None:
         ValueError: the path leaves the workspace, or leads through a file or a link.
     """
     parts = workspace_path(path).split("/")
-    with source.open("rb") as reading, _clear(root), _folder(root, parts[:-1], make=True) as folder:
-        if parts[-1] in _folders_in(folder):
+    with source.open("rb") as reading, _clear(root), tree.folder(str(root), parts[:-1], make=True) as folder:
+        if tree.is_folder(parts[-1], folder):
             raise ValueError(f"{path!r} is a folder in the workspace")
-        partial = PARTIAL + secrets.token_hex(8)
+        partial = tree.PARTIAL + secrets.token_hex(8)
         mode = 0o444 if parts[0] == "inputs" else 0o644
         target = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
         try:
@@ -129,13 +111,7 @@ def files(root: Path, folder: str) -> list[WorkspaceFile]:
         ValueError: the folder leaves the workspace.
     """
     parts = [] if folder in ("", ".") else workspace_path(folder).split("/")
-    try:
-        with _folder(root, parts, make=False) as start:
-            entries = itertools.islice(_walk(start, "/".join(parts), MAX_DEPTH, _device(root)), MAX_WALKED)
-            found = [file for file in entries if file is not None]
-    except (OSError, ValueError):
-        return []
-    return sorted(found, key=lambda file: file.path)[:MAX_FILES]
+    return [WorkspaceFile(path, size) for path, size in tree.files(str(root), parts)]
 
 
 def fetch(root: Path, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
@@ -145,14 +121,15 @@ def fetch(root: Path, path: str, target: Path, *, max_bytes: int) -> FetchedFile
         FileNotFoundError: there is no regular file at that path.
         ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
     """
-    with closing(_reading(root, path)) as reading:
-        if reading.size > max_bytes:
-            raise ValueError(f"{path!r} has {reading.size:,} bytes, more than the {max_bytes:,} that are allowed")
+    with ExitStack() as stack:
+        path, reading, announced = _opened(root, path, stack)
+        if announced > max_bytes:
+            raise ValueError(f"{path!r} has {announced:,} bytes, more than the {max_bytes:,} that are allowed")
         digest, size = hashlib.sha256(), 0
-        partial = target.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
+        partial = target.with_name(f"{tree.PARTIAL}{secrets.token_hex(8)}")
         try:
             with partial.open("xb") as writing:
-                while block := os.read(reading.fd, BLOCK):
+                while block := os.read(reading, BLOCK):
                     size += len(block)
                     if size > max_bytes:
                         raise ValueError(f"{path!r} grew beyond the {max_bytes:,} bytes that are allowed")
@@ -162,7 +139,7 @@ def fetch(root: Path, path: str, target: Path, *, max_bytes: int) -> FetchedFile
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-    return FetchedFile(path=reading.path, size=size, sha256=digest.hexdigest())
+    return FetchedFile(path=path, size=size, sha256=digest.hexdigest())
 
 
 def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:
@@ -179,111 +156,23 @@ def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:
                 remove(Path(entry.path))
 
 
-def _reading(root: Path, path: str) -> "_Reading":
-    """The file of exactly that name, or of the name that somebody who writes paths in another way means."""
-    parts = path.split("/")
-    if not any(part in ("", ".", "..") or "\0" in part for part in parts):
-        with suppress(FileNotFoundError):
-            return _Reading(root, parts)
-    return _Reading(root, workspace_path(path).split("/"))
+def _opened(root: Path, path: str, stack: ExitStack) -> tuple[str, int, int]:
+    """The file of exactly that name, or of the name that somebody who writes paths in another way means.
 
-
-class _Reading:
-    """A regular file in the workspace, opened for reading."""
-
-    def __init__(self, root: Path, parts: list[str]) -> None:
-        path = self.path = "/".join(parts)
-        missing = FileNotFoundError(errno.ENOENT, "there is no regular file of that name in the workspace", path)
-        try:
-            with _folder(root, parts[:-1], make=False) as folder:
-                # Opening a device may already do something, so look first, and once more at what was opened.
-                if not _regular(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)):
-                    raise missing
-                flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
-                self.fd = os.open(parts[-1], flags, dir_fd=folder)
-        except (OSError, ValueError) as error:
-            raise missing from error
-        status = os.fstat(self.fd)
-        if not _regular(status) or status.st_dev != _device(root):
-            self.close()
-            raise missing
-        self.size = status.st_size
-
-    def close(self) -> None:
-        os.close(self.fd)
-
-
-def _device(root: Path) -> int:
-    """The file system of the workspace."""
-    return root.stat().st_dev
-
-
-def _regular(status: os.stat_result) -> bool:
-    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-
-
-@contextmanager
-def _folder(root: Path, parts: list[str], *, make: bool) -> Iterator[int]:
-    """A descriptor of a folder in the workspace, reached without following links.
-
-    Raises:
-        OSError: there is none.
-        ValueError: a part of the path is a link or a file.
+    Returns:
+        Its path, its descriptor, and its size.
     """
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for part in parts:
-            if make:
-                with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=folder)
-            try:
-                inner = os.open(part, FOLDER_FLAGS, dir_fd=folder)
-            except OSError as error:
-                if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                    raise ValueError(f"{part!r} is not a folder of the workspace") from error
-                raise
-            os.close(folder)
-            folder = inner
-        yield folder
-    finally:
-        os.close(folder)
+    for parts in (path.split("/"), None):
+        exact = parts or workspace_path(path).split("/")
+        with suppress(OSError, ValueError):
+            if tree.inside(exact):
+                return "/".join(exact), *stack.enter_context(tree.opened(str(root), exact))
+    raise FileNotFoundError(errno.ENOENT, "there is no regular file of that name in the workspace", path)
 
 
 def _names_in(folder: int) -> list[str]:
     with os.scandir(folder) as entries:
         return [entry.name for entry in entries]
-
-
-def _folders_in(folder: int) -> set[str]:
-    with os.scandir(folder) as entries:
-        return {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)}
-
-
-def _walk(folder: int, path: str, depth: int, device: int) -> Iterator[WorkspaceFile | None]:
-    """All entries below a folder: files, and None for everything else."""
-    with os.scandir(folder) as entries:
-        listed = sorted(entry.name for entry in itertools.islice(entries, MAX_WALKED))
-    for name in listed:
-        yield None
-        if name in LEFT_OUT or name.startswith(PARTIAL):
-            continue
-        below = f"{path}/{name}" if path else name
-        if below == PACKAGES:
-            continue
-        try:
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if status.st_dev != device:
-                continue
-            if _regular(status):
-                yield WorkspaceFile(path=below, size=status.st_size)
-            elif stat.S_ISDIR(status.st_mode) and depth:
-                inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
-                try:
-                    yield from _walk(inner, below, depth - 1, device)
-                finally:
-                    os.close(inner)
-        except OSError:
-            continue  # it is gone by now, or closed to us
 
 
 @contextmanager
@@ -294,7 +183,8 @@ def _clear(root: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        why = "There is no room left" if error.errno in FULL else f"It cannot be written ({error.strerror or error})"
+        full = error.errno in tree.FULL
+        why = "There is no room left" if full else f"It cannot be written ({error.strerror or error})"
         raise SandboxUnavailableError(
             f"{why} in the sandbox folder {root}. Free some space there, or choose another place with STEPWELL_HOME."
         ) from error

@@ -7,8 +7,9 @@ import os
 import secrets
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from blockbuster import BlockBuster
@@ -63,6 +64,11 @@ DAYTONA = "daytona"
 REAL = "the real daytona"
 REAL_KEY = os.environ.get("DAYTONA_API_KEY", "")  # before a fixture clears the environment
 REAL_PLACE = {"api_url": os.environ.get("DAYTONA_API_URL", API_URL), "target": os.environ.get("DAYTONA_TARGET", "")}
+# What asks local sandboxes alone, and why:
+# - control groups, deaths (Landlock), warm parents, reach behind walls: Daytona has no such part of ours.
+# - recovery by a frozen copy, limits of memory, processes and disk: Daytona has neither; coming back is asked of both.
+# - sleeping, as far as it is seen from this machine's processes and folders; what is heard between two cells.
+# - life: STEPWELL_PYTHON is a local interpreter; a sandbox in Daytona is meant to survive a killed host.
 KINDS = [*LEVELS, DAYTONA, *([pytest.param(REAL, marks=pytest.mark.daytona)] if REAL_KEY else [])]
 
 
@@ -96,6 +102,20 @@ async def elsewhere(folder: Path, options: Options) -> AsyncIterator[Sandboxes]:
                 await opened.daytona.delete(one.thread)
 
 
+def opening(kind: str, request: pytest.FixtureRequest, **local: Any) -> AbstractAsyncContextManager[Sandboxes]:
+    """Sandboxes for a test.
+
+    Args:
+        kind: `local`, or in the emulated Daytona.
+        request: The test's.
+        local: How those on this machine are made.
+    """
+    folder: Path = request.getfixturevalue("tmp_path") / "sandboxes"
+    if kind == DAYTONA:
+        return elsewhere(folder, request.getfixturevalue("in_daytona"))
+    return Sandboxes(folder, cache=request.getfixturevalue("cache"), **local)
+
+
 @pytest.fixture
 async def sandbox(walled: Sandboxes, request: pytest.FixtureRequest) -> Sandbox:
     """A sandbox in which code runs."""
@@ -116,12 +136,14 @@ async def own_folder(sandbox: Sandbox, tmp_path: Path, request: pytest.FixtureRe
     return folder
 
 
-@pytest.fixture(params=["local", "fake"])
-async def any_sandbox(request: pytest.FixtureRequest, sandboxes: Sandboxes, tmp_path: Path) -> Sandbox:
+@pytest.fixture(params=["local", DAYTONA, "fake"])
+async def any_sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Sandbox]:
     """A sandbox of any kind, for what does not need code."""
     if request.param == "fake":
-        return FakeSandbox(tmp_path / "fake", "contract")
-    return await sandboxes.open(request.param, "contract")
+        yield FakeSandbox(tmp_path / "fake", "contract")
+    else:
+        async with opening(request.param, request) as opened:
+            yield await opened.open(request.param, "contract")
 
 
 @pytest.fixture
@@ -219,17 +241,31 @@ class Steps:
         return self._folder(self.sandbox.id) / name
 
 
+@asynccontextmanager
+async def steps_here(folder: Path, cache: Path) -> AsyncIterator[Steps]:
+    """A session on this machine."""
+    async with Sandboxes(folder, cache=cache) as opened:
+        made = Steps(opened, "local", lambda id: folder / id)
+        await made.open()
+        yield made
+
+
+@asynccontextmanager
+async def steps_elsewhere(folder: Path, options: Options, emulated: Emulator) -> AsyncIterator[Steps]:
+    """A session in the emulated Daytona."""
+    async with elsewhere(folder, options) as opened:
+        made = Steps(opened, DAYTONA, lambda id: emulated.home(f"{options.prefix}-{id}") / "stepwell")
+        await made.open()
+        yield made
+
+
 @pytest.fixture(params=["local", DAYTONA])
 async def steps(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Steps]:
     folder = tmp_path / "sandboxes"
     if request.param == DAYTONA:
         options, emulated = request.getfixturevalue("in_daytona"), request.getfixturevalue("emulated")
-        async with elsewhere(folder, options) as opened:
-            made = Steps(opened, DAYTONA, lambda id: emulated.home(f"{options.prefix}-{id}") / "stepwell")
-            await made.open()
-            yield made
+        begun = steps_elsewhere(folder, options, emulated)
     else:
-        async with Sandboxes(folder, cache=cache) as opened:
-            made = Steps(opened, "local", lambda id: folder / id)
-            await made.open()
-            yield made
+        begun = steps_here(folder, cache)
+    async with begun as made:
+        yield made

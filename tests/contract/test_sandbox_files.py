@@ -175,6 +175,7 @@ def small_disk() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+@pytest.mark.parametrize("any_sandbox", ["local", "fake"], indirect=True)  # Daytona's disk is filled among its faults
 async def test_a_full_disk_is_one_clear_sentence(any_sandbox: Sandbox, source: Path, small_disk: None) -> None:
     with source.open("r+b") as file:
         file.truncate(1 << 20)

@@ -37,6 +37,11 @@ async def test_a_cell_is_interrupted_at_its_time_limit(run: Run) -> None:
         assert printed(await run("print(x)")) == "1\n"
 
 
+async def test_the_time_of_the_first_cell_counts_from_when_its_session_is_there(run: Run) -> None:
+    late = await run("while True: pass", timeout=0.02)
+    assert late.status in ("timeout", "killed")  # killed: it had not begun when it was interrupted
+
+
 async def test_a_cell_that_goes_on_after_the_interrupt_is_killed(run: Run, sandbox: Sandbox) -> None:
     fine(await run("x = 1", head="one"))
     result = await run(STUBBORN, timeout=0.5, head="two")

@@ -9,7 +9,7 @@ import pytest
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
-from tests.contract.conftest import Run, fine, has_shared_memory
+from tests.contract.conftest import DAYTONA, Run, fine, has_shared_memory, opening
 
 HERE = "import os, socket, subprocess, sqlite3, urllib.request, pathlib\n"
 CALL = "s = socket.create_server(('127.0.0.1', 0))\nsocket.create_connection(s.getsockname()).close()\n"
@@ -54,11 +54,11 @@ INSIDE = {
 }
 
 
-@pytest.fixture
-async def open_sandbox(tmp_path: Path, cache: Path) -> AsyncIterator[Sandbox]:
-    """A sandbox without walls."""
-    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation="process") as opened:
-        yield await opened.open("local", "contract")
+@pytest.fixture(params=["local", DAYTONA])
+async def open_sandbox(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
+    """A sandbox without walls; the emulator has none."""
+    async with opening(request.param, request, isolation="process") as opened:
+        yield await opened.open(request.param, "contract")
 
 
 @pytest.fixture

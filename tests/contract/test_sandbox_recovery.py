@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
-from tests.contract.conftest import LEVELS, fine, printed
+from storage.blobs import Blobs
+from tests.contract.conftest import DAYTONA, LEVELS, fine, opening, printed
 
 FROZEN = 0.3
 """Seconds after which a session has been copied."""
@@ -119,17 +121,51 @@ async def test_a_session_with_threads_is_not_copied(sandboxes: Sandboxes) -> Non
     assert (result.recovered, result.note.endswith("variables are lost")) == ("", True)
 
 
-async def test_children_of_the_dead_are_dead_too(sandboxes: Sandboxes) -> None:
-    life = Life(await sandboxes.open("local", "dying"))
-    fine(await life.run("import os, subprocess, time\npath = 'outputs/beat'", head="one"))
-    code = (
-        "child = os.fork()\nif not child:\n    os.setsid()\n"
-        "    while True: open('/tmp/beat', 'a').write('x'); time.sleep(0.01)\n"
-        "time.sleep(0.1); os.kill(os.getpid(), 9)"
-    )
-    assert (await life.run(code, head="two")).recovered == "copy"
-    size = "print(os.path.getsize('/tmp/beat'))"
-    assert printed(await life.run(size)) == printed(await life.run(size))
+@pytest.mark.parametrize("kind", ["local", DAYTONA])
+async def test_children_of_the_dead_are_dead_too(kind: str, request: pytest.FixtureRequest) -> None:
+    async with opening(kind, request) as opened:
+        life = Life(await opened.open(kind, "dying"))
+        here = "import os, tempfile, time\nbeat = tempfile.gettempdir() + '/beat'\n"
+        fine(await life.run(here, head="one"))
+        code = (
+            "child = os.fork()\nif not child:\n    os.setsid()\n    if os.fork(): os._exit(0)\n"
+            "    while True: open(beat, 'a').write('x'); time.sleep(0.01)\n"
+            "while not os.path.exists(beat): time.sleep(0.01)\nos.kill(os.getpid(), 9)"
+        )
+        dead = await life.run(code, head="two")
+        assert (dead.status, dead.recovered) == ("killed", "copy" if kind == "local" else "")
+        size = here + "print(os.path.getsize(beat))"
+        assert printed(await life.run(size)) == printed(await life.run(size))
+
+
+@pytest.mark.parametrize("kind", ["local", DAYTONA])
+async def test_whatever_ends_a_session_the_snapshot_from_before_the_cell_brings_all_of_it_back(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    async with opening(kind, request) as opened:
+        life, snapshots = Life(await opened.open(kind, "dying")), Snapshots(Blobs.at(str(tmp_path / "store")))
+        begin = "import os, random\nx = [1]\nrandom.seed(7)\nopen('outputs/a', 'w').write('before')"
+        fine(await life.run(begin, head="one"))
+        kept = await snapshots.keep(life.sandbox, [], limit_bytes=1 << 30)
+        change = "x.append(2); random.random(); open('outputs/a', 'w').write('after'); open('outputs/b', 'w').close()\n"
+        for death in DEATHS.values():
+            dead = await life.run(change + death, head="two", timeout=1.0)
+            assert (dead.status, dead.variables_kept, life.sandbox.head) == ("killed", False, "")
+            back = await snapshots.bring_back(life.sandbox, kept.snapshot, damaged=set())
+            assert back.lost == ()
+            said = await life.run("print(x, random.random(), open('outputs/a').read(), os.listdir('outputs'))")
+            assert printed(said) == "[1] 0.32383276483316237 before ['a']\n"
+
+
+async def test_memory_that_daytona_does_not_give_is_an_error_of_the_cell(request: pytest.FixtureRequest) -> None:
+    async with opening(DAYTONA, request) as opened:
+        life = Life(await opened.open(DAYTONA, "small"))
+        little = "import resource\nx = 1\nresource.setrlimit(resource.RLIMIT_AS, (2_000_000_000, -1))"
+        fine(await life.run(little, head="one"))
+        result = await life.run("y = bytearray(3_000_000_000)", head="two")
+        assert result.error is not None
+        assert (result.status, result.error.name, life.sandbox.head) == ("error", "MemoryError", "two")
+        assert printed(await life.run("print(x)")) == "1\n"
 
 
 @pytest.mark.parametrize("limited", ["namespaces", "namespaces-noproc", "bwrap", "landlock"], indirect=True)

@@ -2,44 +2,59 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from nodes.snapshots import Snapshots
-from sandboxes.base import SandboxLostError
-from sandboxes.living import Living
+from sandboxes.base import Sandbox, SandboxLostError
+from sandboxes.daytona.client import Clients
+from sandboxes.daytona.machine import Machine
+from sandboxes.daytona.options import Options
+from sandboxes.daytona.sandbox import DaytonaSandbox
+from sandboxes.living import Living, Rest
 from sandboxes.local import LocalSandbox, upkeep
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
 from sandboxes.opening import Sandboxes
 from sandboxes.results import RestoredSession
 from storage.blobs import Blobs
-from tests.contract.conftest import printed
+from tests.contract.conftest import DAYTONA, printed
 
 LIMIT = 1 << 30
 
 
-class House:
-    """Local sandboxes with few places, and a store for their snapshots."""
+class Sleeping(Sandbox, Protocol):
+    """A sandbox that can be put to sleep."""
 
-    def __init__(self, folder: Path, cache: Path, isolation: str) -> None:
+    @property
+    def rest(self) -> Rest: ...
+
+    async def sleep(self) -> None: ...
+
+
+Make = Callable[[str, Living], Awaitable[Sleeping]]
+
+
+class House:
+    """Sandboxes with few places, and a store for their snapshots."""
+
+    def __init__(self, folder: Path, make: Make) -> None:
         self.snapshots = Snapshots(Blobs.at(str(folder / "store")))
         self.folder = folder / "threads"
-        self._asked = Asked("", cache, isolation)
-        self._opened: list[LocalSandbox] = []
+        self._make = make
+        self._opened: list[Sleeping] = []
         self.kept: dict[str, str] = {}
         """By sandbox, its newest snapshot."""
 
-    async def open(self, id: str, living: Living) -> LocalSandbox:
-        walls = await asyncio.to_thread(choose, self._asked)
-        sandbox = await asyncio.to_thread(LocalSandbox, self.folder, id, walls, living=living)
+    async def open(self, id: str, living: Living) -> Sleeping:
+        sandbox = await self._make(id, living)
         self._opened.append(sandbox)
-        await sandbox.open()
         return sandbox
 
-    async def cell(self, sandbox: LocalSandbox, code: str, *, keep: bool = True) -> str:
+    async def cell(self, sandbox: Sandbox, code: str, *, keep: bool = True) -> str:
         """Run a good cell, and keep the step unless told otherwise; what it printed."""
         said = printed(await sandbox.run(code, number=1, timeout=100.0, head="after"))
         if keep:
@@ -48,7 +63,7 @@ class House:
             self.kept[sandbox.id] = kept.snapshot
         return said
 
-    async def wake(self, sandbox: LocalSandbox) -> RestoredSession:
+    async def wake(self, sandbox: Sandbox) -> RestoredSession:
         """Bring a sandbox to its newest snapshot."""
         return await self.snapshots.bring_back(sandbox, self.kept[sandbox.id], damaged=set())
 
@@ -57,11 +72,46 @@ class House:
             await sandbox.close()
 
 
-@pytest.fixture(params=["", "process"])
-async def house(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[House]:
-    made = House(tmp_path, cache, request.param)
-    yield made
-    await made.close()
+def make_here(folder: Path, cache: Path, isolation: str) -> Make:
+    """Makes sandboxes of this machine."""
+
+    async def make(id: str, living: Living) -> Sleeping:
+        walls = await asyncio.to_thread(choose, Asked("", cache, isolation))
+        sandbox = await asyncio.to_thread(LocalSandbox, folder, id, walls, living=living)
+        await sandbox.open()
+        return sandbox
+
+    return make
+
+
+def make_there(clients: Clients, options: Options) -> Make:
+    """Makes sandboxes in Daytona, which go when they are closed."""
+
+    async def make(id: str, living: Living) -> Sleeping:
+        return DaytonaSandbox(Machine(clients, options, id), id, living=living, keep=False)
+
+    return make
+
+
+@pytest.fixture(params=["", "process", DAYTONA])
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+    if request.param == DAYTONA:
+        options: Options = request.getfixturevalue("in_daytona")
+        clients = Clients(options.account)
+        made = House(tmp_path, make_there(clients, options))
+        yield made
+        await made.close()
+        await clients.close()
+    else:
+        made = House(tmp_path, make_here(tmp_path / "threads", request.getfixturevalue("cache"), request.param))
+        yield made
+        await made.close()
+
+
+seen_from_outside = pytest.mark.parametrize("house", ["", "process"], indirect=True)
+"""Not in Daytona: the test looks at processes, descriptors and folders of this machine."""
+seen_at_once = seen_from_outside
+"""Not in Daytona: nobody is connected between two cells, so the next request tells; and places there are a thousand."""
 
 
 async def until(what: Callable[[], bool]) -> None:
@@ -98,6 +148,7 @@ subprocess.Popen(['sleep', {!r}], stdout=subprocess.DEVNULL, stderr=subprocess.D
 """
 
 
+@seen_from_outside
 async def test_an_idle_session_sleeps_and_is_woken_with_all_it_had(house: House) -> None:
     living = Living(most=2, sleep_after=0.01)
     sandbox = await house.open("one", living)
@@ -163,6 +214,7 @@ async def test_running_in_a_sleeping_sandbox_is_refused_and_not_begun_empty(hous
     await living.close()
 
 
+@seen_from_outside
 async def test_a_sandbox_that_works_is_never_put_to_sleep(house: House, tmp_path: Path) -> None:
     living = Living(most=1, settle=0)
     sandbox, other = await house.open("one", living), await house.open("two", living)
@@ -208,6 +260,7 @@ async def test_places_are_limited_and_given_in_order(house: House) -> None:
     await living.close()
 
 
+@seen_at_once
 @pytest.mark.parametrize("end", ["os._exit, [3]", "os.kill, [os.getpid(), 9]"])
 async def test_a_session_that_dies_between_two_cells_gives_its_place_back(house: House, end: str) -> None:
     living = Living(most=1)

@@ -1,11 +1,13 @@
 """Random sessions: whatever a namespace holds and shares, restored it is what the live one is.
 
-`STEPS_SESSIONS=500` makes many more; a session that fails is made as small as it gets.
+`STEPS_SESSIONS=500` makes many more (half as many in Daytona); a session that fails is made as small as it gets.
 """
 
 import asyncio
 import os
 import tempfile
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +15,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 
-from sandboxes.opening import Sandboxes
-from tests.contract.conftest import Steps
+from sandboxes.daytona.options import Options
+from tests.contract.conftest import Steps, steps_elsewhere, steps_here
 from tests.contract.random_sessions import DESCRIBE, START, Round, statements
+from tests.daytona.emulator import Emulator
 
+ASKED = "STEPS_SESSIONS" in os.environ
 SESSIONS = int(os.environ.get("STEPS_SESSIONS", "6"))
 
 
@@ -41,29 +45,41 @@ rounds = some.builds(
 sessions = some.builds(Session, some.lists(rounds, min_size=1, max_size=6))
 
 
-@settings(
-    max_examples=SESSIONS,
-    deadline=None,
-    derandomize="STEPS_SESSIONS" not in os.environ,  # the short form tries the same sessions each time
-    database=None,
-    phases=[Phase.generate, Phase.shrink],
-    suppress_health_check=list(HealthCheck),
-)
-@given(session=sessions)
-@pytest.mark.timeout(0 if "STEPS_SESSIONS" in os.environ else 180)
+Test = Callable[..., None]
+
+
+def tried(examples: int) -> Callable[[Test], Test]:
+    """Have a test try random sessions; the short form tries the same ones each time."""
+    how = settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=not ASKED,
+        database=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    limit = pytest.mark.timeout(0 if ASKED else 180)
+    return lambda test: limit(how(given(session=sessions)(test)))
+
+
+@tried(SESSIONS)
 def test_a_restored_session_is_the_live_one(session: Session, cache: Path) -> None:
     """Both describe themselves in the same words: after the snapshot, and once more after the same changes to both.
 
     Values, which names are one object, which arrays share memory, and what functions return.
     """
     with tempfile.TemporaryDirectory(prefix="stepwell-random-") as folder:
-        asyncio.run(_compare(session, Path(folder), cache))
+        asyncio.run(_compare(session, steps_here(Path(folder), cache)))
 
 
-async def _compare(session: Session, folder: Path, cache: Path) -> None:
-    async with Sandboxes(folder, cache=cache) as sandboxes:
-        steps = Steps(sandboxes, "local", lambda id: folder / id)
-        await steps.open()
+@tried(max(1, SESSIONS // 2))
+def test_so_it_is_in_daytona(session: Session, in_daytona: Options, emulated: Emulator) -> None:
+    with tempfile.TemporaryDirectory(prefix="stepwell-random-") as folder:
+        asyncio.run(_compare(session, steps_elsewhere(Path(folder), in_daytona, emulated)))
+
+
+async def _compare(session: Session, begun: AbstractAsyncContextManager[Steps]) -> None:
+    async with begun as steps:
         await steps.run(START)
         for number, round in enumerate(session.rounds):
             await steps.run(round.before)

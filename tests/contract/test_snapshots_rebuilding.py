@@ -16,22 +16,16 @@ from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
-from tests.contract.conftest import printed
+from tests.contract.conftest import DAYTONA, opening, printed
 from tests.states import make_cell, make_state
-
-
-@pytest.fixture
-async def sandboxes(tmp_path: Path, cache: Path) -> AsyncIterator[Sandboxes]:
-    """Without walls: which cells ran is written down outside."""
-    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation="process") as opened:
-        yield opened
 
 
 class Thread:
     """Cells, each with its snapshot, and a store."""
 
-    def __init__(self, sandboxes: Sandboxes, folder: Path) -> None:
+    def __init__(self, sandboxes: Sandboxes, kind: str, folder: Path) -> None:
         self._sandboxes = sandboxes
+        self._kind = kind
         self._snapshots = Snapshots(Blobs.at(str(folder / "store")))
         self._opened = 0
         self.folder = folder
@@ -40,7 +34,7 @@ class Thread:
 
     async def open(self) -> None:
         self._opened += 1
-        self.sandbox = await self._sandboxes.open("local", f"process-{self._opened}")
+        self.sandbox = await self._sandboxes.open(self._kind, f"process-{self._opened}")
 
     async def cell(self, code: str, **changes: Any) -> str:
         """Run a cell and keep the step; what it printed."""
@@ -57,7 +51,7 @@ class Thread:
     async def come_back(self, limit: float = 60.0) -> Receipt:
         """Go on in a new process, which has the store and nothing else."""
         await self.open()
-        sandbox = SandboxRef(kind="local", id=self.sandbox.id, snapshot=self.cells[-1]["snapshot"])
+        sandbox = SandboxRef(kind=self._kind, id=self.sandbox.id, snapshot=self.cells[-1]["snapshot"])
         state = make_state(cells=self.cells, sandbox=sandbox)
         receipt = await catch_up(self.sandbox, state, self._snapshots, rebuild_seconds=limit)
         assert receipt is not None
@@ -76,11 +70,13 @@ class Thread:
         return file.read_text().strip() if file.exists() else ""
 
 
-@pytest.fixture
-async def thread(sandboxes: Sandboxes, tmp_path: Path) -> Thread:
-    made = Thread(sandboxes, tmp_path)
-    await made.open()
-    return made
+@pytest.fixture(params=["local", DAYTONA])
+async def thread(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Thread]:
+    """Without walls, and the emulator has none: which cells ran is written down outside."""
+    async with opening(request.param, request, isolation="process") as opened:
+        made = Thread(opened, request.param, tmp_path)
+        await made.open()
+        yield made
 
 
 def reason(receipt: Receipt, name: str) -> str:

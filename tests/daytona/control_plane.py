@@ -3,6 +3,7 @@
 import base64
 import ipaddress
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiohttp import web
@@ -60,39 +61,25 @@ async def list_sandboxes(request: web.Request) -> web.Response:
     return web.json_response({"items": [one.shown(listed=True) for one in found[begin:end]], "nextCursor": cursor})
 
 
-async def start(request: web.Request) -> web.Response:
-    """Start a stopped or archived one."""
-    sandbox = _asked_for(request)
-    sandbox.start()
-    return await _changing(sandbox)
+Answer = Callable[[web.Request], Awaitable[web.Response]]
 
 
-async def recover(request: web.Request) -> web.Response:
-    """Start one that is in a state of error."""
-    sandbox = _asked_for(request)
-    sandbox.recover()
-    return await _changing(sandbox)
+def _begin(change: Callable[[EmulatedSandbox], None]) -> Answer:
+    """Answers requests that begin a change of a sandbox's state."""
+
+    async def answer(request: web.Request) -> web.Response:
+        sandbox = _asked_for(request)
+        change(sandbox)
+        return await _changing(sandbox)
+
+    return answer
 
 
-async def stop(request: web.Request) -> web.Response:
-    """Stop a started one."""
-    sandbox = _asked_for(request)
-    sandbox.stop()
-    return await _changing(sandbox)
-
-
-async def archive(request: web.Request) -> web.Response:
-    """Archive a stopped one."""
-    sandbox = _asked_for(request)
-    sandbox.archive()
-    return await _changing(sandbox)
-
-
-async def delete(request: web.Request) -> web.Response:
-    """Delete one."""
-    sandbox = _asked_for(request)
-    sandbox.delete()
-    return await _changing(sandbox)
+start = _begin(EmulatedSandbox.start)
+recover = _begin(EmulatedSandbox.recover)
+stop = _begin(EmulatedSandbox.stop)
+archive = _begin(EmulatedSandbox.archive)
+delete = _begin(EmulatedSandbox.delete)
 
 
 async def labels(request: web.Request) -> web.Response:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeVar
 
 Moment = Literal["before", "after", "start", "cell", "transfer", "name"]
+What = Literal["stopped", "archived", "deleted", "failed", "contexts lost", "workers killed"]
+"""What can happen to a sandbox."""
 
 
 @dataclass(kw_only=True)
@@ -105,7 +107,7 @@ class Unreached(Fault):
 class Happens(Fault):
     """Something happens to the sandbox just before a request for it is carried out."""
 
-    what: Literal["stopped", "archived", "deleted", "failed", "contexts lost", "workers killed"] = "stopped"
+    what: What = "stopped"
 
 
 @dataclass(kw_only=True)
@@ -164,7 +166,7 @@ class Closed(InCell):
 class HappensInCell(InCell):
     """Something happens to the sandbox of the cell, or to the worker that runs it."""
 
-    what: Literal["stopped", "archived", "deleted", "failed", "contexts lost", "workers killed"] = "workers killed"
+    what: What = "workers killed"
 
 
 @dataclass(kw_only=True)

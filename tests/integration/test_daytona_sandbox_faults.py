@@ -26,7 +26,6 @@ from tests.daytona.faults import (
     CutShort,
     Dropped,
     Fault,
-    Happens,
     HappensInCell,
     NameTaken,
     OutOfDisk,
@@ -335,7 +334,6 @@ async def test_an_analysis_goes_on_through_all_of_it(settings: Settings, emulate
     faults: list[Fault] = [
         emulated.faults.add(RateLimited(on="create", throttler="sandbox-create")),
         emulated.faults.add(HappensInCell(what="stopped", skip=1)),
-        emulated.faults.add(Happens(on="run", what="deleted", skip=4)),
         emulated.faults.add(BadGateway(on="download", skip=1)),
     ]
     async with ScriptedServer(script) as server:

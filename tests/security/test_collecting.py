@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sandboxes.bridge import tree
 from sandboxes.local import workspace
 
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices and mounts")
@@ -149,12 +150,12 @@ def test_a_folder_that_is_swapped_for_a_link_meanwhile_never_leads_out(
 def test_a_flood_of_files_is_listed_up_to_a_limit_and_a_deep_tree_to_a_depth(root: Path) -> None:
     flood = root / "outputs" / "flood"
     flood.mkdir()
-    for number in range(workspace.MAX_FILES + 50):
+    for number in range(tree.MAX_FILES + 50):
         (flood / str(number)).touch()
-    assert len(workspace.files(root, "outputs")) == workspace.MAX_FILES
+    assert len(workspace.files(root, "outputs")) == tree.MAX_FILES
     shutil.rmtree(flood)
     deep = root / "outputs"
-    for _ in range(workspace.MAX_DEPTH + 5):
+    for _ in range(tree.MAX_DEPTH + 5):
         deep = deep / "d"
         deep.mkdir()
     (deep / "bottom.txt").touch()
