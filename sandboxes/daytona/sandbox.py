@@ -136,7 +136,9 @@ class DaytonaSandbox(Steps, DaytonaFiles):
             said = await self._place.command("state")
             lines = note_lines(said)
         what = replies.reached({"reached": list(lines[1:])})
-        return Reached(sandbox=place.name, head=lines[0][:64] if lines else "", what=what)
+        # Its network is as closed as that since it was started, or it would not have been.
+        confined = self._network == "none"
+        return Reached(sandbox=place.name, head=lines[0][:64] if lines else "", what=what, confined=confined)
 
     async def _ready(self) -> Session:
         """The living session; a new one begins with its first request."""

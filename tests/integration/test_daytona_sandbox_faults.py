@@ -35,7 +35,7 @@ from tests.daytona.faults import (
     Unanswered,
     Unreached,
 )
-from tests.scripted_model import Call, Scripted, ScriptedServer
+from tests.scripted_model import Call, Plain, Request, Scripted, ScriptedServer
 
 NAME = "faulty"
 ONCE = "open('outputs/count', 'a').write('x')\nprint('begun', flush=True)\nimport time; time.sleep({seconds})\n"
@@ -346,3 +346,29 @@ async def test_an_analysis_goes_on_through_all_of_it(settings: Settings, emulate
     assert [fault.met for fault in faults][:2] == [1, 1]
     states = {name: state for name, state in emulated.states().items() if name.startswith(there.daytona_prefix)}
     assert list(states.values()) == ["stopped"]
+
+
+async def test_a_sandbox_that_is_deleted_between_two_cells_is_made_anew_and_the_next_cell_runs(
+    settings: Settings, emulated: Emulator
+) -> None:
+    """Without a network no cell can have had an effect elsewhere, so none is left as of unknown outcome."""
+    there = in_emulator(settings, emulated)
+
+    def deleted(request: Request) -> Plain:
+        (name,) = [name for name in emulated.states() if name.startswith(there.daytona_prefix)]
+        asyncio.run(emulated.happens(name, "deleted"))
+        return Call("run_python", purpose="go on", step=1, code="x.append(2)\nprint(x, open('outputs/file').read())")
+
+    script: list[Scripted] = [
+        Call("submit_plan", steps=["Work"]),
+        Call("run_python", purpose="work", step=1, code="x = [1]\nopen('outputs/file', 'w').write('kept')"),
+        deleted,
+        Call("submit_answer", answer="It is done.", skipped=[]),
+        Call("submit_review", good_enough=True, missing=[]),
+    ]
+    async with ScriptedServer(script) as server:
+        run = start("Work", context=Context(sandbox="daytona"), settings=with_model(there, server.base_url))
+        events = await follow(run)
+    assert last(events, Finished).answer == "It is done."
+    assert [one.cell["status"] for one in only(events, CellFinished)] == ["ok", "ok"]
+    assert "[1, 2] kept" in only(events, CellFinished)[-1].cell["observation"]
