@@ -6,6 +6,7 @@ out, so a flipped bit is found and never handed on. Nothing is ever changed in p
 
 import asyncio
 import hashlib
+import os
 import re
 import secrets
 import shutil
@@ -221,10 +222,20 @@ class Blobs:
     def _owner_name(self) -> str:
         if self._owner is None:
             return ""
-        if not self._owner.exists():
-            self._owner.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError), self._owner.open("x") as out:
-                out.write(f"{self._owner.parent} on {socket.gethostname()} ({secrets.token_hex(4)})")
+        with suppress(FileNotFoundError):
+            if name := self._owner.read_text():
+                return name
+        self._owner.parent.mkdir(parents=True, exist_ok=True)
+        mark = secrets.token_hex(4)
+        partial = self._owner.with_name(f".{self._owner.name}.{mark}")
+        partial.write_text(f"{self._owner.parent} on {socket.gethostname()} ({mark})")
+        try:
+            os.link(partial, self._owner)  # of two at once one is first, and nobody reads half a name
+        except FileExistsError:
+            if not self._owner.read_text():  # written by a process that was killed before it had
+                partial.replace(self._owner)
+        finally:
+            partial.unlink(missing_ok=True)
         return self._owner.read_text()
 
     def _add(self, files: list[tuple[Path, str]], *, move: bool) -> int:
@@ -290,11 +301,12 @@ class Blobs:
                 partial.unlink(missing_ok=True)
 
     def _read(self, name: str, max_bytes: int) -> bytes:
-        data = _bounded(lambda: self._open(name), name, max_bytes)
-        if hashlib.sha256(data).hexdigest() != name:
-            self._shelf.put_aside(name)
-            raise self._damaged(name)
-        return data
+        for _ in range(2):  # one bad transfer condemns nothing
+            data = _bounded(lambda: self._open(name), name, max_bytes)
+            if hashlib.sha256(data).hexdigest() == name:
+                return data
+        self._shelf.put_aside(name)
+        raise self._damaged(name)
 
     def _open(self, name: str) -> BinaryIO:
         try:
