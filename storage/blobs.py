@@ -39,6 +39,10 @@ class BlobError(Exception):
     """A blob cannot be stored or had; the message is one sentence that says which and why."""
 
 
+class BlobTooLargeError(BlobError):
+    """A blob has more bytes than are wanted of it."""
+
+
 class BlobMissingError(BlobError):
     """A blob is not there, or what is there is not what its name says."""
 
@@ -139,7 +143,8 @@ class Blobs:
 
         Raises:
             BlobMissingError: as `fetch`.
-            BlobError: it is larger than `max_bytes`, or the store cannot be reached.
+            BlobTooLargeError: it is larger than `max_bytes`.
+            BlobError: the store cannot be reached.
         """
         return await self._do(self._read, checked(name), max_bytes)
 
@@ -355,7 +360,7 @@ def _bounded(opened: Callable[[], BinaryIO], name: str, max_bytes: int) -> bytes
     with opened() as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise BlobError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
+        raise BlobTooLargeError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
     return data
 
 
