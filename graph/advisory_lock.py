@@ -2,16 +2,20 @@
 
 import asyncio
 import hashlib
+import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import psycopg
 
-from graph.postgres_checkpoints import CONNECT_SECONDS, unusable
+from graph.postgres_checkpoints import CONNECT_SECONDS, unusable, watched
 from graph.thread_lock import POLL_SECONDS, US, Hold, held_by_another
 
 LOOK_SECONDS = 5.0
 """How often the holder looks whether its connection is still there."""
+ANSWER_SECONDS = 10.0
+"""How long the database may take to answer that; then somebody else may have the thread."""
 
 Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
@@ -25,7 +29,9 @@ async def holding_in_database(thread: str, url: str, *, patience: float) -> Asyn
         SettingsError: the database cannot be used.
     """
     try:
-        connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=int(CONNECT_SECONDS))
+        connection = await psycopg.AsyncConnection.connect(
+            watched(url), autocommit=True, connect_timeout=int(CONNECT_SECONDS)
+        )
     except psycopg.Error as error:
         raise unusable(error) from None
     watch: asyncio.Task[None] | None = None
@@ -77,7 +83,17 @@ async def _until_lost(connection: Connection) -> None:
     """Look at the connection until it is lost."""
     while True:
         await asyncio.sleep(LOOK_SECONDS)
+        look = asyncio.ensure_future(connection.execute("select 1"))
         try:
-            await connection.execute("select 1")
-        except psycopg.Error:
+            await asyncio.wait([look], timeout=ANSWER_SECONDS)
+        finally:
+            if not look.done():
+                _hang_up(connection)  # cancelling it would wait for the database, too
+                await asyncio.wait([look])
+        if look.exception() is not None:
             return
+
+
+def _hang_up(connection: Connection) -> None:
+    with socket.socket(fileno=os.dup(connection.fileno())) as its:
+        its.shutdown(socket.SHUT_RDWR)

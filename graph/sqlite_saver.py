@@ -1,18 +1,21 @@
 """Checkpoints in a SQLite file, with the operations that LangGraph's own saver for it lacks."""
 
+import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.delta_chains import COUNTERS, Link, all_but_newest, deletable
 from graph.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
+
+T = TypeVar("T")
 
 HASH = re.compile(rb"[0-9a-f]{64}")
 OURS = """
@@ -55,10 +58,25 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             await self.conn.commit()
         self._has_all_tables = True
 
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint."""
+        return await _to_its_end(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
+
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a task wrote, and which run it belongs to."""
+        await _to_its_end(self._put_writes(config, writes, task_id, task_path))
+
+    async def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
         if run := run_of(config):
             await self.setup()
             at = config["configurable"]
@@ -215,9 +233,9 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         """All changes of the block, or none; no other process writes meanwhile."""
         await self.setup()
         async with self.lock:
-            if not self.conn.in_transaction:
-                await self.conn.execute("begin immediate")
             try:
+                if not self.conn.in_transaction:
+                    await self.conn.execute("begin immediate")
                 yield
             except BaseException:
                 await self.conn.rollback()
@@ -266,6 +284,18 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 f"delete from {table} where ({KEY}) in (select {KEY} from stepwell_write_runs r where run_id = ?"  # noqa: S608 - ours
                 f"{NO_OTHER_RUN if others else ''}{NO_CHILD}){mine}", (run, run) if mine else (run,),
             )  # fmt: skip
+
+
+async def _to_its_end(change: Coroutine[Any, Any, T]) -> T:
+    """Go on with a change when its run is cancelled: one that was begun and not committed locks all others out."""
+    task = asyncio.ensure_future(change)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # nobody is there any more to hear of it
+        raise
 
 
 def _parsed(metadata: Any) -> dict[str, Any]:

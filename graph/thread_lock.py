@@ -7,16 +7,17 @@ ends with the connection that holds it.
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from filelock import FileLock, Timeout
 
 from graph.settings import Settings, SettingsError
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 POLL_SECONDS = (0.02, 0.5)
@@ -82,16 +83,15 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
     file = _file(thread, settings.home)
     lock = FileLock(file, thread_local=False)
     try:
-        await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
-        await _acquire(lock, thread, patience)
-        taken_over = await asyncio.to_thread(_note_holder, file)
-    except OSError as error:
-        await asyncio.to_thread(lock.release)
-        reason = error.strerror or error
-        raise SettingsError(
-            f"The data folder {settings.home} cannot be used ({reason}); set STEPWELL_HOME to another one."
-        ) from None
-    try:
+        try:
+            await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
+            await _acquire(lock, thread, patience)
+            taken_over = await _to_its_end(_note_holder, file)
+        except OSError as error:
+            reason = error.strerror or error
+            raise SettingsError(
+                f"The data folder {settings.home} cannot be used ({reason}); set STEPWELL_HOME to another one."
+            ) from None
         if url := settings.database_url.get_secret_value():
             from graph.checkpoints import load_postgres
 
@@ -103,7 +103,19 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
         else:
             yield Hold(thread, taken_over)
     finally:
-        await asyncio.to_thread(lock.release)
+        await _to_its_end(lock.release)  # of one that it does not have, nothing comes
+
+
+async def _to_its_end(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Do it in a thread; who is cancelled meanwhile leaves when it is done, and it is never left out."""
+    doing = asyncio.ensure_future(asyncio.to_thread(work, *arguments, **named))
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait([doing])
+        if not doing.cancelled():
+            doing.exception()  # nobody is there any more to hear of it
+        raise
 
 
 async def _acquire(lock: FileLock, thread: str, patience: float) -> None:

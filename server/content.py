@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from server.routing import Json, RefusedError
-from storage.artifacts import mime_of
+from storage.artifacts import StorageError, mime_of
 from storage.published import NoSuchArtifactError, Opened
 
 INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
@@ -56,11 +56,18 @@ class FileAnswer(Response):
         self._open = open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
+        begun = False
         try:
             async with self._open() as file:
-                await self._answer(file)(scope, receive, send)
+                answer = self._answer(file)
+                begun = True
+                await answer(scope, receive, send)
         except NoSuchArtifactError:
             await RefusedError(404, "There is no such file.").answer()(scope, receive, send)
+        except StorageError as error:
+            if begun:
+                raise  # the connection ends before all has come, which is how the reader knows
+            await RefusedError(503, str(error)).answer()(scope, receive, send)
         except RefusedError as refusal:
             await refusal.answer()(scope, receive, send)
 

@@ -27,8 +27,11 @@ def main(arguments: list[str] | None = None) -> int:
         line = line_of(given.name, key, until=given.until, operator=given.operator)
         file.parent.mkdir(parents=True, exist_ok=True)
         # For its owner alone, from the first byte on.
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a", encoding="utf-8") as out:
-            out.write(line + "\n")
+        with os.fdopen(os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "ab+") as out:
+            if out.tell():
+                out.seek(-1, os.SEEK_END)
+                line = line if out.read(1) == b"\n" else f"\n{line}"  # as some editors leave the last one
+            out.write(f"{line}\n".encode())
     except (SettingsError, ValueError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -88,17 +88,21 @@ class Issuer:
         return User(f"oidc:{name}", operator=OPERATOR in (scopes.split() if isinstance(scopes, str) else []))
 
     async def _key(self, id: str) -> jwt.PyJWK:
+        # Who is known does not wait for what others have asked the issuer.
+        if id in self._keys and (self._turn.locked() or not self._old()):
+            return self._keys[id]
         async with self._turn:  # of many requests at once, one fetches
-            now = time.monotonic()
-            old = now - self._fetched > self._kept_seconds
-            if (old or id not in self._keys) and now - self._tried > self._again_seconds:
-                self._tried = now
+            due = time.monotonic() - self._tried > self._again_seconds
+            if (self._old() or id not in self._keys) and due:
                 try:
-                    self._keys = await self._fetch()
+                    async with asyncio.timeout(WAIT_SECONDS):  # for all of it, however slowly it comes
+                        self._keys = await self._fetch()
                     self._fetched = time.monotonic()
-                except (httpx.HTTPError, ValueError, KeyError, TypeError, jwt.PyJWTError) as error:
+                except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError, TimeoutError) as error:
                     # The keys that are there stay good: an issuer that is away for an hour locks nobody out.
                     logger.warning("The keys of the issuer cannot be fetched (%s).", _sentence(error))
+                finally:
+                    self._tried = time.monotonic()  # those who waited meanwhile do not ask again one by one
             if id in self._keys:
                 return self._keys[id]
             if not id and len(self._keys) == 1:
@@ -106,6 +110,9 @@ class Issuer:
         if not self._keys:
             raise UnknownUserError("The issuer cannot be reached now; try again later.")
         raise UnknownUserError("This token is signed with a key that its issuer does not have.")
+
+    def _old(self) -> bool:
+        return time.monotonic() - self._fetched > self._kept_seconds
 
     async def _fetch(self) -> dict[str, jwt.PyJWK]:
         # Making a client reads certificates from the disk.
@@ -125,7 +132,7 @@ class Issuer:
                 continue
             try:
                 keys[str(one.get("kid") or "")] = jwt.PyJWK(one)
-            except jwt.PyJWTError:
+            except (jwt.PyJWTError, ValueError):
                 continue  # of a kind that is not known here
         return keys
 

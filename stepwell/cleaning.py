@@ -13,7 +13,7 @@ from sandboxes.base import SandboxError
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
 from storage.blob_shelf import Stored
-from storage.blobs import GRACE_SECONDS, BlobError, BlobMissingError, Blobs
+from storage.blobs import GRACE_SECONDS, BlobError, BlobMissingError, Blobs, BlobTooLargeError
 
 AT_ONCE = 8
 """Manifests that are read at the same time."""
@@ -118,7 +118,11 @@ async def _with_parts(blobs: Blobs, stored: list[Stored], hashes: set[str]) -> s
         async with turn:
             try:
                 return blobs_of(await blobs.read(name, max_bytes=MAX_MANIFEST))
-            except (NotRestoredError, BlobMissingError):  # no snapshot, or one that cannot be used any more
+            except (
+                NotRestoredError,
+                BlobMissingError,
+                BlobTooLargeError,
+            ):  # no snapshot, or one that cannot be used any more
                 return set()
 
     found = await asyncio.gather(*(parts(name) for name in there))

@@ -3,6 +3,7 @@
 import asyncio
 import mimetypes
 import os
+import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +96,7 @@ class Artifacts:
 def _copy_whole(file: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     # A short name of its own: the target's may be as long as names can be.
-    partial = target.with_name(f".stepwell-{os.getpid()}.partial")
+    partial = target.with_name(f".stepwell-{secrets.token_hex(8)}.partial")
     try:
         with file.open("rb") as source, partial.open("wb") as out:
             shutil.copyfileobj(source, out, 1 << 20)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from storage.blob_shelf import Stored
+from storage.blob_shelf import SHARD, Stored
 
 ARRIVING = "arriving"
 OWNERS = "owners"
@@ -105,7 +105,7 @@ class FolderShelf:
     def entries(self) -> Iterator[list[Stored]]:
         """Folder by folder."""
         for shard in _listed(self._root):
-            if not shard.is_dir() or shard.name == OWNERS:
+            if not shard.is_dir() or not (SHARD.fullmatch(shard.name) or shard.name == ARRIVING):
                 continue
             batch = []
             for file in _listed(shard):

@@ -1,10 +1,14 @@
 """What a place for blobs must be able to do; it neither hashes nor checks."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+SHARD = re.compile(r"[0-9a-f]{2}")
+"""What blobs lie in, by how their names begin. What lies elsewhere below the same place is somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Shelf(Protocol):
         """Remove something, unless it is gone or not older than so many seconds at the moment of removal."""
 
     def entries(self) -> Iterator[list[Stored]]:
-        """Everything that is there, in batches."""
+        """All blobs and what writers left of them, in batches; nothing else that lies beside them."""
 
     def note_owner(self, owner: str) -> None:
         """Remember that somebody adds blobs."""

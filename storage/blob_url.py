@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import fsspec
 
-from storage.blob_shelf import Stored
+from storage.blob_shelf import SHARD, Stored
 from storage.passing_through import passing_through
 
 OWNERS = "owners"
@@ -116,9 +116,9 @@ class UrlShelf:
             found = {}
         for path, info in found.items():
             key = str(path).removeprefix(root).lstrip("/")
-            if key.startswith(f"{OWNERS}/"):
+            shard, _, name = key.partition("/")
+            if not SHARD.fullmatch(shard) or "/" in name:
                 continue
-            name = key.rpartition("/")[2]
             batch.append(
                 Stored(
                     name=name if len(name) == NAME_LENGTH else "",

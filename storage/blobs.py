@@ -6,6 +6,7 @@ out, so a flipped bit is found and never handed on. Nothing is ever changed in p
 
 import asyncio
 import hashlib
+import os
 import re
 import secrets
 import shutil
@@ -36,6 +37,10 @@ T = TypeVar("T")
 
 class BlobError(Exception):
     """A blob cannot be stored or had; the message is one sentence that says which and why."""
+
+
+class BlobTooLargeError(BlobError):
+    """A blob has more bytes than are wanted of it."""
 
 
 class BlobMissingError(BlobError):
@@ -138,7 +143,8 @@ class Blobs:
 
         Raises:
             BlobMissingError: as `fetch`.
-            BlobError: it is larger than `max_bytes`, or the store cannot be reached.
+            BlobTooLargeError: it is larger than `max_bytes`.
+            BlobError: the store cannot be reached.
         """
         return await self._do(self._read, checked(name), max_bytes)
 
@@ -221,10 +227,20 @@ class Blobs:
     def _owner_name(self) -> str:
         if self._owner is None:
             return ""
-        if not self._owner.exists():
-            self._owner.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError), self._owner.open("x") as out:
-                out.write(f"{self._owner.parent} on {socket.gethostname()} ({secrets.token_hex(4)})")
+        with suppress(FileNotFoundError):
+            if name := self._owner.read_text():
+                return name
+        self._owner.parent.mkdir(parents=True, exist_ok=True)
+        mark = secrets.token_hex(4)
+        partial = self._owner.with_name(f".{self._owner.name}.{mark}")
+        partial.write_text(f"{self._owner.parent} on {socket.gethostname()} ({mark})")
+        try:
+            os.link(partial, self._owner)  # of two at once one is first, and nobody reads half a name
+        except FileExistsError:
+            if not self._owner.read_text():  # written by a process that was killed before it had
+                partial.replace(self._owner)
+        finally:
+            partial.unlink(missing_ok=True)
         return self._owner.read_text()
 
     def _add(self, files: list[tuple[Path, str]], *, move: bool) -> int:
@@ -290,11 +306,12 @@ class Blobs:
                 partial.unlink(missing_ok=True)
 
     def _read(self, name: str, max_bytes: int) -> bytes:
-        data = _bounded(lambda: self._open(name), name, max_bytes)
-        if hashlib.sha256(data).hexdigest() != name:
-            self._shelf.put_aside(name)
-            raise self._damaged(name)
-        return data
+        for _ in range(2):  # one bad transfer condemns nothing
+            data = _bounded(lambda: self._open(name), name, max_bytes)
+            if hashlib.sha256(data).hexdigest() == name:
+                return data
+        self._shelf.put_aside(name)
+        raise self._damaged(name)
 
     def _open(self, name: str) -> BinaryIO:
         try:
@@ -343,7 +360,7 @@ def _bounded(opened: Callable[[], BinaryIO], name: str, max_bytes: int) -> bytes
     with opened() as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise BlobError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
+        raise BlobTooLargeError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
     return data
 
 

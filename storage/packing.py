@@ -6,7 +6,7 @@ else has to be remembered.
 
 import io
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 LEVEL = 1
@@ -18,7 +18,7 @@ SAMPLE = 64 << 10
 WORTH = 0.9
 """What is left must be less than this part."""
 WHOLE = 64 << 20
-"""Bytes that are packed in memory; what is larger stays as it is."""
+"""What is larger stays as it is, unless it must be a frame."""
 
 
 def pack(file: Path) -> None:
@@ -29,12 +29,17 @@ def pack(file: Path) -> None:
         must = begins.startswith(MAGIC)
         if not must and (not SMALLEST <= size <= WHOLE or not _shrinks(begins)):
             return
-        data = begins + stream.read()
-    packed = _compress(data)
-    if must or len(packed) < WORTH * size:
         partial = file.with_name(f"{file.name}.packed")
-        partial.write_bytes(packed)
-        partial.replace(file)
+        if must:  # however large it is: a piece at a time
+            stream.seek(0)
+            with partial.open("wb") as out:
+                _compressor().copy_stream(stream, out, size=size)
+        else:
+            packed = _compress(begins + stream.read())
+            if len(packed) >= WORTH * size:
+                return
+            partial.write_bytes(packed)
+    partial.replace(file)
 
 
 def unpacked(stream: BinaryIO) -> BinaryIO:
@@ -83,6 +88,11 @@ def _shrinks(sample: bytes) -> bool:
 
 
 def _compress(data: bytes) -> bytes:
+    compressed: bytes = _compressor().compress(data)
+    return compressed
+
+
+def _compressor() -> Any:
     import zstandard
 
-    return zstandard.ZstdCompressor(level=LEVEL).compress(data)
+    return zstandard.ZstdCompressor(level=LEVEL)

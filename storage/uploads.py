@@ -12,9 +12,10 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -166,9 +167,12 @@ class Uploads:
             upload = await asyncio.to_thread(self.find, user, id)
             if offset != upload.offset:
                 raise WrongOffsetError(upload.offset)
-            room = await asyncio.to_thread(self._room, user, id)
-            out = await asyncio.to_thread((folder / "content").open, "ab")
-            receiver = Receiver(upload, folder, out, min(self.max_bytes, upload.offset + room))
+            most = await asyncio.to_thread(self._most, user, id)
+            try:
+                out = await asyncio.to_thread((folder / "content").open, "ab")
+            except OSError as error:
+                raise _not_stored(error) from None
+            receiver = Receiver(upload, folder, out, most, partial(self._most, user, id))
             try:
                 yield receiver
             finally:
@@ -255,10 +259,10 @@ class Uploads:
         except OSError as error:
             raise NoRoomError(f"Uploads cannot be stored now ({error.strerror or error}).") from None
 
-    def _room(self, user: str, id: str) -> int:
-        """Bytes that this upload may still grow by."""
+    def _most(self, user: str, id: str) -> int:
+        """Bytes that this upload may have."""
         others = sum(_claimed(one) for one in self._all(user) if one.id != id)
-        return max(self.user_bytes - others - self.find(user, id).offset, 0)
+        return min(self.max_bytes, max(self.user_bytes - others, self.find(user, id).offset))
 
     def _all(self, user: str) -> list[Upload]:
         found = []
@@ -293,11 +297,12 @@ class Uploads:
 class Receiver:
     """Writes one piece of an upload."""
 
-    def __init__(self, upload: Upload, folder: Path, out: BinaryIO, most: int) -> None:
+    def __init__(self, upload: Upload, folder: Path, out: BinaryIO, most: int, counted: Callable[[], int]) -> None:
         self._upload = upload
         self._folder = folder
         self._out = out
         self._most = most
+        self._counted = counted
         self.offset = upload.offset
         """Bytes that have arrived, this piece's included."""
 
@@ -311,19 +316,26 @@ class Receiver:
         size = self._upload.size
         if size is not None and self.offset + len(data) > size:
             raise UploadTooLargeError(f"More than the {size:,} bytes arrived that were announced.")
+        if size is None:  # nobody knew what to leave to it, so others that grow meanwhile count
+            self._most = await asyncio.to_thread(self._counted)
         if self.offset + len(data) > self._most:
             raise UploadTooLargeError(f"Only {self._most:,} bytes may be uploaded here.")
         try:
-            await asyncio.to_thread(self._out.write, data)
+            await asyncio.to_thread(self._write, data)
         except OSError as error:
-            raise NoRoomError(f"The upload cannot be stored ({error.strerror or error}).") from None
+            raise _not_stored(error) from None
         self.offset += len(data)
 
     async def ends_here(self) -> None:
         """Say that an upload whose size was not known is complete."""
         if self._upload.size is None:
             about = {"name": self._upload.name, "size": self.offset}
-            await asyncio.to_thread(_write_whole, self._folder / "about.json", about)
+            try:
+                await asyncio.to_thread(_write_whole, self._folder / "about.json", about)
+            except FileNotFoundError:
+                raise NoSuchUploadError("This upload was removed while it arrived.") from None
+            except OSError as error:
+                raise _not_stored(error) from None
 
     async def close(self) -> None:
         """Have it on disk.
@@ -334,7 +346,11 @@ class Receiver:
         try:
             await asyncio.to_thread(self._close)
         except OSError as error:
-            raise NoRoomError(f"The upload cannot be stored ({error.strerror or error}).") from None
+            raise _not_stored(error) from None
+
+    def _write(self, data: bytes) -> None:
+        self._out.write(data)
+        self._out.flush()  # what has arrived is counted by the file's size
 
     def _close(self) -> None:
         with self._out:
@@ -342,11 +358,15 @@ class Receiver:
             os.fsync(self._out.fileno())
 
 
+def _not_stored(error: OSError) -> NoRoomError:
+    return NoRoomError(f"The upload cannot be stored ({error.strerror or error}).")
+
+
 def _claimed(upload: Upload) -> int:
     return max(upload.size or 0, upload.offset)
 
 
 def _write_whole(file: Path, content: object) -> None:
-    partial = file.with_name("about.partial")
-    partial.write_text(json.dumps(content), "utf-8")
-    partial.replace(file)
+    aside = file.with_name("about.partial")
+    aside.write_text(json.dumps(content), "utf-8")
+    aside.replace(file)

@@ -1,11 +1,15 @@
 """Both stores of checkpoints do all that LangGraph asks of one, and lose nothing that a thread is rebuilt from."""
 
 import asyncio
+import os
+import signal
+import socket
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
+import psycopg
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -17,8 +21,9 @@ from langgraph.types import Command, interrupt
 from pydantic import SecretStr
 from typing_extensions import TypedDict
 
+from graph.advisory_lock import holding_in_database
 from graph.checkpoints import open_checkpoints, plain_values
-from graph.postgres_checkpoints import open_postgres
+from graph.postgres_checkpoints import open_postgres, watched
 from graph.saver import Saver
 from graph.settings import Settings, SettingsError
 from graph.state import State, append
@@ -285,3 +290,31 @@ async def test_a_database_that_goes_away_ends_the_block_in_one_sentence_and_is_t
             await asyncio.to_thread(postgres.begin)
     async with open_checkpoints(store) as saver:
         assert await Thread(saver, thread.id).texts() == ["one", "cell 1"]
+
+
+async def test_a_connection_notices_that_the_database_is_gone_without_a_word(postgres: PostgresServer) -> None:
+    async with await psycopg.AsyncConnection.connect(watched(postgres.url)) as connection:
+        with socket.socket(fileno=os.dup(connection.fileno())) as its:
+            assert its.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 15_000
+            assert its.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 5
+    assert "tcp_user_timeout=7000" in watched(f"{postgres.url}?tcp_user_timeout=7000")
+
+
+async def test_who_holds_a_thread_learns_that_the_database_answers_no_more(
+    postgres: PostgresServer, settings: Settings
+) -> None:
+    store = in_database(settings, postgres.new_database())
+    async with open_checkpoints(store):
+        pass
+    url = store.database_url.get_secret_value()
+    async with holding_in_database("t", url, patience=1) as hold:
+        async with await psycopg.AsyncConnection.connect(postgres.url, autocommit=True) as other:
+            found = await other.execute("select pid from pg_locks where locktype = 'advisory' and pid is not null")
+            holders = [int(row[0]) for row in await found.fetchall()]
+        assert len(holders) == 1
+        os.kill(holders[0], signal.SIGSTOP)
+        try:
+            assert hold.lost is not None
+            await hold.lost
+        finally:
+            os.kill(holders[0], signal.SIGCONT)

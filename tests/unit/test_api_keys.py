@@ -84,3 +84,12 @@ async def test_the_program_prints_a_key_once_and_keeps_its_hash_for_its_owner_al
     assert await asyncio.to_thread(keys.main, ["add", "a name", "--file", str(file)]) == 2
     assert await asyncio.to_thread(keys.main, ["add", "alice"]) == 2
     assert "STEPWELL_API_KEYS" in capsys.readouterr().err
+
+
+async def test_a_key_is_added_to_a_file_whose_last_line_was_not_ended(tmp_path: Path) -> None:
+    file, first = tmp_path / "keys", new_key()
+    file.write_text(line_of("alice", first))  # as some editors leave it
+    assert await asyncio.to_thread(keys.main, ["add", "bob", "--file", str(file)]) == 0
+    doors = await asyncio.to_thread(ApiKeys, file)
+    assert await let_in(doors, first) == "key:alice"
+    assert len(file.read_text().splitlines()) == 2

@@ -1,7 +1,7 @@
 """Finished files are published whole, at a folder or a URL."""
 
 import asyncio
-import os
+import resource
 from pathlib import Path
 
 import fsspec
@@ -43,15 +43,17 @@ async def test_any_fsspec_url_is_a_destination(file: Path) -> None:
 @pytest.mark.parametrize("destination", ["{blocked}", "nosuch://bucket", "{full}"])
 async def test_a_destination_that_fails_is_one_sentence(tmp_path: Path, file: Path, destination: str) -> None:
     (tmp_path / "blocked").write_text("not a folder")
-    full = Path("/dev/full")
-    if destination == "{full}":
-        # The device that is always full stands in for a full disk: the copy goes through a link to it.
-        folder = tmp_path / "full" / THREAD
-        folder.mkdir(parents=True)
-        (folder / f".stepwell-{os.getpid()}.partial").symlink_to(full)
     where = destination.format(blocked=tmp_path / "blocked", full=tmp_path / "full")
-    with pytest.raises(StorageError) as failure:
-        await Artifacts.at(where).publish(THREAD, "result.csv", file)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if destination == "{full}":  # a file may not have a second byte: what is written stops short, as on a full disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        with pytest.raises(StorageError) as failure:
+            await Artifacts.at(where).publish(THREAD, "result.csv", file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    if destination == "{full}":
+        assert list((tmp_path / "full" / THREAD).iterdir()) == []
     assert "result.csv" in str(failure.value) or "nosuch" in str(failure.value)
     assert "\n" not in str(failure.value)
 
@@ -61,3 +63,14 @@ def test_mime_types_do_not_depend_on_the_machine() -> None:
     assert mime_of("a.parquet") == "application/vnd.apache.parquet"
     assert mime_of("a.md") == "text/markdown"
     assert mime_of("a.unheard") == "application/octet-stream"
+
+
+async def test_files_that_are_published_at_once_do_not_mix(tmp_path: Path) -> None:
+    artifacts = Artifacts.at(str(tmp_path / "out"))
+    files = {f"{letter}.bin": tmp_path / letter for letter in "abcd"}
+    for name, file in files.items():
+        file.write_bytes(name.encode() * 1_000_000)
+    await asyncio.gather(*(artifacts.publish("t", name, file) for name, file in files.items()))
+    for name, file in files.items():
+        assert (tmp_path / "out" / "t" / name).read_bytes() == file.read_bytes()
+    assert len(list((tmp_path / "out" / "t").iterdir())) == 4

@@ -2,17 +2,23 @@
 
 import asyncio
 import hashlib
+import io
 import os
 import subprocess
 import sys
 import time
+import tracemalloc
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
+import fsspec
 import pytest
 
+from storage.blob_folder import FolderShelf
 from storage.blobs import BlobError, BlobMissingError, Blobs
+from storage.packing import MAGIC, WHOLE, pack, unpacked
 
 ROOT = Path(__file__).parents[2]
 
@@ -234,6 +240,69 @@ async def test_what_killed_writers_leave_is_listed_and_removed(tmp_path: Path) -
     assert [(stored.name, stored.size) for stored in found] == [("", 4), ("", 4)]
     assert len(await blobs.delete(found, grace=-1)) == 2
     assert await listed(blobs) == set()
+
+
+async def test_what_others_keep_beside_the_blobs_is_not_among_them(blobs: Blobs, make: Make) -> None:
+    file, name = make(b"content")
+    await blobs.add_file(file, name)
+    filesystem, root = await asyncio.to_thread(fsspec.url_to_fs, blobs.location, use_listings_cache=False)
+    for other in ("artifacts/a-thread/report.csv", "inputs/sales.csv", "notes.txt"):
+        await asyncio.to_thread(filesystem.makedirs, f"{root}/{other}".rpartition("/")[0], exist_ok=True)
+        await asyncio.to_thread(filesystem.pipe_file, f"{root}/{other}", b"somebody's")
+    found = [stored async for stored in blobs.names()]
+    assert [stored.name for stored in found] == [name]
+    assert len(await blobs.delete(found, grace=-1)) == 1
+    for other in ("artifacts/a-thread/report.csv", "inputs/sales.csv", "notes.txt"):
+        assert await asyncio.to_thread(filesystem.cat_file, f"{root}/{other}") == b"somebody's"
+
+
+class BadOnce(FolderShelf):
+    """A folder of which the first reading of each blob goes wrong, as a transfer can."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.read: set[str] = set()
+
+    def open(self, name: str) -> BinaryIO:
+        """Read one."""
+        again = name in self.read
+        self.read.add(name)
+        return super().open(name) if again else io.BytesIO(b"cut o")
+
+
+async def test_one_bad_transfer_condemns_no_blob(make: Make, tmp_path: Path) -> None:
+    blobs = Blobs(BadOnce(tmp_path / "blobs"))
+    file, name = make(b"a manifest")
+    await blobs.add_file(file, name)
+    assert await blobs.read(name, max_bytes=100) == b"a manifest"
+
+
+async def test_an_owner_whose_name_was_never_written_gets_one(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "me").touch()  # a process was killed before it wrote
+    blobs = Blobs.at(str(tmp_path / "blobs"), owner=tmp_path / "me")
+    await blobs.add_file(*make(b"content"))
+    other = Blobs.at(str(tmp_path / "blobs"), owner=tmp_path / "another")
+    assert await other.other_owners() == [(tmp_path / "me").read_text()]
+
+
+def test_a_large_zstd_file_is_not_read_into_memory(tmp_path: Path) -> None:
+    file = tmp_path / "sales.csv.zst"
+    with file.open("wb") as out:
+        out.write(MAGIC)
+        out.truncate(2 * WHOLE)
+    tracemalloc.start()
+    try:
+        pack(file)
+        assert tracemalloc.get_traced_memory()[1] < WHOLE / 4
+    finally:
+        tracemalloc.stop()
+    with unpacked(file.open("rb")) as stream:
+        assert stream.read(len(MAGIC)) == MAGIC
+        size = len(MAGIC)
+        while piece := stream.read(1 << 20):
+            assert not any(piece)
+            size += len(piece)
+    assert size == 2 * WHOLE
 
 
 WRITER = """

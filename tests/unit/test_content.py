@@ -21,8 +21,8 @@ from starlette.routing import Route
 from server.content import FileAnswer, disposition, range_of
 from server.routing import RefusedError
 from server.zipping import Entry, zipped
-from storage.artifacts import Artifacts
-from storage.published import NoSuchArtifactError, is_plain, opened
+from storage.artifacts import Artifacts, StorageError
+from storage.published import NoSuchArtifactError, Opened, is_plain, opened
 
 THREAD = "0f0f0f0f-1111-4222-8333-444444444444"
 CONTENT = bytes(range(256)) * 4_000
@@ -184,3 +184,20 @@ async def test_an_archive_holds_all_files_and_names_those_that_are_gone(artifact
         assert archive.namelist() == ["answers.md", "data.bin", "figures/plot.png", "empty.csv", "missing.txt"]
         assert archive.read("data.bin") == CONTENT
         assert archive.read("missing.txt").decode().splitlines()[1:] == ["link.csv", "none.csv"]
+
+
+async def test_a_storage_that_cannot_be_reached_is_said_to_be_away() -> None:
+    class Away(contextlib.AbstractAsyncContextManager[Opened]):
+        async def __aenter__(self) -> Opened:
+            raise StorageError("s3://bucket cannot be read (EndpointConnectionError).")
+
+        async def __aexit__(self, *raised: object) -> None:
+            return None
+
+    async def endpoint(request: Request) -> Response:
+        return FileAnswer(request, "sales.csv", Away)
+
+    app = Starlette(routes=[Route("/", endpoint)])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
+        said = await client.get("/")
+    assert (said.status_code, said.json()["detail"]) == (503, "s3://bucket cannot be read (EndpointConnectionError).")

@@ -29,6 +29,8 @@ class Login:
     keys: dict[str, Any] = field(default_factory=dict)
     asked: int = 0
     away: bool = False
+    answers: threading.Event = field(default_factory=threading.Event)
+    """Whether it answers at all."""
     named: str = ""
     """How it names itself, where that is not its URL."""
 
@@ -55,10 +57,12 @@ class Login:
 @pytest.fixture
 def login() -> Iterator[Login]:
     login = Login()
+    login.answers.set()
 
     class Answering(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             login.asked += 1
+            login.answers.wait()
             body: Any = {"keys": login.published()}
             if self.path == "/.well-known/openid-configuration":
                 body = {"issuer": login.named or login.url, "jwks_uri": f"{login.url}/keys"}
@@ -77,6 +81,7 @@ def login() -> Iterator[Login]:
     login.url = f"http://127.0.0.1:{server.server_address[1]}"
     login.new_key("one")
     yield login
+    login.answers.set()
     server.shutdown()
     server.server_close()
     thread.join()
@@ -211,3 +216,22 @@ async def test_a_user_with_a_key_and_one_with_a_token_of_the_same_name_are_two(l
         with pytest.raises(UnknownUserError):
             await users.sender({b"authorization": wrong})
     assert not Users.of(await asyncio.to_thread(read_settings)).asked_for
+
+
+@pytest.mark.parametrize("old", [True, False], ids=["its keys are old", "a token names another key"])
+async def test_an_issuer_that_does_not_answer_holds_nobody_up_whose_key_is_known(login: Login, old: bool) -> None:
+    door = issuer(login, again=0.0, kept=0.0 if old else 3_600.0)
+    assert await door.let_in(login.token()) is not None
+    login.answers.clear()
+    login.new_key("new")
+    asked = login.asked
+    waiting = asyncio.create_task(door.let_in(login.token() if old else login.token("new")))
+    waiting.add_done_callback(lambda one: one.exception())
+    while login.asked == asked:
+        await asyncio.sleep(0.01)
+    other = asyncio.create_task(door.let_in(login.token()))
+    done, _ = await asyncio.wait([other, waiting], return_when=asyncio.FIRST_COMPLETED)
+    login.answers.set()
+    assert other in done
+    assert await other is not None
+    assert await waiting is not None

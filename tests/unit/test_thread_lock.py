@@ -1,6 +1,7 @@
 """One writer a thread, in one process and between several; who comes late waits, gives up, or is cancelled."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from typing import Any
@@ -12,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from graph.guarded import GuardedGraph
 from graph.settings import Settings, SettingsError
 from graph.state import State
-from graph.thread_lock import Hold, ThreadHeldError, anybody_at_work, forget_lock, holding
+from graph.thread_lock import US, Hold, ThreadHeldError, anybody_at_work, forget_lock, holding
 from graph.wiring import make_sandboxes
 from tests.other_process import ROOT
 
@@ -150,3 +151,20 @@ async def test_runs_of_one_thread_go_one_after_the_other_whatever_the_server_enf
         finally:
             other.kill()
             await asyncio.to_thread(other.communicate)
+
+
+async def test_who_is_cancelled_between_the_lock_and_its_note_holds_nothing(settings: Settings) -> None:
+    note = settings.home / "locks" / "t.holder"
+    await asyncio.to_thread(note.parent.mkdir, parents=True)
+    await asyncio.to_thread(os.mkfifo, note)  # reading it waits for who writes
+    entering = asyncio.create_task(enter(settings))
+    while not await asyncio.to_thread(anybody_at_work, settings.home):
+        await asyncio.sleep(0.01)
+    entering.cancel()
+    await asyncio.sleep(0.05)
+    await asyncio.to_thread(note.write_text, US)
+    with pytest.raises(asyncio.CancelledError) as cancelled:
+        await entering
+    await asyncio.to_thread(note.unlink)
+    async with holding("t", settings, patience=5):
+        assert cancelled.value  # kept, as whoever looks at a failed run may

@@ -1,5 +1,6 @@
 """Uploads: in pieces, within limits, and each user's own. What may be named as an input of a server's user."""
 
+import contextlib
 import http.server
 import os
 import shutil
@@ -249,3 +250,24 @@ async def test_an_upload_that_was_removed_says_so(uploads: Uploads) -> None:
     await uploads.remove("alice", spec[7:39])
     with pytest.raises(UploadError):
         uploads.content("alice", spec)
+
+
+async def test_uploads_of_unknown_size_do_not_each_get_all_the_room(uploads: Uploads) -> None:
+    ids = [(await uploads.create("alice", f"{number}.csv", None)).id for number in range(4)]
+    async with contextlib.AsyncExitStack() as open_at_once:
+        receivers = [await open_at_once.enter_async_context(uploads.receiving("alice", id, 0)) for id in ids]
+        for receiver in receivers[:2]:
+            await receiver.write(b"x" * 900)
+        with pytest.raises(UploadTooLargeError, match="may be uploaded"):
+            await receivers[2].write(b"x" * 900)
+        await receivers[3].write(b"x" * 700)
+    assert sum(one.offset for one in await uploads.all("alice")) <= 2_500
+
+
+async def test_an_upload_that_is_removed_while_it_arrives_is_a_refusal(uploads: Uploads) -> None:
+    upload = await uploads.create("alice", "sales.csv", None)
+    async with uploads.receiving("alice", upload.id, 0) as receiver:
+        await receiver.write(b"a,b")
+        await uploads.remove("alice", upload.id)
+        with pytest.raises(NoSuchUploadError, match="was removed"):
+            await receiver.ends_here()

@@ -1,0 +1,29 @@
+"""`gc`: what users brought does not keep it from working."""
+
+import asyncio
+import hashlib
+from pathlib import Path
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
+
+from graph.checkpoints import open_checkpoints
+from graph.settings import Settings
+from graph.wiring import make_blobs
+from stepwell.cleaning import gc
+from storage.packing import MAGIC, WHOLE
+
+
+async def test_an_input_that_is_small_in_the_store_and_large_outside_does_not_stop_gc(
+    settings: Settings, tmp_path: Path
+) -> None:
+    file = tmp_path / "zeros.zst"
+    content = MAGIC + b"\0" * WHOLE
+    await asyncio.to_thread(file.write_bytes, content)
+    name = hashlib.sha256(content).hexdigest()
+    await make_blobs(settings).add_file(file, name)
+    at: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    async with open_checkpoints(settings) as saver:
+        await saver.aput(at, {**empty_checkpoint(), "channel_values": {"inputs": [{"sha256": name}]}}, {}, {})
+    swept = await gc(settings=settings, grace=-1)
+    assert (swept.removed, swept.kept) == (0, 1)
