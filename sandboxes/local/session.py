@@ -159,8 +159,9 @@ class Session:
             why = await self._end("it did not go on")
             await self.close()
             result = replace(result, status="killed", note=f"{why}; variables are lost", variables_kept=False)
-        reached = tuple(dict.fromkeys((*result.reached, *(self._doorway.reached() if self._doorway else ()))))
-        return cell.with_output(replace(result, reached=reached))
+        if self._doorway is not None:
+            result = replace(result, reached=tuple(dict.fromkeys((*result.reached, *self._doorway.reached()))))
+        return cell.with_output(result)
 
     async def ask(
         self,
@@ -216,7 +217,8 @@ class Session:
         self._line.drain()
         if cell.ended.done():
             result = cell.result(late=late, timeout=timeout)
-            return replace(result, note=result.note or limit_note(result.error, self._limits))
+            note = "" if late else limit_note(result.error, self._limits)
+            return replace(result, note=note) if note else result
         began = time.monotonic()
         note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
         if (hello := await self._revived(cell)) is None:
