@@ -17,8 +17,8 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 
-from tests.dev_server import DevServer
 from tests.scripted_model import Call, Plain, Request, ScriptedServer
+from tests.serving import DevServer, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.xdist_group("platform")]
 
@@ -65,10 +65,8 @@ def model() -> Iterator[ScriptedServer]:
 def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedServer) -> Iterator[DevServer]:
     environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url}
     webhooks = {"webhooks": {"url": {"disable_loopback": False, "require_https": False}}}
-    server = DevServer(tmp_path_factory.mktemp("platform"), environment, webhooks)
-    server.begin()
-    yield server
-    server.end()
+    with serving(tmp_path_factory.mktemp("platform"), environment, webhooks) as server:
+        yield server
 
 
 @pytest.fixture
@@ -106,7 +104,7 @@ class Flag:
     """What a cell leaves that waits."""
 
     def __init__(self, server: DevServer, thread: str) -> None:
-        self._file = server.project.parent / "home" / "threads" / thread / "workspace" / "outputs" / "flag"
+        self._file = server.home / "threads" / thread / "workspace" / "outputs" / "flag"
 
     async def up(self) -> None:
         until = time.monotonic() + 60
