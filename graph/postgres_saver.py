@@ -83,6 +83,7 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Remove a thread's checkpoints, and all that was written on them."""
+        await self.forgotten([str(thread_id)])
         async with self._changing() as cursor:
             await _delete_threads(cursor, [str(thread_id)])
 
@@ -137,6 +138,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         if strategy not in ("keep_latest", "delete", "delete_all"):
             raise ValueError(f"There is no strategy {strategy!r}; there are keep_latest and delete.")
         threads = [str(thread) for thread in thread_ids]
+        if strategy != "keep_latest":
+            await self.forgotten(threads)
         async with self._changing() as cursor:
             if strategy != "keep_latest":
                 await _delete_threads(cursor, threads)

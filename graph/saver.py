@@ -1,7 +1,7 @@
 """What Stepwell asks of a store of checkpoints, beyond what LangGraph does."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,10 @@ class Saver(BaseCheckpointSaver[str], ABC):
     Checkpoint ids grow with time within a thread that one process at a time works on.
     """
 
+    forget: Callable[[str], Awaitable[None]] | None = None
+    """Called with each thread that is deleted, before its checkpoints are: whoever opened this removes what else there
+    is of it."""
+
     @abstractmethod
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
         """The threads whose newest checkpoints are newest, newest first."""
@@ -95,6 +99,12 @@ class Saver(BaseCheckpointSaver[str], ABC):
             values: Channels whose values are wanted.
             names: Channels of which it is enough to know that something was written; the value is None.
         """
+
+    async def forgotten(self, threads: Sequence[str]) -> None:
+        """Have what else there is of these threads removed."""
+        if self.forget is not None:
+            for thread in threads:
+                await self.forget(thread)
 
     async def channel_values(self, thread: str, checkpoint: str) -> dict[str, Any]:
         """What a checkpoint itself holds; growing channels only where it has a full copy."""

@@ -73,6 +73,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Remove a thread's checkpoints, and all that was written on them."""
+        await self.forgotten([str(thread_id)])
         async with self._changing():
             await self._delete_threads([str(thread_id)])
 
@@ -127,6 +128,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         if strategy not in ("keep_latest", "delete", "delete_all"):
             raise ValueError(f"There is no strategy {strategy!r}; there are keep_latest and delete.")
         threads = [str(thread) for thread in thread_ids]
+        if strategy != "keep_latest":
+            await self.forgotten(threads)
         async with self._changing():
             if strategy != "keep_latest":
                 await self._delete_threads(threads)
