@@ -13,13 +13,14 @@ from typing import Any
 
 import httpx
 from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
 from rich.console import RenderableType
 
 from bench import server_memory
 from bench.aims import aims_table
 from bench.analysing import CELLS, Seen, analyse, counted
 from bench.server_log import Spent, spent
-from bench.server_memory import Watched
+from bench.server_memory import Sample, Watched
 from bench.server_results import judge, table
 from tests.serving import ROOT, DevServer, json_lines, with_keys
 
@@ -55,6 +56,10 @@ class Loaded:
     """Seconds that the server's process computed."""
     answers: list[float] = field(default_factory=list)
     """Seconds until it answered `/ok`."""
+    emptied: Sample | None = None
+    """When all threads were deleted."""
+    left: int = 0
+    """Files and folders named after threads that were there then; whose a thread was, is remembered on purpose."""
 
     @property
     def wrong(self) -> dict[str, int]:
@@ -119,13 +124,13 @@ async def _load(name: str, server: DevServer, keys: dict[str, str], count: int, 
     operator = httpx.AsyncClient(base_url=server.url, headers={"X-Api-Key": keys["operator"]}, timeout=PATIENCE)
     try:
         first = await analyse(clients[USERS[0]], USERS[0], 0)  # what comes with it and stays: imports, a parent
-        watched = Watched(await asyncio.to_thread(server_memory.look, server.pid, await live(operator)))
+        watched = Watched(await _looked(server.pid, operator, 0))
         answers: list[float] = []
-        watching = asyncio.create_task(_watch(server.pid, operator, watched, answers))
+        analyses: list[Seen] = [] if not first.verdict else [first]
+        watching = asyncio.create_task(_watch(server.pid, operator, watched, analyses, answers))
         began, computed = time.perf_counter(), server_memory.seconds_of(server.pid)
         read = server.log.stat().st_size
         waiting = iter(range(1, count + 1))
-        analyses: list[Seen] = [] if not first.verdict else [first]
 
         async def work() -> None:
             for number in waiting:
@@ -136,9 +141,13 @@ async def _load(name: str, server: DevServer, keys: dict[str, str], count: int, 
         seconds, computed = time.perf_counter() - began, server_memory.seconds_of(server.pid) - computed
         watching.cancel()
         await asyncio.wait([watching])
-        watched.samples.append(await asyncio.to_thread(server_memory.look, server.pid, await live(operator)))
+        watched.samples.append(await _looked(server.pid, operator, len(analyses)))
         lines = json_lines((await asyncio.to_thread(server.log.read_bytes))[read:].decode("utf-8", "replace"))
-        return Loaded(name, count, analyses, seconds, spent(lines), watched, computed, answers)
+        loaded = Loaded(name, count, analyses, seconds, spent(lines), watched, computed, answers)
+        await asyncio.gather(*(_delete(clients, [first, *analyses][turn::at_once]) for turn in range(at_once)))
+        loaded.emptied = await _looked(server.pid, operator, len(analyses))
+        loaded.left = await asyncio.to_thread(left, server.home)
+        return loaded
     finally:
         await operator.aclose()
         for client in clients.values():
@@ -151,11 +160,28 @@ async def live(operator: httpx.AsyncClient) -> int:
     return int(float(next(line for line in lines if line.startswith('stepwell_sandboxes{state="active"}')).split()[-1]))
 
 
-async def _watch(pid: int, operator: httpx.AsyncClient, watched: Watched, answers: list[float]) -> None:
+async def _looked(pid: int, operator: httpx.AsyncClient, done: int) -> Sample:
+    return await asyncio.to_thread(server_memory.look, pid, await live(operator), done)
+
+
+async def _delete(clients: dict[str, LangGraphClient], analyses: list[Seen]) -> None:
+    for seen in analyses:
+        if seen.thread:
+            await clients[seen.user].threads.delete(seen.thread)
+
+
+def left(home: Path) -> int:
+    """How many files and folders of threads there are below a data folder."""
+    return sum(len(list((home / name).glob("*"))) for name in ("threads", "artifacts", "locks"))
+
+
+async def _watch(
+    pid: int, operator: httpx.AsyncClient, watched: Watched, analyses: list[Seen], answers: list[float]
+) -> None:
     """Look at the server until cancelled; a look that finds it busy is a look."""
     while True:
         began = time.perf_counter()
         await operator.get("/ok")
         answers.append(time.perf_counter() - began)
-        watched.samples.append(await asyncio.to_thread(server_memory.look, pid, await live(operator)))
+        watched.samples.append(await _looked(pid, operator, len(analyses)))
         await asyncio.sleep(LOOK_SECONDS)

@@ -23,6 +23,8 @@ class Sample:
     """Of the server's process."""
     live: int = 0
     """Sandboxes that are not asleep, as the server counts them."""
+    done: int = 0
+    """Analyses that had ended."""
 
     @property
     def all(self) -> int:
@@ -43,6 +45,12 @@ class Watched:
         return max([self.first, *self.samples], key=lambda one: one.all)
 
     @property
+    def growth(self) -> float:
+        """Bytes that each further analysis left in the server's process, in the second half of them."""
+        middle = next((one for one in self.samples if 2 * one.done >= self.last.done), self.last)
+        return (self.last.server - middle.server) / max(self.last.done - middle.done, 1)
+
+    @property
     def last(self) -> Sample:
         """At the end."""
         return self.samples[-1] if self.samples else self.first
@@ -53,16 +61,18 @@ class Watched:
         return self.peak.below / max(self.peak.live, 1)
 
 
-def look(pid: int, live: int = 0) -> Sample:
+def look(pid: int, live: int = 0, done: int = 0) -> Sample:
     """Look at a server and all processes below it.
 
     Args:
         pid: Its process.
         live: How many sandboxes it says are live.
+        done: How many analyses have ended.
     """
     below = descendants(pid)
     held = {one: proportional({one}) or _resident(one) for one in (pid, *below)}
-    return Sample(held[pid], sum(held[one] for one in below), 1 + len(below), _entries(PROC / str(pid) / "fd"), live)
+    descriptors = _entries(PROC / str(pid) / "fd")
+    return Sample(held[pid], sum(held[one] for one in below), 1 + len(below), descriptors, live, done)
 
 
 def seconds_of(pid: int) -> float:

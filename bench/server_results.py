@@ -29,6 +29,7 @@ def table(results: "Sequence[Loaded]", title: str) -> Table:
 
 def _column(one: "Loaded") -> dict[str, str]:
     first, peak, last = one.watched.first, one.watched.peak, one.watched.last
+    empty = one.emptied or last
     done = sum(not seen.verdict for seen in one.analyses)
     cells = sum(len(seen.state.get("cells") or []) for seen in one.analyses)
     return {
@@ -45,8 +46,10 @@ def _column(one: "Loaded") -> dict[str, str]:
         "memory at its peak: server, below it, MB": f"{peak.server / 1e6:,.0f}, {peak.below / 1e6:,.0f}",
         "of that for each live sandbox, MB": f"{one.watched.each / 1e6:.1f} ({peak.live} live)",
         "memory at the end: server, below it, MB": f"{last.server / 1e6:,.0f}, {last.below / 1e6:,.0f}",
-        "a finished thread leaves in the server, kB": f"{(last.server - first.server) / one.asked / 1e3:.0f}",
+        "each further analysis leaves in the server, kB": f"{one.watched.growth / 1e3:.0f}",
         "processes, descriptors at the end": f"{last.processes}, {last.descriptors}",
+        "all threads deleted: server, below it, MB": f"{empty.server / 1e6:,.0f}, {empty.below / 1e6:,.0f}",
+        "processes, descriptors, files of threads then": f"{empty.processes}, {empty.descriptors}, {one.left}",
     }
 
 
@@ -54,9 +57,18 @@ def judge(results: "Sequence[Loaded]") -> list[Aim]:
     """Compare what came of it with the aims."""
     aims = []
     for one in results:
+        empty, first = one.emptied or one.watched.last, one.watched.first
+        gone = one.left == 0 and empty.processes <= first.processes
         wrong = ", ".join(f"{number} {name}" for name, number in one.wrong.items())
         aims.append(
             Aim(f"{one.name}: none lost, none mixed up", f"{wrong}, of {one.asked}", not any(one.wrong.values()))
+        )
+        aims.append(
+            Aim(
+                f"{one.name}: when all threads are deleted, none of their sandboxes and files is left",
+                f"{max(empty.processes - first.processes, 0)} processes, {one.left} files",
+                gone,
+            )
         )
     if all(one.spent.starts for one in results) and len(results) > 1:
         warm, cold = (statistics.median(one.spent.starts) for one in results[:2])

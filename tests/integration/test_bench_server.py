@@ -51,7 +51,9 @@ def test_analyses_at_once_through_a_server_are_all_there_and_each_its_own(loaded
     assert loaded.watched.peak.live >= 2
     assert loaded.watched.peak.all > loaded.watched.first.server > 0
     assert loaded.computed > 0
-    assert judge([loaded])[0].met
+    assert [aim.met for aim in judge([loaded])] == [True, True]
+    assert loaded.emptied is not None
+    assert (loaded.emptied.live, loaded.left) == (0, 0)
     assert table([loaded], "").row_count > 10
 
 
