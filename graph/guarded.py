@@ -1,13 +1,14 @@
 """A graph that works on a thread only while nobody else does, whatever the server that runs it enforces."""
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateUpdate
 
 from graph.checkpoints import open_checkpoints
 from graph.context import Context
@@ -84,20 +85,20 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                 async for part in hold.guarded(stream):
                     yield part
 
-    async def aupdate_state(
-        self, config: RunnableConfig, values: Any, as_node: str | None = None, task_id: str | None = None
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Edit State, see `Pregel.aupdate_state`.
+        """Edit State, see `Pregel.abulk_update_state`; `aupdate_state` comes here, too.
 
         Raises:
             ThreadHeldError: somebody works on the thread.
         """
         thread = thread_in(config)
         if not thread:
-            return await super().aupdate_state(config, values, as_node, task_id)
+            return await super().abulk_update_state(config, supersteps)
         await self.tables.make()
         async with holding(thread, self.settings, patience=EDIT_PATIENCE):
-            return await super().aupdate_state(config, values, as_node, task_id)
+            return await super().abulk_update_state(config, supersteps)
 
 
 def thread_in(config: RunnableConfig | None) -> str:
