@@ -28,17 +28,20 @@ WARM, COLD = "Stepwell", "sandboxes that start cold"
 USERS = ("alice", "bob")
 PLACES = 64
 """Sandboxes that may live at a time; sandboxes of analyses that have ended stay until another needs the place."""
+FIRST, ALONE = 900, 5
+"""The numbers of the analyses that run one after the other before."""
 LOOK_SECONDS = 2.0
 PATIENCE = 600.0
 NOTES = """\
 Analyses by two users, {at_once} at a time, of a CSV file of its own each: uploaded, analysed with the first {cells}
 cells of the playbook (one draws a figure), followed as a stream, then state, steps and published files are read. One
-`langgraph dev --n-jobs-per-worker {at_once}` for each column, SQLite, {places} live sandboxes at most; the clients are
-on the same machine. lost, mixed up, failed: the answer, each cell, file or event is missing, is about
-another's file, or broke off. own, per cell: from the end of one `execute` to the end of the next in the server's log,
-less what the cell itself ran; when more is asked than the processors can do that is waiting, too. CPU: of the server's
-process alone, clients' requests and all. to the first cell: from the run's start, with inputs, sandbox and plan. /ok:
-how long the server took to answer that while it worked. Memory is proportional (PSS)."""
+`langgraph dev --n-jobs-per-worker {at_once}` for each column, SQLite, {places} live sandboxes at most; the clients
+are on the same machine. lost, mixed up, failed: the answer, each cell, file or event is missing, is about another's
+file, or broke off. own, per cell: from the end of one `execute` to the end of the next in the server's log, less what
+the cell itself ran; when more is asked than the processors can do that is waiting, too. alone: {alone} analyses
+before, one after the other. CPU: of the server's process alone, clients' requests and all. to the first cell: from
+the run's start, with inputs, sandbox and plan. /ok: how long the server took to answer that while it worked. Memory
+is proportional (PSS)."""
 
 
 @dataclass
@@ -50,6 +53,8 @@ class Loaded:
     analyses: list[Seen]
     """Those that came to an end, however."""
     seconds: float
+    alone: Spent
+    """Of analyses one after the other, before."""
     spent: Spent
     watched: Watched
     computed: float
@@ -89,7 +94,7 @@ async def measure(*, quick: bool) -> AsyncIterator[RenderableType]:
     for sentence in wrong[:10]:
         yield sentence
     yield aims_table(judge(results), "Server: aims")
-    yield NOTES.format(at_once=at_once, cells=CELLS, places=PLACES)
+    yield NOTES.format(alone=ALONE, at_once=at_once, cells=CELLS, places=PLACES)
     if wrong:
         raise SystemExit("Analyses were lost, mixed up or failed; see the table of aims.")
 
@@ -123,10 +128,13 @@ async def _load(name: str, server: DevServer, keys: dict[str, str], count: int, 
     clients = {user: get_client(url=server.url, api_key=keys[user], timeout=PATIENCE) for user in USERS}
     operator = httpx.AsyncClient(base_url=server.url, headers={"X-Api-Key": keys["operator"]}, timeout=PATIENCE)
     try:
-        first = await analyse(clients[USERS[0]], USERS[0], 0)  # what comes with it and stays: imports, a parent
+        first = [await analyse(clients[USERS[0]], USERS[0], 0)]  # what comes with it and stays: imports, a parent
+        read = server.log.stat().st_size
+        first += [await analyse(clients[USERS[0]], USERS[0], number) for number in range(FIRST, FIRST + ALONE)]
+        alone = spent(await _lines(server, read))
         watched = Watched(await _looked(server.pid, operator, 0))
         answers: list[float] = []
-        analyses: list[Seen] = [] if not first.verdict else [first]
+        analyses = [seen for seen in first if seen.verdict]
         watching = asyncio.create_task(_watch(server.pid, operator, watched, analyses, answers))
         began, computed = time.perf_counter(), server_memory.seconds_of(server.pid)
         read = server.log.stat().st_size
@@ -142,9 +150,10 @@ async def _load(name: str, server: DevServer, keys: dict[str, str], count: int, 
         watching.cancel()
         await asyncio.wait([watching])
         watched.samples.append(await _looked(server.pid, operator, len(analyses)))
-        lines = json_lines((await asyncio.to_thread(server.log.read_bytes))[read:].decode("utf-8", "replace"))
-        loaded = Loaded(name, count, analyses, seconds, spent(lines), watched, computed, answers)
-        await asyncio.gather(*(_delete(clients, [first, *analyses][turn::at_once]) for turn in range(at_once)))
+        told = spent(await _lines(server, read))
+        loaded = Loaded(name, count, analyses, seconds, alone, told, watched, computed, answers)
+        threads = {seen.thread: seen.user for seen in (*first, *analyses) if seen.thread}
+        await asyncio.gather(*(_delete(clients, list(threads.items())[turn::at_once]) for turn in range(at_once)))
         loaded.emptied = await _looked(server.pid, operator, len(analyses))
         loaded.left = await asyncio.to_thread(left, server.home)
         return loaded
@@ -152,6 +161,11 @@ async def _load(name: str, server: DevServer, keys: dict[str, str], count: int, 
         await operator.aclose()
         for client in clients.values():
             await client.aclose()
+
+
+async def _lines(server: DevServer, since: int) -> list[dict[str, object]]:
+    """The lines of its log after so many bytes."""
+    return json_lines((await asyncio.to_thread(server.log.read_bytes))[since:].decode("utf-8", "replace"))
 
 
 async def live(operator: httpx.AsyncClient) -> int:
@@ -164,10 +178,9 @@ async def _looked(pid: int, operator: httpx.AsyncClient, done: int) -> Sample:
     return await asyncio.to_thread(server_memory.look, pid, await live(operator), done)
 
 
-async def _delete(clients: dict[str, LangGraphClient], analyses: list[Seen]) -> None:
-    for seen in analyses:
-        if seen.thread:
-            await clients[seen.user].threads.delete(seen.thread)
+async def _delete(clients: dict[str, LangGraphClient], threads: list[tuple[str, str]]) -> None:
+    for thread, user in threads:
+        await clients[user].threads.delete(thread)
 
 
 def left(home: Path) -> int:

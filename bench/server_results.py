@@ -39,6 +39,9 @@ def _column(one: "Loaded") -> dict[str, str]:
         "a whole analysis, s: p50, p95": _two([seen.seconds for seen in one.analyses], 1),
         "to the first cell, ms: p50, p95": _two(one.spent.starts, 1e3),
         "own, per cell, ms: p50, p95": _two(one.spent.cells, 1e3),
+        "alone: to the first cell; own, per cell, ms: p50": "; ".join(
+            _two(found, 1e3).split(", ")[0] for found in (one.alone.starts, one.alone.cells)
+        ),
         "from the last cell to the end, ms: p50, p95": _two(one.spent.ends, 1e3),
         "CPU of the server per cell, ms": f"{1e3 * one.computed / max(cells, 1):.0f}",
         "/ok, ms: p50, p95": _two(one.answers, 1e3),

@@ -1,7 +1,7 @@
 """What Stepwell asks of a store of checkpoints, beyond what LangGraph does."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,9 +51,9 @@ class Saver(BaseCheckpointSaver[str], ABC):
     Checkpoint ids grow with time within a thread that one process at a time works on.
     """
 
-    forget: Callable[[str], Awaitable[None]] | None = None
-    """Called with each thread that is deleted, before its checkpoints are: whoever opened this removes what else there
-    is of it."""
+    on_delete: Callable[[str], None] | None = None
+    """Called with each thread that is to be deleted, in the place of deleting it: whoever opened this calls
+    `delete_checkpoints`, and removes what else there is of the thread."""
 
     @abstractmethod
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
@@ -100,11 +100,16 @@ class Saver(BaseCheckpointSaver[str], ABC):
             names: Channels of which it is enough to know that something was written; the value is None.
         """
 
-    async def forgotten(self, threads: Sequence[str]) -> None:
-        """Have what else there is of these threads removed."""
-        if self.forget is not None:
-            for thread in threads:
-                await self.forget(thread)
+    @abstractmethod
+    async def delete_checkpoints(self, threads: Sequence[str]) -> None:
+        """Remove the checkpoints of threads, and all that was written on them."""
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread; where `on_delete` is set, have that do it."""
+        if self.on_delete is not None:
+            self.on_delete(str(thread_id))
+        else:
+            await self.delete_checkpoints([str(thread_id)])
 
     async def channel_values(self, thread: str, checkpoint: str) -> dict[str, Any]:
         """What a checkpoint itself holds; growing channels only where it has a full copy."""

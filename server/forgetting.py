@@ -7,6 +7,7 @@ from starlette._utils import get_route_path
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.checkpoints import opened
 from server.platform import Platform
 from storage.artifacts import Artifacts, StorageError
 
@@ -37,6 +38,7 @@ class Forgetting:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == DELETED:
+                await opened.deleted(thread)
                 await self._remove(thread)
             await send(message)
 

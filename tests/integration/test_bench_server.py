@@ -50,6 +50,7 @@ def test_analyses_at_once_through_a_server_are_all_there_and_each_its_own(loaded
     assert len(loaded.spent.cells) == 4 * (CELLS - 1)
     assert loaded.watched.peak.live >= 2
     assert loaded.watched.peak.all > loaded.watched.first.server > 0
+    assert len(loaded.alone.cells) == 5 * (CELLS - 1)
     assert loaded.computed > 0
     assert [aim.met for aim in judge([loaded])] == [True, True]
     assert loaded.emptied is not None
