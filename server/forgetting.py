@@ -1,5 +1,7 @@
 """Deleting a thread over HTTP: its runs are ended first, and what it has published is removed with it."""
 
+import asyncio
+import contextlib
 import logging
 import re
 
@@ -13,6 +15,8 @@ from storage.artifacts import Artifacts, StorageError
 
 THREAD = re.compile(r"/threads/([0-9a-fA-F-]{36})/?")
 DELETED = 204
+PATIENCE = 30.0
+"""Seconds that runs may take to end; then the thread is deleted all the same."""
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +47,9 @@ class Forgetting:
             await send(message)
 
         # A run that goes on would keep writing to a thread that is no more.
-        await Platform(Request(scope)).end_runs(thread)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await Platform(Request(scope)).end_runs(thread)
         await self._app(scope, receive, sending)
 
     async def _remove(self, thread: str) -> None:
