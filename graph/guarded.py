@@ -1,13 +1,14 @@
 """A graph that works on a thread only while nobody else does, whatever the server that runs it enforces."""
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateUpdate
 
 from graph.checkpoints import open_checkpoints
 from graph.context import Context
@@ -20,8 +21,22 @@ EDIT_PATIENCE = 5.0
 """Seconds that an edit of State waits for a run; a run waits as long as it takes."""
 
 
-noted_databases: list[bool] = []
-"""Whether this process has made our tables, and noted whose blobs it stores."""
+class Tables:
+    """Our tables in the database: made once, also where a server brings a saver of its own, which does not make them.
+
+    Args:
+        settings: Where threads are kept.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made = not settings.database_url.get_secret_value()
+
+    async def make(self) -> None:
+        """Make those that are missing, and note whose blobs are stored."""
+        if not self._made:
+            async with open_checkpoints(self._settings):
+                self._made = True
 
 
 class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
@@ -30,13 +45,15 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
     Args:
         settings: Where threads are kept.
         sandboxes: Of this process; what they know of a thread is forgotten when another process has worked on it.
+        tables: Those of the settings; the same ones in each copy that a server makes of the graph.
         compiled: What LangGraph's own class takes.
     """
 
-    def __init__(self, *, settings: Settings, sandboxes: Sandboxes, **compiled: Any) -> None:
+    def __init__(self, *, settings: Settings, sandboxes: Sandboxes, tables: Tables, **compiled: Any) -> None:
         super().__init__(**compiled)
         self.settings = settings
         self.sandboxes = sandboxes
+        self.tables = tables
 
     @classmethod
     def around(
@@ -47,7 +64,7 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
     ) -> "GuardedGraph":
         """The same graph, guarded."""
         compiled = {name: value for name, value in vars(graph).items() if name != "__orig_class__"}
-        return cls(settings=settings, sandboxes=sandboxes, **compiled)
+        return cls(settings=settings, sandboxes=sandboxes, tables=Tables(settings), **compiled)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **others: Any) -> AsyncIterator[Any]:
         """Run the graph, see `Pregel.astream`; waits until nobody else works on the thread.
@@ -60,7 +77,7 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
             async for part in super().astream(input, config, **others):
                 yield part
             return
-        await self._tables()
+        await self.tables.make()
         async with holding(thread, self.settings, patience=math.inf) as hold:
             if hold.taken_over:
                 await self.sandboxes.close(thread)
@@ -68,26 +85,20 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                 async for part in hold.guarded(stream):
                     yield part
 
-    async def _tables(self) -> None:
-        """Make our tables in the database, once: a server that brings a saver of its own does not."""
-        if self.settings.database_url.get_secret_value() and not noted_databases:
-            async with open_checkpoints(self.settings):
-                noted_databases.append(True)
-
-    async def aupdate_state(
-        self, config: RunnableConfig, values: Any, as_node: str | None = None, task_id: str | None = None
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Edit State, see `Pregel.aupdate_state`.
+        """Edit State, see `Pregel.abulk_update_state`; `aupdate_state` comes here, too.
 
         Raises:
             ThreadHeldError: somebody works on the thread.
         """
         thread = thread_in(config)
         if not thread:
-            return await super().aupdate_state(config, values, as_node, task_id)
-        await self._tables()
+            return await super().abulk_update_state(config, supersteps)
+        await self.tables.make()
         async with holding(thread, self.settings, patience=EDIT_PATIENCE):
-            return await super().aupdate_state(config, values, as_node, task_id)
+            return await super().abulk_update_state(config, supersteps)
 
 
 def thread_in(config: RunnableConfig | None) -> str:

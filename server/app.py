@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from graph.app import settings, uploads
+from graph.app import artifacts, settings, uploads
 from graph.settings import named
 from server.artifacts import export, get_artifact, list_artifacts
 from server.auth import users
+from server.forgetting import Forgetting
 from server.guard import Guard
 from server.health import health, ready
 from server.metrics import metrics
@@ -73,6 +74,9 @@ async def _sweep() -> None:
 
 app = Starlette(
     routes=[*routes, closing(routes)],
-    middleware=[Middleware(Guard, users=users, origins=named(settings.origins))],
+    middleware=[
+        Middleware(Guard, users=users, origins=named(settings.origins)),
+        Middleware(Forgetting, artifacts=artifacts),
+    ],
     lifespan=lifespan,
 )

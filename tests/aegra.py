@@ -24,10 +24,10 @@ from typing import Any
 import httpx
 from langgraph_sdk import get_client
 
-from tests.dev_server import PACKAGES, ROOT, free_port
 from tests.integration.test_several_servers import asking, environment, policy, running_store
 from tests.postgres_server import running_postgres
 from tests.scripted_model import ScriptedServer
+from tests.serving import PACKAGES, ROOT, free_port
 
 VERSION = "0.11.0"
 CACHE = Path(os.environ.get("AEGRA_HOME", Path(tempfile.gettempdir()) / f"stepwell-aegra-{VERSION}"))

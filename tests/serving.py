@@ -1,4 +1,4 @@
-"""A real `langgraph dev` for tests: started from a copy of the project, and ended with all that it started."""
+"""A real `langgraph dev` of this project: started from a copy, and ended, killed or begun again as a test needs it."""
 
 import contextlib
 import json
@@ -11,8 +11,8 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -20,62 +20,101 @@ from tests.analyses import write_sales
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server"]
+BIN = Path(sys.executable).parent
+START_SECONDS = 120.0
+END_SECONDS = 30.0
 
 
-@dataclass(frozen=True)
-class Served:
-    """A server that runs."""
+class DevServer:
+    """`langgraph dev` over a copy of the project, with everything that it writes below one folder.
 
-    url: str
-    home: Path
-    project: Path
-    log: Path
+    Args:
+        folder: Of its own.
+        settings: Variables of its environment, over the bare minimum.
+        more: Put over `langgraph.json`.
+    """
 
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str] | None = None, more: Mapping[str, Any] | None = None
+    ) -> None:
+        self.home = folder / "home"
+        self.project = folder / "project"
+        self.log = folder / "server.log"
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._environment = {
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(folder),
+            "PYTHONPATH": str(self.project),  # the copy, and not what is installed
+            "STEPWELL_HOME": str(self.home),
+            "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+            "LANGGRAPH_STRICT_MSGPACK": "true",
+            **(settings or {}),
+        }
+        self.project.mkdir(parents=True)
+        for package in PACKAGES:
+            shutil.copytree(ROOT / package, self.project / package, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in ("pyproject.toml", "README.md", "LICENSE", ".env.example"):
+            shutil.copy(ROOT / file, self.project / file)
+        said = json.loads((ROOT / "langgraph.json").read_text())
+        (self.project / "langgraph.json").write_text(json.dumps({**said, **(more or {})}))
+        (self.project / ".env").write_text("")
+        write_sales(self.project / "data" / "sales.csv")
 
-@contextmanager
-def serving(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Served]:
-    """A server over a copy of the project below a folder, so that it writes nothing into ours."""
-    project = folder / "project"
-    project.mkdir(parents=True)
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("langgraph.json", "pyproject.toml", "README.md", "LICENSE", ".env.example"):
-        shutil.copy(ROOT / file, project / file)
-    (project / ".env").write_text("")
-    write_sales(project / "data" / "sales.csv")
-    port = free_port()
-    environment = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(folder),
-        "STEPWELL_HOME": str(folder / "home"),
-        "PYTHONPATH": str(project),  # the copy, and not what is installed
-        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-        "LANGGRAPH_STRICT_MSGPACK": "true",
-        **(settings or {}),
-    }
-    log = folder / "server.log"
-    command = [str(Path(sys.executable).parent / "langgraph"), "dev", "--no-browser", "--no-reload"]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [*command, "--port", str(port), "--n-jobs-per-worker", "4"],
-            cwd=project, env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-    served = Served(f"http://127.0.0.1:{port}", folder / "home", project, log)
-    try:
-        until = time.monotonic() + 120
-        while not answers(f"{served.url}/ok"):
-            assert process.poll() is None, log.read_text()[-3000:]
-            assert time.monotonic() < until, log.read_text()[-3000:]
-            time.sleep(0.3)
-        yield served
-    finally:
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        """Of the process that was started; what serves may be below it."""
+        assert self._process is not None
+        return self._process.pid
+
+    def begin(self, jobs: int = 4) -> None:
+        """Start it, and wait until it answers.
+
+        Args:
+            jobs: Runs that it works on at the same time.
+        """
+        command = [str(BIN / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(self._port)]
+        with self.log.open("ab") as out:
+            self._process = subprocess.Popen(
+                [*command, "--n-jobs-per-worker", str(jobs)],
+                cwd=self.project, env=self._environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        until = time.monotonic() + START_SECONDS
+        while not answers(f"{self.url}/ok"):
+            assert self._process.poll() is None, self.log.read_text()[-3000:]
+            assert time.monotonic() < until, self.log.read_text()[-3000:]
+            time.sleep(0.2)
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Stop it; what it started ends with it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
+            os.killpg(process.pid, how)
         try:
-            process.wait(timeout=20)
+            process.wait(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+@contextmanager
+def serving(
+    folder: Path, settings: Mapping[str, str] | None = None, more: Mapping[str, Any] | None = None, *, jobs: int = 4
+) -> Iterator[DevServer]:
+    """A server for the time of the block; see `DevServer`."""
+    server = DevServer(folder, settings, more)
+    try:
+        server.begin(jobs)
+        yield server
+    finally:
+        server.end()
 
 
 def free_port() -> int:

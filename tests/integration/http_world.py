@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from tests.serving import Served
+from tests.serving import DevServer
 
 CANARY = "canary-93ab"
 """In Alice's data, and so in what her analysis prints."""
@@ -25,7 +25,7 @@ class Collector:
 class World:
     """The server, who uses it, and Alice's analysis."""
 
-    served: Served
+    served: DevServer
     alice: httpx.Client
     bob: httpx.Client
     operator: httpx.Client

@@ -5,9 +5,11 @@ import asyncio
 import base64
 import json
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,8 +19,8 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 
-from tests.dev_server import DevServer
 from tests.scripted_model import Call, Plain, Request, ScriptedServer
+from tests.serving import DevServer, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.xdist_group("platform")]
 
@@ -65,10 +67,8 @@ def model() -> Iterator[ScriptedServer]:
 def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedServer) -> Iterator[DevServer]:
     environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url}
     webhooks = {"webhooks": {"url": {"disable_loopback": False, "require_https": False}}}
-    server = DevServer(tmp_path_factory.mktemp("platform"), environment, webhooks)
-    server.begin()
-    yield server
-    server.end()
+    with serving(tmp_path_factory.mktemp("platform"), environment, webhooks) as server:
+        yield server
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ class Flag:
     """What a cell leaves that waits."""
 
     def __init__(self, server: DevServer, thread: str) -> None:
-        self._file = server.project.parent / "home" / "threads" / thread / "workspace" / "outputs" / "flag"
+        self._file = server.home / "threads" / thread / "workspace" / "outputs" / "flag"
 
     async def up(self) -> None:
         until = time.monotonic() + 60
@@ -320,6 +320,20 @@ async def test_what_the_platform_cannot_do_is_as_the_documents_say(server: DevSe
         body = {"thread_ids": [thread], "strategy": "keep_latest"}
         pruned = await http.post(f"{server.url}/threads/prune", json=body)
     assert pruned.status_code == 422
+
+
+async def test_a_thread_that_is_deleted_while_a_cell_runs_is_gone_with_its_run(
+    server: DevServer, client: LangGraphClient, thread: str
+) -> None:
+    await client.runs.create(thread, "stepwell", input=asking("break off"))
+    await Flag(server, thread).up()
+    await client.threads.delete(thread)
+    with closing(sqlite3.connect(server.home / "threads.sqlite")) as database:
+        for table in ("checkpoints", "writes"):
+            found = database.execute(f"select count(*) from {table} where thread_id = ?", (thread,))
+            assert found.fetchone() == (0,)
+    assert not (server.home / "threads" / thread).exists()
+    assert not (server.home / "artifacts" / thread).exists()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -14,10 +14,10 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from tests.dev_server import DevServer
 from tests.integration.test_blobs_on_s3 import Store, configured
 from tests.postgres_server import PostgresServer, running_postgres
 from tests.scripted_model import Call, Plain, Request, ScriptedServer
+from tests.serving import DevServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(100), pytest.mark.xdist_group("servers")]
 
@@ -97,7 +97,7 @@ async def open_thread(client: LangGraphClient, thread: str) -> None:
 
 
 async def flag_of(server: DevServer, thread: str) -> Path:
-    flag = server.project.parent / "home" / "threads" / thread / "workspace" / "outputs" / "flag"
+    flag = server.home / "threads" / thread / "workspace" / "outputs" / "flag"
     until = time.monotonic() + 60
     while not flag.exists():
         assert time.monotonic() < until

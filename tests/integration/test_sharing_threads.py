@@ -13,9 +13,9 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from tests.dev_server import DevServer
 from tests.other_process import ROOT, wait_for_file
 from tests.scripted_model import Call, Plain, Request, ScriptedServer
+from tests.serving import DevServer, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("sharing")]
 
@@ -62,10 +62,8 @@ def model() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(scope="module")
 def server(folder: Path, model: ScriptedServer) -> Iterator[DevServer]:
-    server = DevServer(folder, settings_of(folder, model))
-    server.begin()
-    yield server
-    server.end()
+    with serving(folder, settings_of(folder, model)) as server:
+        yield server
 
 
 def settings_of(folder: Path, model: ScriptedServer) -> dict[str, str]:

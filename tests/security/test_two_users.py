@@ -28,7 +28,7 @@ from tests.security.two_users import (
     possessions,
     send,
 )
-from tests.serving import Served, serving, with_keys
+from tests.serving import DevServer, serving, with_keys
 
 CONFLICT, NOT_OFFERED = 409, 501
 
@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_grou
 class World:
     """The server, its users, and the ids of what Alice has."""
 
-    served: Served
+    served: DevServer
     alice: httpx.Client
     bob: httpx.Client
     operator: httpx.Client

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from tests.serving import Served
+from tests.serving import DevServer
 
 CANARY = "canary-7b1f"
 """In everything of Alice's that has a text."""
@@ -197,7 +197,7 @@ def send(client: httpx.Client, case: Case, ids: Mapping[str, str]) -> tuple[int,
         return answer.status_code, text
 
 
-def client_of(served: Served, key: str = "") -> httpx.Client:
+def client_of(served: DevServer, key: str = "") -> httpx.Client:
     """A client with a user's key."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return httpx.Client(base_url=served.url, headers=headers, timeout=httpx.Timeout(60, read=60))
