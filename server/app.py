@@ -75,11 +75,9 @@ async def _sweep() -> None:
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-app = Starlette(
-    routes=[*routes, closing(routes)],
-    middleware=[
-        Middleware(connections.watching),
-        Middleware(Guard, users=users, origins=named(settings.origins)),
-    ],
-    lifespan=lifespan,
-)
+all_routes = [*routes, closing(routes)]
+middleware = [
+    Middleware(connections.watching),
+    Middleware(Guard, users=users, origins=named(settings.origins)),
+]
+app = Starlette(routes=all_routes, middleware=middleware, lifespan=lifespan)

@@ -39,9 +39,16 @@ def next_count(request: Request) -> Plain | None:
 
 
 class Counts:
-    """Somebody outside of all sandboxes who counts, and the clients; an async context manager."""
+    """Somebody outside of all sandboxes who counts, and the clients; an async context manager.
 
-    def __init__(self) -> None:
+    Args:
+        queue_is_shared: Whether any of the servers can say how a run of another goes.
+        api_key: Of the user whose analyses they are.
+    """
+
+    def __init__(self, *, queue_is_shared: bool = False, api_key: str | None = None) -> None:
+        self._queue_is_shared = queue_is_shared
+        self._key = api_key
         self.effects: Counter[str] = Counter()
         """By analysis and cell."""
         self._server: asyncio.Server | None = None
@@ -83,10 +90,10 @@ class Counts:
         assert self._server is not None
         port = self._server.sockets[0].getsockname()[1]
         given: dict[str, Any] = {"messages": [{"role": "user", "content": f"[count {number} at {port}]"}]}
-        async with get_client(url=url) as client:
+        async with get_client(url=url, api_key=self._key) as client:
             thread = (await client.threads.create())["thread_id"]
             run = (await client.runs.create(thread, "stepwell", input=given))["run_id"]
-            moves = number // 2 % 2 == 1
+            moves = number // 2 % 2 == 1 and not self._queue_is_shared
             while True:
                 try:
                     await client.runs.join(thread, run)
@@ -100,8 +107,20 @@ class Counts:
             values: Any = (await client.threads.get_state(thread))["values"]
             return dict(values)
 
+    def check(self, states: list[dict[str, Any]]) -> None:
+        """Every analysis has its one answer, and no cell did twice what it does outside."""
+        for number, state in enumerate(states):
+            answers = [turn["answer"] for turn in state["turns"]]
+            assert answers == [f"Counted {number} to {CELLS}."], state["cells"]
+            done = {cell["purpose"]: cell["status"] for cell in state["cells"]}
+            assert list(done) == [f"count {number}/{cell}" for cell in range(1, CELLS + 1)]
+            assert len(done) == len(state["cells"])
+            for purpose, status in done.items():
+                times = self.effects[purpose.removeprefix("count ")]
+                assert (status == "ok" and times == 1) or (status == "unknown" and times <= 1), (purpose, status, times)
+
     async def _go_on(self, url: str, thread: str) -> None:
-        async with get_client(url=url) as client:
+        async with get_client(url=url, api_key=self._key) as client:
             while True:
                 try:
                     about = {"graph_id": "stepwell"}
