@@ -5,6 +5,7 @@ Their queue is shared, and lets two runs of one thread run at the same time; our
 
 import asyncio
 import signal
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +20,7 @@ from tests.integration.test_several_servers import asking, environment, policy, 
 from tests.load_of_counts import Counts
 from tests.postgres_server import running_postgres
 from tests.scripted_model import ScriptedServer
-from tests.serving import with_keys
+from tests.serving import ROOT, with_keys
 
 PYTHON = found_python()
 pytestmark = [
@@ -72,6 +73,21 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             for server in made:
                 server.end()
     asyncio.run(model.__aexit__(None, None, None))
+
+
+NAMES = """
+import inspect
+from pydantic_settings import BaseSettings
+import aegra_api.settings as settings
+classes = [one for one in vars(settings).values() if inspect.isclass(one) and issubclass(one, BaseSettings)]
+print(*sorted({name for one in classes for name in one.model_fields}))
+"""
+
+
+def test_the_list_of_aegras_variables_is_what_it_reads() -> None:
+    """tests/unit/test_deployment_files.py takes the list for this."""
+    said = subprocess.run([installed(PYTHON), "-c", NAMES], capture_output=True, text=True, check=True).stdout
+    assert said.split() == (ROOT / "tests/aegra_variables.txt").read_text().split()
 
 
 async def test_two_questions_at_once_on_two_servers_are_answered_one_after_the_other(world: World) -> None:
