@@ -159,12 +159,13 @@ class Sandboxes:
 
             if self._living is None:
                 self._living = Living(most=self._max_live, sleep_after=self._sleep_after)
-            return LocalSandbox(self._root, id, choose(self._asked), network=self._asked.network, living=self._living)
+            walls = choose(self._asked)
+            sandbox = LocalSandbox(self._root, id, walls, network=self._asked.network, living=self._living)
+            sandbox.make_folders()
+            return sandbox
 
         # Imports, absolute paths and the size of the memory ask the disk, so they are not for the event loop.
-        sandbox = await asyncio.to_thread(make)
-        await sandbox.open()
-        return sandbox
+        return await asyncio.to_thread(make)
 
 
 def _remove_folder(folder: Path) -> None:

@@ -87,7 +87,7 @@ class Reach:
         return list(dict.fromkeys([*self._seen, *self._written()]))[:MAX_NOTES]
 
     def _written(self) -> list[str]:
-        if not self._note:
+        if self._sealed or not self._note:
             return []
         try:
             with open(self._note, encoding="utf-8", errors="replace") as reading:

@@ -1,23 +1,27 @@
-"""Goes through what a first cell does, in a process that still waits for its order.
+"""Goes through what first cells do, in a process that still waits for its order.
 
 A forked process gets its own copy of each page when it first writes to it. After a rehearsal it has those that every
-session writes to, and nobody has waited for them.
+session writes to, and nobody has waited for them. The parent of sandboxes rehearses, too: what is imported on the way
+is then there in all of them.
 """
 
 import json
 import linecache
 import os
+import sys
 from types import ModuleType
+from typing import Any
 
-from . import frames, namespace, workspace
+from . import frames, namespace, reach, tracebacks, workspace
 from .cells import Cells, cell_name
+from .displays import Displays
 from .streams import Stream
 
 CELL = "rehearsed = [1, 'a', 2.5]\nfor each in rehearsed:\n    str(each)\nprint(end='')\nrehearsed"
 NOWHERE = "/nonexistent"
 
 
-def rehearse() -> None:
+def a_cell() -> None:
     """Run a cell for nobody, and leave nothing of it."""
     module = ModuleType("__main__")
     module.__dict__["__builtins__"] = __builtins__
@@ -30,3 +34,25 @@ def rehearse() -> None:
     Stream(1).detach()
     os.environ["REHEARSED"] = ""
     del os.environ["REHEARSED"]
+
+
+def a_session() -> None:
+    """Make what a session is made of."""
+    tracebacks.Tracebacks(NOWHERE)
+    reach.Reach("", [NOWHERE], sealed=True)
+    Displays(NOWHERE, lambda _: None).begin(1)
+
+
+def a_group() -> None:
+    """Group a table, where pandas is imported: a first group-by writes to as many pages as all the rest."""
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is not None:
+        frame = pandas.DataFrame({"a": [1, 2, 1], "b": [1.0, 2.0, 3.0], "c": ["x", "y", "x"]})
+        for by in ("a", "c"):
+            repr(frame.groupby(by)["b"].agg(["sum", "mean"]))
+        int(frame.groupby("a")["b"].sum().sum())
+        frame.head().to_html()
+
+
+PARTS = (a_cell, a_session, a_group)
+"""In the order of how many sessions need them."""

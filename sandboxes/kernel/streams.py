@@ -44,13 +44,14 @@ class Streams:
 
     def __init__(self) -> None:
         self._kept = {fd: os.dup(fd) for fd in (1, 2)}
+        self._pipes = {fd: os.fstat(fd) for fd in (1, 2)}
         self._streams = {fd: Stream(fd) for fd in (1, 2)}
         self.renew()
 
     def renew(self) -> None:
         """Put everything back as it was at the start of the session."""
         for fd, kept in self._kept.items():
-            if not _same(fd, kept):
+            if not _is(fd, self._pipes[fd]):
                 os.dup2(kept, fd, inheritable=True)
             os.set_blocking(fd, True)  # a child process may have changed the pipe that it shares with us
             stream = self._streams[fd]
@@ -68,9 +69,9 @@ class Streams:
                 continue
 
 
-def _same(fd: int, kept: int) -> bool:
+def _is(fd: int, pipe: os.stat_result) -> bool:
     try:
-        return os.path.samestat(os.fstat(fd), os.fstat(kept))
+        return os.path.samestat(os.fstat(fd), pipe)
     except OSError:
         return False
 

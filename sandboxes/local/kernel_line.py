@@ -3,10 +3,12 @@
 import asyncio
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sandboxes.calls import FloodError
 from sandboxes.kernel import frames
+from sandboxes.local.ears import Ears
 from sandboxes.local.pipes import Pipe
 
 READ_SIZE = 1 << 18
@@ -34,6 +36,13 @@ class KernelLine:
         self._take = take
         self._unpacker = frames.Unpacker()
         self._sending = asyncio.Lock()
+        self._rest = b""
+        """What is left of a frame that was begun; it comes before all others."""
+        self._ears = Ears()
+        self._ears.add(control.fileno(), self.read)
+        for pipe in (stdout, stderr):
+            if not pipe.ended.done():
+                self._ears.add(pipe.fileno(), partial(self._hear, pipe))
         self.broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why it cannot be used any more."""
         self.garbled = False
@@ -42,7 +51,25 @@ class KernelLine:
     @property
     def busy(self) -> bool:
         """Whether something is being sent."""
-        return self._sending.locked()
+        return self._sending.locked() or bool(self._rest)
+
+    def begin_to_send(self, data: bytes) -> asyncio.Future[None] | None:
+        """Send frames as far as they are taken at once.
+
+        Returns:
+            What sends the rest of them, if there is any.
+        """
+        sent = 0
+        try:
+            if not self.busy:
+                sent = self._control.send(data)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        except OSError:
+            self._closed()
+            return None
+        self._rest += data[sent:]
+        return asyncio.ensure_future(self.send(b"")) if self._rest else None
 
     async def send(self, data: bytes, *, within: float | None = None) -> None:
         """Send frames, one sender after another.
@@ -53,28 +80,29 @@ class KernelLine:
         """
         try:
             async with asyncio.timeout(within), self._sending:
+                data, self._rest = self._rest + data, b""
                 await asyncio.get_running_loop().sock_sendall(self._control, data)
         except TimeoutError:
             self.cut("it does not take what it is told")
         except OSError:
-            self.cut("it closed its connection to Stepwell")
+            self._closed()
 
     def listen(
         self, stdout: Callable[[bytes], None] | None = None, stderr: Callable[[bytes], None] | None = None
     ) -> None:
         """Take in what comes from now on."""
-        if stdout is not None:
-            self._stdout.listen(stdout)
-        if stderr is not None:
-            self._stderr.listen(stderr)
-        asyncio.get_running_loop().add_reader(self._control, self.read)
+        self._stdout.take, self._stderr.take = stdout, stderr
+        self._ears.open()
 
     def pause(self) -> None:
         """Leave what comes from now on where it is."""
-        self._stdout.pause()
-        self._stderr.pause()
-        if self._control.fileno() >= 0:
-            asyncio.get_running_loop().remove_reader(self._control)
+        self._stdout.take = self._stderr.take = None
+        self._ears.pause()
+
+    def _hear(self, pipe: Pipe) -> None:
+        pipe.read()
+        if pipe.ended.done():
+            self._ears.drop(pipe.fileno())
 
     def drain(self) -> None:
         """Take in what is in the streams now."""
@@ -90,7 +118,7 @@ class KernelLine:
         except OSError:
             data = b""
         if not data:
-            self.cut("it closed its connection to Stepwell")
+            self._closed()
             return False
         try:
             for header, body in self._unpacker.feed(data):
@@ -128,17 +156,20 @@ class KernelLine:
         self.garbled = True
         self.cut("something other than the session writes to its connection")
 
+    def _closed(self) -> None:
+        self.cut("it closed its connection to Stepwell")
+
     def cut(self, why: str) -> None:
         """Use it no more."""
         if not self.broken.done():
             self.broken.set_result(why)
         if self._control.fileno() >= 0:
-            asyncio.get_running_loop().remove_reader(self._control)
+            self._ears.drop(self._control.fileno())
 
     def close(self) -> None:
         """Let go of all of it."""
         self.cut("it was ended")
-        self.pause()
+        self._ears.close()
         self._stdout.close()
         self._stderr.close()
         self._control.close()

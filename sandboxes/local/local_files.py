@@ -30,9 +30,10 @@ class LocalFiles:
         Raises:
             SandboxUnavailableError: they cannot be made.
         """
-        await asyncio.to_thread(self._make_folders)
+        await asyncio.to_thread(self.make_folders)
 
-    def _make_folders(self) -> None:
+    def make_folders(self) -> None:
+        """The same; blocks."""
         workspace.make_all(self._folder, self._cache)
 
     async def reached(self) -> Reached:

@@ -15,7 +15,8 @@ class Pipe:
     def __init__(self, ends: tuple[int, int] | None = None) -> None:
         self._end, self.theirs = ends or os.pipe()
         os.set_blocking(self._end, False)
-        self._take: Callable[[bytes], None] | None = None
+        self.take: Callable[[bytes], None] | None = None
+        """Is passed what comes."""
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when nobody can write into it any more."""
 
@@ -30,23 +31,32 @@ class Pipe:
             os.close(self.theirs)
             self.theirs = -1
 
+    def fileno(self) -> int:
+        """Our end; negative once it is closed."""
+        return self._end
+
     def listen(self, take: Callable[[bytes], None]) -> None:
         """Pass on what comes from now on."""
-        self._take = take
+        self.take = take
         if not self.ended.done():
-            asyncio.get_running_loop().add_reader(self._end, self._read)
+            asyncio.get_running_loop().add_reader(self._end, self._hear)
 
     def pause(self) -> None:
         """Leave what comes from now on in the pipe."""
-        self._take = None
+        self.take = None
         if self._end >= 0:
+            asyncio.get_running_loop().remove_reader(self._end)
+
+    def _hear(self) -> None:
+        self.read()
+        if self.ended.done():
             asyncio.get_running_loop().remove_reader(self._end)
 
     def drain(self) -> None:
         """Pass on what is in the pipe now, without waiting for more."""
         taken = 0
         while taken < DRAIN and not self.ended.done():
-            size = self._read()
+            size = self.read()
             if not size:
                 break
             taken += size
@@ -61,14 +71,14 @@ class Pipe:
         if not self.ended.done():
             self.ended.set_result(None)
 
-    def _read(self) -> int:
+    def read(self) -> int:
+        """Pass on the next piece that is in the pipe; 0 when there is none, or nobody can write any more."""
         try:
             data = os.read(self._end, CHUNK)
         except BlockingIOError:
             return 0
         if not data:
-            asyncio.get_running_loop().remove_reader(self._end)
             self.ended.set_result(None)
-        elif self._take is not None:
-            self._take(data)
+        elif self.take is not None:
+            self.take(data)
         return len(data)

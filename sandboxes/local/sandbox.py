@@ -169,7 +169,7 @@ class LocalSandbox(LocalFiles):
             raise SandboxLostError(f"The session of sandbox {self._id} was put to sleep; restore its snapshot.")
         if self._session is None:
             await self._turn.enter()
-            await self.open()
+            await asyncio.to_thread(self._claim)
             walls = self._walls
             order = Order(self._folder, network=self._network.mode)
             doorway = self._make_doorway(self._network, self._folder) if self._network.mode != "none" else None
@@ -178,10 +178,20 @@ class LocalSandbox(LocalFiles):
                 await session.close()
             self._refuse_when_closed()
             self._session = session
-            await asyncio.to_thread((self._folder / OWNER).write_text, self._token)
             self._turn.began()
             session.when_gone(self._turn.ended)
         return self._session
+
+    def _claim(self) -> None:
+        """Make its folders, and say whose they are now."""
+        self.make_folders()
+        try:
+            (self._folder / OWNER).write_text(self._token)
+        except OSError as error:
+            raise SandboxUnavailableError(
+                f"The sandbox folder {self._folder} cannot be written ({error.strerror or error}). "
+                "Make room, or choose another place with STEPWELL_HOME."
+            ) from error
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
@@ -323,7 +333,7 @@ class LocalSandbox(LocalFiles):
     def _empty(self) -> None:
         workspace.empty(self._workspace, keep=frozenset({"inputs"}))
         workspace.empty(self._folder / "tmp")
-        self._make_folders()
+        self.make_folders()
 
     async def close(self) -> None:
         """End the session, a running cell too. The workspace's files stay where they are."""

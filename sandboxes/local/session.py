@@ -139,7 +139,7 @@ class Session:
         self._process.busy(True)
         if self._doorway is not None:
             self._doorway.begin(number)
-        sending = asyncio.ensure_future(self._line.send(data))
+        rest = self._line.begin_to_send(data)
         try:
             result = await self._follow(cell, timeout=timeout, grace=grace)
         except asyncio.CancelledError:
@@ -151,15 +151,17 @@ class Session:
             try:
                 if not await cell.calls.close():
                     self._line.cut("it does not take the answers to its calls")
-                if not sending.done():
+                if rest is not None and not rest.done():
                     self._line.cut("it did not take the cell")
             except asyncio.CancelledError:
                 self.discard()  # half a frame may be on its way
                 raise
             finally:
                 self._line.pause()
-                sending.cancel()
-            await asyncio.wait((sending,))
+                if rest is not None:
+                    rest.cancel()
+            if rest is not None:
+                await asyncio.wait((rest,))
         if result.variables_kept and not self.alive:
             why = await self._end("it did not go on")
             await self.close()

@@ -25,7 +25,8 @@ def preload(names: list[str]) -> None:
         with suppress(Exception):
             importlib.import_module(name)
             loaded += dict.fromkeys((name.partition(".")[0], name))
-    for use in (_kernel, _matplotlib, _pandas, _traceback, _names):
+    _kernel()
+    for use in (_matplotlib, *importlib.import_module("stepwell_kernel.rehearsal").PARTS, _traceback, _names):
         with suppress(Exception):
             use()
     gc.collect()
@@ -58,14 +59,6 @@ def _matplotlib() -> None:
     axes.set_title("x")
     figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
     pyplot.close("all")
-
-
-def _pandas() -> None:
-    pandas: Any = sys.modules.get("pandas")
-    if pandas is not None:
-        frame = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})
-        frame.to_html()
-        repr(frame.groupby("b").sum())
 
 
 def _names() -> None:

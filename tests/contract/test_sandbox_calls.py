@@ -130,9 +130,8 @@ async def test_a_failing_function_raises_in_the_cell_which_can_catch_it(calling:
     assert printed(await calling.run(caught)) == "ValueError 1\n"
 
 
-@pytest.mark.parametrize(
-    ("value", "arrives"),
-    [
+async def test_what_json_can_say_arrives(calling: Calling) -> None:
+    says: list[tuple[str, object]] = [
         ("(1, 2.5, 'ä', None, True)", [1, 2.5, "ä", None, True]),
         ("{'a': {'b': [1]}}", {"a": {"b": [1]}}),
         ("2**100", 2**100),
@@ -147,11 +146,10 @@ async def test_a_failing_function_raises_in_the_cell_which_can_catch_it(calling:
         ("__import__('numpy').datetime64('2025-01-02')", "2025-01-02"),
         ("[__import__('pandas').NaT, __import__('pandas').NA]", [None, None]),
         ("__import__('pandas').Timestamp('2025-01-02')", "2025-01-02T00:00:00"),
-    ],
-)
-async def test_what_json_can_say_arrives(calling: Calling, value: str, arrives: object) -> None:
-    fine(await calling.run(f"echo({value})"))
-    assert calling.seen[-1][1]["args"] == [arrives]
+    ]
+    for value, arrives in says:
+        fine(await calling.run(f"echo({value})"))
+        assert calling.seen[-1][1]["args"] == [arrives], value
 
 
 async def test_infinities_and_nan_stay_what_they_are(calling: Calling) -> None:
@@ -159,9 +157,8 @@ async def test_infinities_and_nan_stay_what_they_are(calling: Calling) -> None:
     assert said == "[nan, inf, -0.0]\n"
 
 
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
+async def test_what_cannot_be_sent_is_a_type_error_that_names_the_argument(calling: Calling) -> None:
+    for value, why in (
         ("{1, 2}", "argument value is a set, which cannot be sent: the order of a set is not fixed"),
         ("[{'x': b'1'}]", "argument value[0]['x'] is a bytes"),
         ("object()", "argument value is a object"),
@@ -170,29 +167,22 @@ async def test_infinities_and_nan_stay_what_they_are(calling: Calling) -> None:
         ("__import__('pandas').Series([1])", "pass .tolist() or .to_frame()"),
         ("(lambda x: x.append(x) or x)([])", "nested more than 100 deep"),
         ("10**5000", "a number cannot be sent"),
-    ],
-)
-async def test_what_cannot_be_sent_is_a_type_error_that_names_the_argument(
-    calling: Calling, value: str, why: str
-) -> None:
-    said = await calling.error(f"echo({value})")
-    assert said.startswith("TypeError: echo(): ")
-    assert why in said
+    ):
+        said = await calling.error(f"echo({value})")
+        assert said.startswith("TypeError: echo(): "), value
+        assert why in said
     assert calling.seen == []
 
 
-@pytest.mark.parametrize(
-    ("library", "make"),
-    [
+async def test_tables_come_back_as_they_went_out(calling: Calling) -> None:
+    for library, make in (
         ("pandas", "pandas.DataFrame({'a': [1, 2], 'b': ['x', None]}, index=[5, 6])"),
         ("polars", "polars.DataFrame({'a': [1, 2], 'b': ['x', None]})"),
         ("pyarrow", "pyarrow.table({'a': [1, 2], 'b': ['x', None]})"),
-    ],
-)
-async def test_tables_come_back_as_they_went_out(calling: Calling, library: str, make: str) -> None:
-    code = f"import {library}\ntable = {make}\nback = echo({{'rows': [table, 1]}})['rows'][0]\n"
-    code += "print(type(back) is type(table), back.equals(table))"
-    assert printed(await calling.run(code)) == "True True\n"
+    ):
+        code = f"import {library}\ntable = {make}\nback = echo({{'rows': [table, 1]}})['rows'][0]\n"
+        code += "print(type(back) is type(table), back.equals(table))"
+        assert printed(await calling.run(code)) == "True True\n", library
 
 
 async def test_without_pyarrow_tables_are_refused_both_ways_in_clear_words(calling: Calling) -> None:

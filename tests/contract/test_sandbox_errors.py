@@ -1,7 +1,5 @@
 """Errors of the code are data: the user's lines, nothing of the kernel, bounded."""
 
-import pytest
-
 from sandboxes.results import CellError, CellResult
 from tests.contract.conftest import Run, fine, printed
 
@@ -83,14 +81,14 @@ async def test_a_failing_await_shows_the_users_lines(run: Run) -> None:
     assert "run_until_complete" not in error.traceback
 
 
-@pytest.mark.parametrize("code", ["import sys\nsys.exit(2)", "exit(2)", "quit(2)", "raise SystemExit(2)"])
-async def test_exit_ends_the_cell_only(run: Run, code: str) -> None:
-    fine(await run("x = 1"))
-    error = failure(await run(code))
-    assert error.name == "SystemExit"
-    assert "exit(2)" in error.message
-    assert "go on" in error.message
-    assert printed(await run("print(x)")) == "1\n"
+async def test_exit_ends_the_cell_only(run: Run) -> None:
+    for code in ("import sys\nsys.exit(2)", "exit(2)", "quit(2)", "raise SystemExit(2)"):
+        fine(await run("x = 1"))
+        error = failure(await run(code))
+        assert error.name == "SystemExit", code
+        assert "exit(2)" in error.message
+        assert "go on" in error.message
+        assert printed(await run("print(x)")) == "1\n", code
 
 
 async def test_input_cannot_be_answered(run: Run) -> None:

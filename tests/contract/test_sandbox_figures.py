@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from sandboxes.base import Sandbox
 from sandboxes.results import CellResult
 from tests.contract.conftest import Run, fine, has_shared_memory, printed
@@ -34,13 +32,16 @@ async def test_figures_are_saved_after_an_error(run: Run) -> None:
     assert pictures(result) == [("figure", "figures/cell-001-1.png")]
 
 
-@pytest.mark.parametrize("use", ["", "import matplotlib\nmatplotlib.use('Agg')\n", "plt.switch_backend('agg')\n"])
-@pytest.mark.parametrize("name", ["outputs/plot.png", "outputs/plot.pdf", "outputs/plot.svg"])
-async def test_a_figure_that_the_cell_saved_is_not_saved_again(run: Run, use: str, name: str) -> None:
-    code = PLT + use + f"plt.plot([1, 2])\nplt.savefig({name!r}, bbox_inches='tight', dpi=50)\nplt.figure();"
-    result = fine(await run(code))
-    assert len(pictures(result)) == 1
-    assert [file.path for file in result.files] == ["figures/cell-001-1.png", name]
+async def test_a_figure_that_the_cell_saved_is_not_saved_again(run: Run) -> None:
+    number = 0
+    for use in ("", "import matplotlib\nmatplotlib.use('Agg')\n", "plt.switch_backend('agg')\n"):
+        for ending in ("png", "pdf", "svg"):
+            number += 1
+            name = f"outputs/plot-{number}.{ending}"
+            code = PLT + use + f"plt.plot([1, 2])\nplt.savefig({name!r}, bbox_inches='tight', dpi=50)\nplt.figure();"
+            result = fine(await run(code))
+            assert [file.path for file in result.files] == [f"figures/cell-{number:03}-1.png", name], (use, ending)
+            assert len(pictures(result)) == 1, (use, ending)
     assert pictures(fine(await run("1"))) == []
 
 
@@ -112,19 +113,16 @@ print(len(set(pictures)))
 """
 
 
-@pytest.mark.parametrize(
-    ("style", "options", "kind"),
-    [
+async def test_chinese_japanese_and_korean_glyphs_are_drawn(run: Run) -> None:
+    for style, options, kind in (
         ("", "", "png"),
         ("import seaborn as sns; sns.set_theme()", "", "png"),
         ("plt.style.use('ggplot'); plt.rcParams['font.family'] = 'serif'", "weight='bold'", "png"),
         ("plt.rcParams['font.sans-serif'] = ['DejaVu Sans Mono']", "family='monospace'", "png"),
         ("", "", "svg"),
-    ],
-    ids=["plain", "seaborn", "serif bold", "monospace", "svg"],
-)
-async def test_chinese_japanese_and_korean_glyphs_are_drawn(run: Run, style: str, options: str, kind: str) -> None:
-    assert printed(await run(GLYPHS.format(style=style, options=options, format=kind))) == "5\n"
+    ):
+        code = GLYPHS.format(style=f"plt.rcdefaults(); {style}", options=options, format=kind)
+        assert printed(await run(code)) == "5\n", (style, kind)
 
 
 async def test_glyphs_of_a_saved_figure_raise_no_warning(run: Run) -> None:

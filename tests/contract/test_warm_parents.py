@@ -44,6 +44,22 @@ async def test_what_one_changes_in_a_package_the_next_does_not_see(sandboxes: Sa
     assert printed(seen) == "False False\n"
 
 
+async def test_what_is_rehearsed_while_a_sandbox_waits_is_not_seen_in_it(sandboxes: Sandboxes) -> None:
+    """Neither names nor lines of it, and no package that the parent had not imported."""
+    code = """
+import gc, linecache, os, sys
+ambient = sys.modules["stepwell_kernel.snapshots.ambient"]
+print(sorted(set(sys.modules) - ambient.imported()))
+print("REHEARSED" in os.environ, "rehearsed" in globals(), "<cell 0>" in linecache.cache, end=" ")
+import pandas
+print(sum(type(one) is pandas.DataFrame for one in gc.get_objects()))
+"""
+    await sandboxes.open("local", "first")  # the pool is filled meanwhile
+    await asyncio.sleep(1.0)
+    sandbox = await sandboxes.open("local", "second")
+    assert printed(await sandbox.run(code, number=1, timeout=60)) == "[]\nFalse False False 0\n"
+
+
 async def test_threads_in_a_folder_that_sandboxes_see_are_hidden_from_each_other(cache: Path) -> None:
     """As when the data folder lies in the environment that cells run in; and one right below `/tmp` hides nothing."""
     for place in (Path(sys.prefix) / f"stepwell-test-{os.getpid()}", Path(f"/tmp/stepwell-test-{os.getpid()}")):
