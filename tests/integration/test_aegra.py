@@ -22,13 +22,11 @@ from tests.postgres_server import running_postgres
 from tests.scripted_model import ScriptedServer
 from tests.serving import ROOT, with_keys
 
-PYTHON = found_python()
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.aegra,
     pytest.mark.timeout(600),  # of which nearly all is for the installation, once
     pytest.mark.xdist_group("aegra"),
-    pytest.mark.skipif(not PYTHON, reason="Aegra needs Python 3.12 or newer; AEGRA_PYTHON can name one"),
     pytest.mark.filterwarnings("ignore:Request failed, attempting reconnect"),
 ]
 
@@ -54,8 +52,16 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    python = installed(PYTHON)
+def python() -> Path:
+    """The Python of an environment that has Aegra."""
+    found = found_python()
+    if not found:
+        pytest.skip("Aegra needs Python 3.12 or newer, and this machine has none; AEGRA_PYTHON can name one")
+    return installed(found)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[World]:
     settings, keys = with_keys(tmp_path_factory.mktemp("keys"), "alice", "bob")
     model = ScriptedServer(policy=policy)
     asyncio.run(model.__aenter__())
@@ -84,9 +90,9 @@ print(*sorted({name for one in classes for name in one.model_fields}))
 """
 
 
-def test_the_list_of_aegras_variables_is_what_it_reads() -> None:
+def test_the_list_of_aegras_variables_is_what_it_reads(python: Path) -> None:
     """tests/unit/test_deployment_files.py takes the list for this."""
-    said = subprocess.run([installed(PYTHON), "-c", NAMES], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([python, "-c", NAMES], capture_output=True, text=True, check=True).stdout
     assert said.split() == (ROOT / "tests/aegra_variables.txt").read_text().split()
 
 
