@@ -6,10 +6,15 @@ import sys
 
 from rich.console import Console
 
-from bench import daytona, overhead, sandboxes, snapshots, tokens
+from bench import daytona, overhead, sandboxes, server, snapshots, tokens
 
-BENCHMARKS = ("overhead", "tokens", "snapshots", "sandboxes", "daytona")
-MEASURED = {"snapshots": snapshots.measure, "sandboxes": sandboxes.measure, "daytona": daytona.measure}
+BENCHMARKS = ("overhead", "tokens", "snapshots", "sandboxes", "daytona", "server")
+MEASURED = {
+    "snapshots": snapshots.measure,
+    "sandboxes": sandboxes.measure,
+    "daytona": daytona.measure,
+    "server": server.measure,
+}
 WIDTH = 150
 """Characters of a line where the output is not a terminal."""
 
@@ -30,7 +35,7 @@ async def main(names: list[str], *, quick: bool) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench", description="Print the benchmarks' tables.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all without one")
-    parser.add_argument("--quick", action="store_true", help="snapshots, sandboxes, daytona: small data, few rounds")
+    parser.add_argument("--quick", action="store_true", help="small data, few rounds, few analyses")
     asked = parser.parse_args()
     if unknown := [name for name in asked.names if name not in BENCHMARKS]:
         parser.error(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")

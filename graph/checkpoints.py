@@ -10,7 +10,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from graph.blob_owner import note_database
 from graph.saver import Saver
-from graph.settings import Settings, SettingsError, read_settings
+from graph.settings import Settings, SettingsError
 from graph.sqlite_saver import SqliteSaver
 
 
@@ -55,17 +55,6 @@ async def open_checkpoints(settings: Settings) -> AsyncIterator[Saver]:
             yield saver
         return
     async with _open_sqlite(settings.home) as saver:
-        yield saver
-
-
-@asynccontextmanager
-async def create_checkpointer() -> AsyncIterator[Saver]:
-    """The checkpoints for a LangGraph server: those that the command and the Python API use. `langgraph.json` names it.
-
-    Raises:
-        SettingsError: as `open_checkpoints`.
-    """
-    async with open_checkpoints(await asyncio.to_thread(read_settings)) as saver:
         yield saver
 
 

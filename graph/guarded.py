@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -11,6 +11,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphDrained
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateUpdate
 
 from graph.checkpoints import open_checkpoints
 from graph.context import Context
@@ -26,8 +27,22 @@ EDIT_PATIENCE = 5.0
 """Seconds that an edit of State waits for a run; a run waits as long as it takes."""
 
 
-noted_databases: list[bool] = []
-"""Whether this process has made our tables, and noted whose blobs it stores."""
+class Tables:
+    """Our tables in the database: made once, also where a server brings a saver of its own, which does not make them.
+
+    Args:
+        settings: Where threads are kept.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made = not settings.database_url.get_secret_value()
+
+    async def make(self) -> None:
+        """Make those that are missing, and note whose blobs are stored."""
+        if not self._made:
+            async with open_checkpoints(self._settings):
+                self._made = True
 
 
 class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
@@ -36,14 +51,18 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
     Args:
         settings: Where threads are kept.
         sandboxes: Of this process; what they know of a thread is forgotten when another process has worked on it.
+        tables: Those of the settings; the same ones in each copy that a server makes of the graph.
         draining: How this process ends.
         compiled: What LangGraph's own class takes.
     """
 
-    def __init__(self, *, settings: Settings, sandboxes: Sandboxes, draining: Draining, **compiled: Any) -> None:
+    def __init__(
+        self, *, settings: Settings, sandboxes: Sandboxes, tables: Tables, draining: Draining, **compiled: Any
+    ) -> None:
         super().__init__(**compiled)
         self.settings = settings
         self.sandboxes = sandboxes
+        self.tables = tables
         self.draining = draining
 
     @classmethod
@@ -56,7 +75,8 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
     ) -> "GuardedGraph":
         """The same graph, guarded."""
         compiled = {name: value for name, value in vars(graph).items() if name != "__orig_class__"}
-        return cls(settings=settings, sandboxes=sandboxes, draining=draining or Draining(), **compiled)
+        ends = draining or Draining()
+        return cls(settings=settings, sandboxes=sandboxes, tables=Tables(settings), draining=ends, **compiled)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **others: Any) -> AsyncIterator[Any]:
         """Run the graph, see `Pregel.astream`; waits until nobody else works on the thread.
@@ -73,7 +93,7 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
             return
         if self.draining.begun:
             await self.draining.paused()
-        await self._tables()
+        await self.tables.make()
         async with holding(thread, self.settings, patience=math.inf) as hold:
             with self.draining.at_work() as work:
                 if not self.draining.begun:  # while it waited for the thread
@@ -113,26 +133,20 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
         named = {key: value for key, value in whole["configurable"].items() if key != "checkpoint_id"}
         return None, {**whole, "configurable": named}
 
-    async def _tables(self) -> None:
-        """Make our tables in the database, once: a server that brings a saver of its own does not."""
-        if self.settings.database_url.get_secret_value() and not noted_databases:
-            async with open_checkpoints(self.settings):
-                noted_databases.append(True)
-
-    async def aupdate_state(
-        self, config: RunnableConfig, values: Any, as_node: str | None = None, task_id: str | None = None
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Edit State, see `Pregel.aupdate_state`.
+        """Edit State, see `Pregel.abulk_update_state`; `aupdate_state` comes here, too.
 
         Raises:
             ThreadHeldError: somebody works on the thread.
         """
         thread = thread_in(config)
         if not thread:
-            return await super().aupdate_state(config, values, as_node, task_id)
-        await self._tables()
+            return await super().abulk_update_state(config, supersteps)
+        await self.tables.make()
         async with holding(thread, self.settings, patience=EDIT_PATIENCE):
-            return await super().aupdate_state(config, values, as_node, task_id)
+            return await super().abulk_update_state(config, supersteps)
 
 
 def thread_in(config: RunnableConfig | None) -> str:

@@ -81,10 +81,10 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                 )
         await AsyncPostgresSaver.aput_writes(self, config, writes, task_id, task_path)
 
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Remove a thread's checkpoints, and all that was written on them."""
+    async def delete_checkpoints(self, threads: Sequence[str]) -> None:
+        """See `Saver`."""
         async with self._changing() as cursor:
-            await _delete_threads(cursor, [str(thread_id)])
+            await _delete_threads(cursor, threads)
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Remove what these runs left: their checkpoints, and what they wrote on checkpoints of others.
@@ -137,10 +137,11 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         if strategy not in ("keep_latest", "delete", "delete_all"):
             raise ValueError(f"There is no strategy {strategy!r}; there are keep_latest and delete.")
         threads = [str(thread) for thread in thread_ids]
+        if strategy != "keep_latest":
+            for thread in threads:
+                await self.adelete_thread(thread)
+            return
         async with self._changing() as cursor:
-            if strategy != "keep_latest":
-                await _delete_threads(cursor, threads)
-                return
             query = "select distinct thread_id, checkpoint_ns from checkpoints where thread_id = any(%s)"
             for row in await _fetched(cursor, query, threads):
                 thread, namespace = row["thread_id"], row["checkpoint_ns"]

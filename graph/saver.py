@@ -1,7 +1,7 @@
 """What Stepwell asks of a store of checkpoints, beyond what LangGraph does."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,10 @@ class Saver(BaseCheckpointSaver[str], ABC):
     Checkpoint ids grow with time within a thread that one process at a time works on.
     """
 
+    on_delete: Callable[[str], None] | None = None
+    """Called with each thread that is to be deleted, in the place of deleting it: whoever opened this calls
+    `delete_checkpoints`, and removes what else there is of the thread."""
+
     @abstractmethod
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
         """The threads whose newest checkpoints are newest, newest first."""
@@ -95,6 +99,17 @@ class Saver(BaseCheckpointSaver[str], ABC):
             values: Channels whose values are wanted.
             names: Channels of which it is enough to know that something was written; the value is None.
         """
+
+    @abstractmethod
+    async def delete_checkpoints(self, threads: Sequence[str]) -> None:
+        """Remove the checkpoints of threads, and all that was written on them."""
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread; where `on_delete` is set, have that do it."""
+        if self.on_delete is not None:
+            self.on_delete(str(thread_id))
+        else:
+            await self.delete_checkpoints([str(thread_id)])
 
     async def channel_values(self, thread: str, checkpoint: str) -> dict[str, Any]:
         """What a checkpoint itself holds; growing channels only where it has a full copy."""

@@ -329,7 +329,7 @@ def server_keeps_our_checkpoints(settings: Settings) -> bool:
     that it shares with us, when there is one.
     """
     named = os.environ.get("LANGGRAPH_CHECKPOINTER", "")  # what `langgraph.json` says, as the server hands it on
-    return "graph.checkpoints" in named or bool(settings.database_url.get_secret_value())
+    return "server.checkpoints." in named or bool(settings.database_url.get_secret_value())
 
 
 async def given_or_read(settings: Settings | None) -> Settings:

@@ -71,10 +71,10 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 )
         await AsyncSqliteSaver.aput_writes(self, config, writes, task_id, task_path)
 
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Remove a thread's checkpoints, and all that was written on them."""
+    async def delete_checkpoints(self, threads: Sequence[str]) -> None:
+        """See `Saver`."""
         async with self._changing():
-            await self._delete_threads([str(thread_id)])
+            await self._delete_threads(threads)
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Remove what these runs left: their checkpoints, and what they wrote on checkpoints of others.
@@ -127,10 +127,11 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         if strategy not in ("keep_latest", "delete", "delete_all"):
             raise ValueError(f"There is no strategy {strategy!r}; there are keep_latest and delete.")
         threads = [str(thread) for thread in thread_ids]
+        if strategy != "keep_latest":
+            for thread in threads:
+                await self.adelete_thread(thread)
+            return
         async with self._changing():
-            if strategy != "keep_latest":
-                await self._delete_threads(threads)
-                return
             for thread in threads:
                 found = await self._rows("select distinct checkpoint_ns from checkpoints where thread_id = ?", thread)
                 for (namespace,) in found:

@@ -9,12 +9,13 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from graph.app import draining, sandboxes, settings, uploads
+from graph.app import artifacts, draining, sandboxes, settings, uploads
 from graph.settings import named
 from server.artifacts import export, get_artifact, list_artifacts
 from server.auth import users
 from server.connections import Connections
 from server.ending import ending_well
+from server.forgetting import Forgetting
 from server.guard import Guard
 from server.health import health, ready
 from server.metrics import metrics
@@ -79,5 +80,6 @@ all_routes = [*routes, closing(routes)]
 middleware = [
     Middleware(connections.watching),
     Middleware(Guard, users=users, origins=named(settings.origins)),
+    Middleware(Forgetting, artifacts=artifacts),
 ]
 app = Starlette(routes=all_routes, middleware=middleware, lifespan=lifespan)

@@ -57,13 +57,24 @@ class Platform:
         what = f"state/{quote(checkpoint, safe='')}" if checkpoint else "state"
         return cast("State", (await self._ask("GET", thread, what)).get("values") or {})
 
+    async def end_runs(self, thread: str) -> None:
+        """Cancel the sender's runs on a thread that have not ended, and wait for them; no such thread has none."""
+        try:
+            path = f"/threads/{UUID(thread)}/runs"
+        except ValueError:
+            return
+        async with _within(self._app, self._headers) as client:
+            for status in ("pending", "running"):
+                found = await client.get(path, params={"status": status, "limit": 1_000})
+                for run in found.json() if found.is_success else []:
+                    await client.post(f"{path}/{run['run_id']}/cancel", params={"wait": "true"})
+
     async def checkpoints(self, thread: str) -> AsyncIterator[dict[str, Any]]:
-        """All checkpoints of a thread with their states, newest first.
+        """All checkpoints of a thread with their states, newest first; none when it is not the sender's.
 
         Raises:
-            RefusedError: there is no such thread, or it is not the sender's.
+            RefusedError: they cannot be read now.
         """
-        await self._ask("GET", thread, "state")  # the history of no thread is an empty one
         before: dict[str, Any] = {}
         while True:
             page = await self._ask("POST", thread, "history", {"limit": PAGE, **before})

@@ -1,11 +1,13 @@
-"""The tree of a thread's steps, read from what LangGraph's routes say of its checkpoints."""
+"""The tree of a thread's steps: from the rows of our checkpoints, or from what LangGraph's routes say of others."""
 
 import json
 from typing import Any
+from uuid import UUID
 
 from starlette.requests import Request
 
-from graph.step_tree import StepTree, tree_of_states
+from graph.step_tree import StepTree, step_tree, tree_of_states
+from server.checkpoints import opened
 from server.platform import Platform
 
 
@@ -15,9 +17,17 @@ async def tree_of(request: Request, thread: str) -> StepTree:
     Raises:
         RefusedError: there is no such thread, or it is not his.
     """
+    platform = Platform(request)
+    await platform.state(thread)  # whose it is, LangGraph decides
+    saver = opened.here
+    return await step_tree(saver, str(UUID(thread))) if saver is not None else await _from_states(platform, thread)
+
+
+async def _from_states(platform: Platform, thread: str) -> StepTree:
+    """Read all checkpoints, each with its whole state."""
     cells: dict[str, Any] = {}
     rows: list[tuple[str, str, Any]] = []
-    async for said in Platform(request).checkpoints(thread):
+    async for said in platform.checkpoints(thread):
         values: Any = said.get("values") or {}
         # The same cell comes with every checkpoint after it, and is kept once.
         line = [cells.setdefault(json.dumps(cell, sort_keys=True), cell) for cell in values.get("cells") or []]

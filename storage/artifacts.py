@@ -3,6 +3,7 @@
 import asyncio
 import mimetypes
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ MIME_TYPES = {
 """What the analysis world uses, said here since `mimetypes` depends on the machine."""
 OTHER_TYPES = mimetypes.MimeTypes()
 """Made once, here: the first look-up reads the machine's lists."""
+
+THREAD = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
 class StorageError(Exception):
@@ -67,6 +70,33 @@ class Artifacts:
             StorageError: it cannot be written there.
         """
         return await asyncio.to_thread(self._publish, thread, name, file)
+
+    async def remove(self, thread: str) -> None:
+        """Remove all that a thread has published; nothing where there is nothing.
+
+        Raises:
+            StorageError: it cannot be removed.
+            ValueError: the threads' folders lie among a person's own, which may have put something there.
+        """
+        if self.in_working_directory or not THREAD.fullmatch(thread):
+            raise ValueError(f"What {thread!r} has published is not for a program to remove.")
+        await asyncio.to_thread(self._remove, thread)
+
+    def _remove(self, thread: str) -> None:
+        folder = self.folder(thread)
+        try:
+            if "://" in folder:
+                filesystem, root = fsspec.url_to_fs(folder)
+                filesystem.rm(root.rstrip("/"), recursive=True)
+            else:
+                shutil.rmtree(folder)  # links in it are removed and not followed, and it is refused if it is one
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StorageError(f"{without_password(folder)} cannot be removed ({error.strerror or error}).") from None
+        except Exception as error:  # every fsspec backend raises exceptions of its own
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise StorageError(f"{without_password(folder)} cannot be removed ({reason}).") from None
 
     def _publish(self, thread: str, name: str, file: Path) -> str:
         folder = self.folder(thread)

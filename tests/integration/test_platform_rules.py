@@ -5,9 +5,11 @@ import asyncio
 import base64
 import json
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -318,6 +320,20 @@ async def test_what_the_platform_cannot_do_is_as_the_documents_say(server: DevSe
         body = {"thread_ids": [thread], "strategy": "keep_latest"}
         pruned = await http.post(f"{server.url}/threads/prune", json=body)
     assert pruned.status_code == 422
+
+
+async def test_a_thread_that_is_deleted_while_a_cell_runs_is_gone_with_its_run(
+    server: DevServer, client: LangGraphClient, thread: str
+) -> None:
+    await client.runs.create(thread, "stepwell", input=asking("break off"))
+    await Flag(server, thread).up()
+    await client.threads.delete(thread)
+    with closing(sqlite3.connect(server.home / "threads.sqlite")) as database:
+        for table in ("checkpoints", "writes"):
+            found = database.execute(f"select count(*) from {table} where thread_id = ?", (thread,))
+            assert found.fetchone() == (0,)
+    assert not (server.home / "threads" / thread).exists()
+    assert not (server.home / "artifacts" / thread).exists()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

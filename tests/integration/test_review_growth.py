@@ -12,7 +12,9 @@ from graph.build import build_graph
 from graph.checkpoints import checkpoints_file, open_checkpoints
 from graph.context import Context
 from graph.settings import Settings
+from graph.sqlite_saver import SqliteSaver
 from graph.state import Cell, Input, Turn, Variable
+from graph.step_tree import step_tree
 from nodes.conversation import write_conversation
 from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox
@@ -58,6 +60,12 @@ async def test_two_hundred_cells_stay_below_ten_megabytes(tmp_path: Path) -> Non
         config = {"configurable": {"thread_id": "t"}, "recursion_limit": 10_000}
         await graph.ainvoke(given, config, context=Context(max_cells=CELLS), durability="sync")  # type: ignore[call-overload]
         state = (await graph.aget_state({"configurable": {"thread_id": "t"}})).values
+        asked: list[str] = []
+        assert isinstance(saver, SqliteSaver)
+        await saver.conn.set_trace_callback(asked.append)
+        tree = await step_tree(saver, "t")
+    assert [step.name for step in tree.steps] == [str(number) for number in range(1, CELLS + 1)]
+    assert len(asked) < CELLS / 10, "a tree of steps is read from rows, not from each checkpoint's state"
     assert (len(state["cells"]), len(state["inputs"])) == (CELLS, INPUTS)
     assert len(state["messages"]) == 2 + 2 * CELLS
     assert state["namespace"][-1]["name"] == "variable_199"

@@ -33,6 +33,39 @@ async def test_without_a_destination_the_folder_is_in_the_working_directory(file
     assert Path(url) == Path.cwd() / "stepwell-0b6c1f7e" / "result.csv"
 
 
+async def test_what_a_thread_has_published_is_removed_and_nothing_else(tmp_path: Path, file: Path) -> None:
+    other = "0b6c1f7e-1111-0000-0000-000000000000"
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "kept").write_text("x")
+    for destination in (str(tmp_path / "there"), "memory://removing"):
+        artifacts = Artifacts.at(destination)
+        gone = [await artifacts.publish(THREAD, name, file) for name in ("a.csv", "b/c.csv")]
+        kept = await artifacts.publish(other, "a.csv", file)
+        if "://" not in destination:
+            (tmp_path / "there" / THREAD / "link").symlink_to(tmp_path / "mine")
+        await artifacts.remove(THREAD)
+        await artifacts.remove(THREAD)
+        filesystem, _ = fsspec.url_to_fs(destination)
+        assert [filesystem.exists(url) for url in (*gone, artifacts.folder(THREAD), kept)] == [False] * 3 + [True]
+    assert (tmp_path / "mine" / "kept").exists()
+
+
+async def test_a_folder_that_is_a_link_or_a_persons_own_or_no_threads_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "kept").write_text("x")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / THREAD).symlink_to(tmp_path / "mine")
+    artifacts = Artifacts.at(str(tmp_path / "there"))
+    with pytest.raises(StorageError, match="cannot be removed"):
+        await artifacts.remove(THREAD)
+    for wrong in ("", ".", "..", "../mine", "a/b"):
+        with pytest.raises(ValueError, match="not for a program"):
+            await artifacts.remove(wrong)
+    with pytest.raises(ValueError, match="not for a program"):
+        await (await asyncio.to_thread(Artifacts.at, "")).remove(THREAD)
+    assert (tmp_path / "mine" / "kept").exists()
+
+
 async def test_any_fsspec_url_is_a_destination(file: Path) -> None:
     url = await Artifacts.at("memory://bucket/").publish(THREAD, "result.csv", file)
     assert url == f"memory://bucket/{THREAD}/result.csv"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import StateUpdate
 
 from graph.guarded import GuardedGraph
 from graph.settings import Settings, SettingsError
@@ -147,6 +148,8 @@ async def test_runs_of_one_thread_go_one_after_the_other_whatever_the_server_enf
         try:
             with pytest.raises(ThreadHeldError):
                 await graph.aupdate_state(config, {"question": "edited again"})
+            with pytest.raises(ThreadHeldError):
+                await graph.abulk_update_state(config, [[StateUpdate({"question": "edited in bulk"}, "work")]])
         finally:
             other.kill()
             await asyncio.to_thread(other.communicate)
