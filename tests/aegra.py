@@ -171,5 +171,6 @@ class AegraServer:
         """Stop it."""
         process, self._process = self._process, None
         if process is not None:
-            os.killpg(process.pid, how)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, how)
             process.wait()

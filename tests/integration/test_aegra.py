@@ -4,6 +4,7 @@ Their queue is shared, and lets two runs of one thread run at the same time; our
 """
 
 import asyncio
+import contextlib
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -65,20 +66,20 @@ def world(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[Wo
     settings, keys = with_keys(tmp_path_factory.mktemp("keys"), "alice", "bob")
     model = ScriptedServer(policy=policy)
     asyncio.run(model.__aenter__())
-    with running_postgres() as postgres, running_valkey() as redis, running_store() as (store, aws):
+    with contextlib.ExitStack() as stack:
+        stack.callback(lambda: asyncio.run(model.__aexit__(None, None, None)))
+        postgres, redis = stack.enter_context(running_postgres()), stack.enter_context(running_valkey())
+        store, aws = stack.enter_context(running_store())
         # Without walls, so that what cells do outside can be counted.
         shared = {**environment(postgres, store, model), **aws, **settings, **TIMES, "STEPWELL_ISOLATION": "process"}
         shared["REDIS_URL"] = redis
         made = [AegraServer(tmp_path_factory.mktemp(f"aegra-{number}"), python, shared) for number in range(3)]
-        try:
-            made[0].begin()  # it makes Aegra's tables, which two at once cannot
-            with ThreadPoolExecutor() as starting:
-                list(starting.map(AegraServer.begin, made[1:]))
-            yield World(made, keys)
-        finally:
-            for server in made:
-                server.end()
-    asyncio.run(model.__aexit__(None, None, None))
+        for server in made:
+            stack.callback(server.end)
+        made[0].begin()  # it makes Aegra's tables, which two at once cannot
+        with ThreadPoolExecutor() as starting:
+            list(starting.map(AegraServer.begin, made[1:]))
+        yield World(made, keys)
 
 
 NAMES = """
