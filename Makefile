@@ -41,13 +41,14 @@ chaos: .venv/ready  ## Kill 200 running analyses at random moments, and resume t
 	@$(BIN)/python -m tests.chaos --kills 200
 
 aegra: .venv/ready  ## Three Aegra servers (installed beside, needs Python 3.12) on PostgreSQL, Valkey and S3
-	@$(BIN)/python -m tests.aegra
+	@$(BIN)/pytest -q -m aegra tests/integration/test_aegra.py
 
 load: .venv/ready  ## 200 live sandboxes, then 2,000 sleeping ones; nothing may be left over
 	@$(BIN)/python -m tests.load
 
-lock: .venv/ready  ## Resolve requirements.lock and bench/rivals.lock anew
+lock: .venv/ready  ## Resolve requirements.lock, bench/rivals.lock and deploy/aegra/requirements.lock anew
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -q -o requirements.lock
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock bench/rivals.in -q -o bench/rivals.lock
+	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.12 --generate-hashes --no-header --no-annotate -c requirements.lock --extra postgres --extra s3 --extra server deploy/aegra/requirements.in pyproject.toml -q -o deploy/aegra/requirements.lock
 
 .PHONY: help demo test check lint format types dev bench chaos aegra load lock

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from graph.draining import Draining
 from graph.guarded import GuardedGraph
 from graph.settings import read_settings, server_keeps_our_checkpoints
 from graph.wiring import make_blobs, make_functions, make_sandboxes, make_uploads, wire
@@ -13,6 +14,7 @@ sandboxes = make_sandboxes(settings)
 artifacts = Artifacts.at(settings.artifacts or str(settings.home / "artifacts"))
 blobs = make_blobs(settings, served=not server_keeps_our_checkpoints(settings))
 uploads = make_uploads(settings)
+draining = Draining(settings.drain_seconds)
 
 agent = GuardedGraph.around(
     wire(
@@ -27,4 +29,5 @@ agent = GuardedGraph.around(
     ).compile(name="stepwell"),
     settings,
     sandboxes,
+    draining,
 )

@@ -88,6 +88,8 @@ class Settings(BaseSettings):
     max_sandboxes: int = Field(default=0, ge=0)
     """Local sandboxes that may live at a time in this process, further ones wait; 0: one for each 256 MB of memory, at
     least 4."""
+    drain_seconds: float = Field(default=20.0, ge=0, allow_inf_nan=False)
+    """How long a server that is asked to end lets the cells that run finish, before it interrupts them."""
     daytona_api_key: SecretStr = Field(
         default=SecretStr(""), validation_alias=AliasChoices("DAYTONA_API_KEY", "daytona_api_key")
     )

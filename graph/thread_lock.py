@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from filelock import FileLock, Timeout
 
+from graph.draining import BrokenOffError
 from graph.settings import Settings, SettingsError
 
 P = ParamSpec("P")
@@ -41,25 +42,35 @@ class Hold:
     lost: asyncio.Future[None] | None = None
     """Done when somebody else may have taken the thread meanwhile; None when that cannot be."""
 
-    async def guarded(self, stream: AsyncIterator[T]) -> AsyncIterator[T]:
+    async def guarded(
+        self, stream: AsyncIterator[T], broken_off: asyncio.Future[None] | None = None
+    ) -> AsyncIterator[T]:
         """The stream, broken off when the thread is lost.
+
+        Args:
+            stream: What the run yields.
+            broken_off: Done when the run has to stop for another reason.
 
         Raises:
             ThreadHeldError: it was lost.
+            BrokenOffError: it had to stop.
         """
+        reasons = [reason for reason in (self.lost, broken_off) if reason is not None]
         while True:
             step = asyncio.ensure_future(anext(stream))
-            watched: list[asyncio.Future[Any]] = [step] if self.lost is None else [step, self.lost]
+            watched: list[asyncio.Future[Any]] = [step, *reasons]
             try:
                 await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                if not step.done():
+                if stopped := not step.done():
                     step.cancel()
                     await asyncio.wait([step])
             if self.lost is not None and self.lost.done():
                 raise ThreadHeldError(
                     f"The connection to the database that held thread {self.thread} was lost; resume the thread."
                 ) from None
+            if stopped:
+                raise BrokenOffError from (None if step.cancelled() else step.exception())
             try:
                 part = step.result()
             except StopAsyncIteration:

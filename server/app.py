@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from graph.app import artifacts, settings, uploads
+from graph.app import artifacts, draining, sandboxes, settings, uploads
 from graph.settings import named
 from server.artifacts import export, get_artifact, list_artifacts
 from server.auth import users
+from server.connections import Connections
+from server.ending import ending_well
 from server.forgetting import Forgetting
 from server.guard import Guard
 from server.health import health, ready
@@ -27,6 +29,7 @@ SWEEP_SECONDS = 3_600.0
 
 logger = logging.getLogger(__name__)
 
+connections = Connections()
 traces = configured()
 observe(traces)
 
@@ -51,10 +54,11 @@ routes = [
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Sweep old uploads away while the server runs, and send the last traces."""
+    """Sweep old uploads away while the server runs; end without loss, and send the last traces."""
     sweeping = asyncio.create_task(_sweep())
     try:
-        yield
+        async with ending_well(draining, sandboxes, connections):
+            yield
     finally:
         sweeping.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -72,11 +76,10 @@ async def _sweep() -> None:
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-app = Starlette(
-    routes=[*routes, closing(routes)],
-    middleware=[
-        Middleware(Guard, users=users, origins=named(settings.origins)),
-        Middleware(Forgetting, artifacts=artifacts),
-    ],
-    lifespan=lifespan,
-)
+all_routes = [*routes, closing(routes)]
+middleware = [
+    Middleware(connections.watching),
+    Middleware(Guard, users=users, origins=named(settings.origins)),
+    Middleware(Forgetting, artifacts=artifacts),
+]
+app = Starlette(routes=all_routes, middleware=middleware, lifespan=lifespan)

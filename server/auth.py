@@ -26,10 +26,10 @@ Filter = dict[str, Any]
 
 
 @auth.authenticate
-async def authenticate(headers: dict[bytes, bytes]) -> dict[str, Any]:
-    """Who sends a request to one of LangGraph's routes."""
+async def authenticate(headers: dict[bytes, bytes] | dict[str, str]) -> dict[str, Any]:
+    """Who sends a request to one of LangGraph's routes; Aegra hands headers over as text."""
     try:
-        user = await users.sender(headers)
+        user = await users.sender({_bytes(name): _bytes(value) for name, value in headers.items()})
     except UnknownUserError as error:
         raise Auth.exceptions.HTTPException(status_code=401, detail=str(error)) from None
     return {"identity": user.id, "display_name": user.id.partition(":")[2] or user.id, "permissions": []}
@@ -95,6 +95,10 @@ async def store(ctx: Auth.types.AuthContext, value: Any) -> None:
 def label_of(user: str) -> str:
     """The first label of a user's namespaces: his id, with `%` and hexadecimal for what a label may not have."""
     return "".join(one if one in KEEP else "".join(f"%{byte:02X}" for byte in one.encode()) for one in user)
+
+
+def _bytes(said: bytes | str) -> bytes:
+    return said.encode("latin-1", "replace") if isinstance(said, str) else said
 
 
 def _alone(ctx: Auth.types.AuthContext) -> bool:

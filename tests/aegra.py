@@ -1,14 +1,11 @@
-"""Three Aegra servers on one PostgreSQL, one Valkey (Redis' protocol) and one S3-compatible server: `make aegra`.
+"""Aegra servers for tests, as deploy/aegra/ configures them, installed into a folder of their own.
 
-Aegra needs Python 3.12 and packages that the project itself does not, so it is installed into a folder of its own. Its
-queue lets two runs of one thread run at the same time; what is shown here is that our own lock does not, that a killed
-server's thread goes on elsewhere with no cell applied twice, and that a server that is asked to stop loses nothing.
+Aegra needs Python 3.12 and packages that the project itself does not, which deploy/aegra/requirements.lock pins.
 """
 
-import asyncio
+import contextlib
+import hashlib
 import importlib.util
-import json
-import logging
 import os
 import shutil
 import signal
@@ -16,38 +13,80 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import httpx
-from langgraph_sdk import get_client
+from filelock import FileLock
 
-from tests.integration.test_several_servers import asking, environment, policy, running_store
-from tests.postgres_server import running_postgres
-from tests.scripted_model import ScriptedServer
-from tests.serving import PACKAGES, ROOT, free_port
+from tests.serving import PACKAGES, ROOT, answers, free_port
 
-VERSION = "0.11.0"
-CACHE = Path(os.environ.get("AEGRA_HOME", Path(tempfile.gettempdir()) / f"stepwell-aegra-{VERSION}"))
+LOCK = ROOT / "deploy/aegra/requirements.lock"
+NEWEST_FIRST = ("3.12", "3.13", "3.14")
+"""Versions of Python that it is tried with; the one of the image first."""
+RUNS = "import sys, venv; sys.exit(sys.version_info < (3, 12))"
+START_SECONDS = 120.0
 
 
-def installed() -> Path:
-    """The Python of an environment with Aegra and what Stepwell needs; made when it is missing.
+def found_python() -> str:
+    """A Python that Aegra can run on; empty when this machine has none."""
+    for candidate in _candidates():
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            tried = subprocess.run([candidate, "-c", RUNS], capture_output=True, timeout=30)
+            if tried.returncode == 0:
+                return candidate
+    return ""
 
-    `AEGRA_PYTHON` names the Python 3.12 that it is made with, where uv does not find one.
-    """
-    python = CACHE / "bin" / "python"
-    uv = shutil.which("uv") or str(ROOT / ".uv" / "bin" / "uv")
-    if not (CACHE / "ready").exists():
-        subprocess.run(
-            [uv, "venv", "-q", "--clear", "--python", os.environ.get("AEGRA_PYTHON", "3.12"), str(CACHE)], check=True
+
+def _candidates() -> Iterator[str]:
+    if named := os.environ.get("AEGRA_PYTHON"):
+        yield named
+        return
+    yield sys.executable
+    for version in NEWEST_FIRST:
+        yield from filter(None, [shutil.which(f"python{version}")])  # of pyenv a stub, which may lead nowhere
+    versions = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    for version in NEWEST_FIRST:
+        yield from map(str, sorted(versions.glob(f"{version}.*/bin/python"), reverse=True))
+    if uv := _uv():
+        found = subprocess.run(
+            [uv, "python", "find", "--no-python-downloads", ">=3.12"], capture_output=True, text=True
         )
-        wanted = [f"aegra-api=={VERSION}", "-r", str(ROOT / "pyproject.toml"), "--extra", "postgres", "--extra", "s3"]
-        subprocess.run([uv, "pip", "install", "-q", "--python", str(python), *wanted], check=True)
-        (CACHE / "ready").touch()
-    return python
+        yield from filter(None, [found.stdout.strip()])
+
+
+def _uv() -> str:
+    beside = [ROOT / ".uv/bin/uv", Path(sys.prefix).parent / ".uv/bin/uv"]
+    return shutil.which("uv") or next((str(one) for one in beside if one.exists()), "")
+
+
+def installed(python: str) -> Path:
+    """The Python of an environment with what the lock names; made when it is missing, and kept.
+
+    `AEGRA_HOME` says where; by default beside other temporary files.
+    """
+    digest = hashlib.sha256(LOCK.read_bytes() + python.encode()).hexdigest()[:12]
+    user = os.getuid()
+    folder = Path(os.environ.get("AEGRA_HOME", Path(tempfile.gettempdir()) / f"stepwell-aegra-{user}")) / digest
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    assert folder.parent.stat().st_uid == user, f"{folder.parent} is somebody else's"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "ready").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            _install(python, folder)
+            (folder / "ready").touch()
+    return folder / "bin" / "python"
+
+
+def _install(python: str, folder: Path) -> None:
+    inside = str(folder / "bin" / "python")
+    if uv := _uv():
+        subprocess.run([uv, "venv", "-q", "--python", python, str(folder)], check=True)
+        installing = [uv, "pip", "install", "-q", "--python", inside]
+    else:
+        subprocess.run([python, "-m", "venv", str(folder)], check=True)
+        installing = [inside, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*installing, "--require-hashes", "-r", str(LOCK)], check=True)
 
 
 @contextmanager
@@ -68,150 +107,70 @@ def running_valkey() -> Iterator[str]:
         process.wait()
 
 
-class Server:
-    """One Aegra server, with a data folder of its own."""
+class AegraServer:
+    """One Aegra server, with a data folder of its own.
 
-    def __init__(self, folder: Path, given: dict[str, str], url: str) -> None:
-        self.folder = folder
-        self.port = free_port()
-        self.process: subprocess.Popen[bytes] | None = None
+    Args:
+        folder: Of its own.
+        python: Of an environment that has Aegra.
+        settings: Variables of its environment.
+    """
+
+    def __init__(self, folder: Path, python: Path, settings: Mapping[str, str]) -> None:
+        self.home = folder / "home"
+        self.log = folder / "server.log"
+        self._project = folder / "project"
+        self._python = python
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
         for package in PACKAGES:
-            shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-        graphs = {"stepwell": "./graph/app.py:agent"}
-        (folder / "aegra.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
+            shutil.copytree(ROOT / package, self._project / package, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in ("aegra.json", "graph.py"):
+            shutil.copy(ROOT / "deploy/aegra" / file, self._project / file)
         self._environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
-            "PYTHONPATH": str(folder),
-            "STEPWELL_HOME": str(folder / "home"),
-            "DATABASE_URL": given["STEPWELL_DATABASE_URL"],
+            "PYTHONPATH": str(self._project),
+            "STEPWELL_HOME": str(self.home),
+            "DATABASE_URL": settings["STEPWELL_DATABASE_URL"],
             "REDIS_BROKER_ENABLED": "true",
-            "REDIS_URL": url,
-            "LEASE_DURATION_SECONDS": "7",
-            "HEARTBEAT_INTERVAL_SECONDS": "2",
-            "REAPER_INTERVAL_SECONDS": "2",
-            **given,
+            **settings,
         }
 
     @property
     def url(self) -> str:
         """Its address."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self._port}"
 
     def begin(self) -> None:
         """Start it, and wait until it answers."""
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [installed(), "-m", "uvicorn", "aegra_api.main:app", "--host", "127.0.0.1", "--port", str(self.port)],
-                cwd=self.folder, env=self._environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+        command = [str(self._python), "-m", "uvicorn", "aegra_api.main:app", "--host", "127.0.0.1"]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, "--port", str(self._port)],
+                cwd=self._project, env=self._environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-        until = time.monotonic() + 90
-        while True:
-            late = self.process.poll() is not None or time.monotonic() > until
-            assert not late, (self.folder / "log").read_text()[-4000:]
-            try:
-                if httpx.get(f"{self.url}/health", timeout=2).status_code == 200:
-                    return
-            except httpx.HTTPError:
-                time.sleep(0.3)
+        until = time.monotonic() + START_SECONDS
+        while not answers(f"{self.url}/stepwell/health"):
+            late = self._process.poll() is not None or time.monotonic() > until
+            assert not late, self.log.read_text()[-4000:]
+            time.sleep(0.2)
 
-    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """Stop it."""
-        if self.process is None:
-            return
-        os.killpg(self.process.pid, how)
+    def ends_when_asked(self, seconds: float) -> bool:
+        """Ask it to end as an orchestrator does; whether it ended by itself within this time."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(40)
+            self._process.wait(seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        self.process = None
+            return False
+        self._process = None
+        return True
 
-
-def say(text: str) -> None:
-    """Tell what was seen."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-async def state_of(url: str, thread: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """A thread's cells, and the answers of its turns."""
-    async with get_client(url=url) as client:
-        values: Any = (await client.threads.get_state(thread))["values"]
-    cells = [(cell["purpose"], cell["status"]) for cell in values.get("cells") or []]
-    return cells, [turn["answer"] for turn in values.get("turns") or []]
-
-
-async def flag(servers: list[Server], thread: str) -> Server:
-    """The server in whose sandbox the thread's cell waits."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        for server in servers:
-            if (server.folder / "home/threads" / thread / "workspace/outputs/flag").exists():
-                return server
-        await asyncio.sleep(0.05)
-    raise AssertionError("no cell has begun")
-
-
-async def double_texting(servers: list[Server], strategy: Any) -> None:
-    """Two questions at once, to two servers."""
-    async with get_client(url=servers[0].url) as one, get_client(url=servers[1].url) as two:
-        thread = (await one.threads.create())["thread_id"]
-        first = await one.runs.create(thread, "stepwell", input=asking("short"))
-        await flag(servers, thread)
-        second = await two.runs.create(thread, "stepwell", input=asking("other"), multitask_strategy=strategy)
-        await one.runs.join(thread, first["run_id"])
-        await two.runs.join(thread, second["run_id"])
-    cells, answers = await state_of(servers[2].url, thread)
-    say(f"double texting, {strategy}: {cells} {answers}")
-    assert cells == [("short 1", "ok"), ("other 1", "ok")]
-
-
-async def ended(servers: list[Server], how: signal.Signals) -> None:
-    """A server that is ended in the middle of a cell."""
-    async with get_client(url=servers[0].url) as client:
-        thread = (await client.threads.create())["thread_id"]
-        run = await client.runs.create(thread, "stepwell", input=asking("begin"))
-    at = await flag(servers, thread)
-    others = [server for server in servers if server is not at]
-    began = time.monotonic()
-    await asyncio.to_thread(at.end, how)
-    async with get_client(url=others[0].url, timeout=150) as client:
-        until = time.monotonic() + 180
-        while (await client.runs.get(thread, run["run_id"]))["status"] in ("pending", "running"):
-            assert time.monotonic() < until
-            await asyncio.sleep(0.5)
-        status = (await client.runs.get(thread, run["run_id"]))["status"]
-    cells, answers = await state_of(others[1].url, thread)
-    say(f"{how.name} in a cell: {status} after {time.monotonic() - began:.0f} s elsewhere: {cells} {answers}")
-    await asyncio.to_thread(at.begin)
-    purposes = [purpose for purpose, status in cells if status == "ok"]
-    assert len(set(purposes)) == len(purposes)
-    assert answers == ["Answered begin."], answers
-
-
-async def main() -> None:
-    """All of it."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # the S3-compatible server names each request
-    await asyncio.to_thread(installed)
-    model = ScriptedServer(policy=policy)
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-aegra-run-"))
-    async with model:
-        with running_postgres() as postgres, running_valkey() as redis, running_store() as (store, keys):
-            given = {**environment(postgres, store, model), **keys}
-            servers = [Server(folder / str(number), given, redis) for number in range(3)]
-            try:
-                for server in servers:
-                    await asyncio.to_thread(server.begin)
-                for strategy in ("enqueue", "interrupt", "rollback"):
-                    await double_texting(servers, strategy)
-                for how in (signal.SIGKILL, signal.SIGTERM):
-                    await ended(servers, how)
-            finally:
-                for server in servers:
-                    await asyncio.to_thread(server.end)
-    await asyncio.to_thread(shutil.rmtree, folder)
-
-
-if __name__ == "__main__":
-    asyncio.run(main())
+    def end(self, how: signal.Signals = signal.SIGKILL) -> None:
+        """Stop it."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, how)
+            process.wait()

@@ -72,12 +72,14 @@ class DevServer:
         assert self._process is not None
         return self._process.pid
 
-    def begin(self, jobs: int = 4) -> None:
+    def begin(self, jobs: int = 4, **settings: str) -> None:
         """Start it, and wait until it answers.
 
         Args:
             jobs: Runs that it works on at the same time.
+            settings: Further variables of its environment, from now on.
         """
+        self._environment |= settings
         command = [str(BIN / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(self._port)]
         with self.log.open("ab") as out:
             self._process = subprocess.Popen(
@@ -89,6 +91,24 @@ class DevServer:
             assert self._process.poll() is None, self.log.read_text()[-3000:]
             assert time.monotonic() < until, self.log.read_text()[-3000:]
             time.sleep(0.2)
+
+    def ends_when_asked(self, seconds: float) -> bool:
+        """Ask it to end as an orchestrator does, which signals the first process alone.
+
+        Args:
+            seconds: How long it may take.
+
+        Returns:
+            Whether it ended by itself.
+        """
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        self._process = None
+        return True
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Stop it; what it started ends with it."""

@@ -65,7 +65,7 @@ def model() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedServer) -> Iterator[DevServer]:
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url}
+    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url, "STEPWELL_DRAIN_SECONDS": "1"}
     webhooks = {"webhooks": {"url": {"disable_loopback": False, "require_https": False}}}
     with serving(tmp_path_factory.mktemp("platform"), environment, webhooks) as server:
         yield server

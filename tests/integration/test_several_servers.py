@@ -6,7 +6,9 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,12 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.integration.test_blobs_on_s3 import Store, configured
+from tests.load_of_counts import Counts, next_count
 from tests.postgres_server import PostgresServer, running_postgres
 from tests.scripted_model import Call, Plain, Request, ScriptedServer
 from tests.serving import DevServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(100), pytest.mark.xdist_group("servers")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180), pytest.mark.xdist_group("servers")]
 
 WAIT = "import time, pathlib\npathlib.Path('outputs/flag').touch()\ntime.sleep({0})\n"
 LOG = "open('outputs/log.txt', 'a').write('{0}\\n')\nx{0} = {0}\n"
@@ -39,6 +42,8 @@ def policy(request: Request) -> Plain:
         return Call("submit_plan", steps=["Do it"])
     if "submit_review" in request.tools:
         return Call("submit_review", good_enough=True, missing=[])
+    if (counting := next_count(request)) is not None:
+        return counting
     question = max(QUESTIONS, key=lambda one: request.text.rfind(f"[{one}]"))
     for number, code in enumerate(QUESTIONS[question], 1):
         mark = f"did {question} {number}."
@@ -68,8 +73,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[DevServer
         shared = environment(postgres, store, model)
         made = [DevServer(tmp_path_factory.mktemp(f"server-{number}"), {**shared, **keys}) for number in range(3)]
         try:
-            for server in made:
-                server.begin()
+            with ThreadPoolExecutor() as starting:
+                list(starting.map(DevServer.begin, made))
             yield made
         finally:
             for server in made:
@@ -141,3 +146,26 @@ async def test_what_a_killed_server_was_at_is_finished_by_another_and_by_a_third
         state: Any = await two.threads.get_state(thread)
     published = next(one for one in state["values"]["artifacts"] if one["name"] == "log.txt")
     assert published["size"] == len("1\n2\n3\n")
+
+
+@pytest.mark.filterwarnings("ignore:Request failed, attempting reconnect")  # the client, which is what is tried here
+async def test_servers_that_are_restarted_in_turn_lose_nothing_and_do_nothing_twice(servers: list[DevServer]) -> None:
+    """Last in this file: the servers go on without walls, so that what cells do outside can be counted."""
+    rolled = servers[:2]
+    for server in rolled:
+        await asyncio.to_thread(server.end)
+    without_walls: dict[str, Any] = {"STEPWELL_ISOLATION": "process", "STEPWELL_DRAIN_SECONDS": "4"}
+    await asyncio.gather(*(asyncio.to_thread(partial(server.begin, **without_walls)) for server in rolled))
+    async with Counts() as counts:
+        analyses = [
+            asyncio.create_task(counts.analysis(number, rolled[number % 2].url, rolled[1 - number % 2].url))
+            for number in range(8)
+        ]
+        for server in rolled:
+            await counts.more(8)
+            assert await asyncio.to_thread(server.ends_when_asked, 25)
+            await asyncio.to_thread(server.begin)
+        states = await asyncio.gather(*analyses)
+        log = "".join(server.log.read_text() for server in rolled)
+    counts.check(states)
+    assert "A run is paused" in log, "nothing was interrupted: that is no test"
