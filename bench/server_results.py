@@ -12,6 +12,7 @@ from bench.sandbox_results import percentile
 if TYPE_CHECKING:
     from bench.server import Loaded
 
+LARGE = 100
 ROWS = "lost", "mixed up", "failed"
 
 
@@ -40,7 +41,7 @@ def _column(one: "Loaded") -> dict[str, str]:
         "to the first cell, ms: p50, p95": _two(one.spent.starts, 1e3),
         "own, per cell, ms: p50, p95": _two(one.spent.cells, 1e3),
         "alone: to the first cell; own, per cell, ms: p50": "; ".join(
-            _two(found, 1e3).split(", ")[0] for found in (one.alone.starts, one.alone.cells)
+            _two(found, 1e3).split(" / ")[0] for found in (one.alone.starts, one.alone.cells)
         ),
         "from the last cell to the end, ms: p50, p95": _two(one.spent.ends, 1e3),
         "CPU of the server per cell, ms": f"{1e3 * one.computed / max(cells, 1):.0f}",
@@ -84,4 +85,5 @@ def judge(results: "Sequence[Loaded]") -> list[Aim]:
 def _two(found: Sequence[float], unit: float) -> str:
     if not found:
         return "–"
-    return ", ".join(f"{unit * value:,.3g}" for value in (statistics.median(found), percentile(found, 95)))
+    values = (unit * statistics.median(found), unit * percentile(found, 95))
+    return " / ".join(f"{value:,.0f}" if value >= LARGE else f"{value:.3g}" for value in values)
