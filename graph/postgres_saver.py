@@ -26,6 +26,7 @@ OURS = (
         primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, run_id)
     )""",
     "create index if not exists stepwell_write_runs_run on stepwell_write_runs (run_id)",
+    "create table if not exists stepwell_owners (thread_id text primary key, owner text not null)",
     "create table if not exists stepwell_holders (thread_id text primary key, holder text not null)",
     "create table if not exists stepwell_identity (id uuid not null)",
     "insert into stepwell_identity select gen_random_uuid() where not exists (select 1 from stepwell_identity)",
@@ -80,6 +81,18 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                     [(*named, place, run) for place in places],
                 )
         await AsyncPostgresSaver.aput_writes(self, config, writes, task_id, task_path)
+
+    async def claim(self, thread: str, owner: str) -> bool:
+        """See `Saver`."""
+        insert = (
+            "insert into stepwell_owners select %s, %s "
+            "where not exists (select 1 from checkpoints where thread_id = %s) on conflict do nothing"
+        )
+        async with self._cursor() as cursor:  # each by itself: of two who insert at once, both then see the first
+            await cursor.execute(insert, (thread, owner, thread))
+            await cursor.execute("select owner from stepwell_owners where thread_id = %s", (thread,))
+            found = await cursor.fetchone()
+        return found is not None and found["owner"] == owner
 
     async def delete_checkpoints(self, threads: Sequence[str]) -> None:
         """See `Saver`."""

@@ -101,6 +101,16 @@ class Saver(BaseCheckpointSaver[str], ABC):
         """
 
     @abstractmethod
+    async def claim(self, thread: str, owner: str) -> bool:
+        """Make a thread somebody's, unless it is somebody else's, or has checkpoints and is nobody's.
+
+        It is remembered beyond the thread, whose files may outlive it.
+
+        Returns:
+            Whether it is his now.
+        """
+
+    @abstractmethod
     async def delete_checkpoints(self, threads: Sequence[str]) -> None:
         """Remove the checkpoints of threads, and all that was written on them."""
 

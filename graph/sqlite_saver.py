@@ -28,6 +28,7 @@ create table if not exists stepwell_write_runs (
     run_id text not null,
     primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, run_id)
 );
+create table if not exists stepwell_owners (thread_id text primary key, owner text not null);
 create index if not exists stepwell_write_runs_run on stepwell_write_runs (run_id);
 create index if not exists stepwell_checkpoints_run
     on checkpoints (json_extract(cast(metadata as text), '$.run_id'));
@@ -88,6 +89,17 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                     [(*named, place, run) for place in places],
                 )
         await AsyncSqliteSaver.aput_writes(self, config, writes, task_id, task_path)
+
+    async def claim(self, thread: str, owner: str) -> bool:
+        """See `Saver`."""
+        async with self._changing():
+            await self.conn.execute(
+                "insert or ignore into stepwell_owners select ?, ? "
+                "where not exists (select 1 from checkpoints where thread_id = ?)",
+                (thread, owner, thread),
+            )
+            found = await self._rows("select owner from stepwell_owners where thread_id = ?", thread)
+        return found == [(owner,)]
 
     async def delete_checkpoints(self, threads: Sequence[str]) -> None:
         """See `Saver`."""

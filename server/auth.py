@@ -9,6 +9,7 @@ from typing import Any
 from langgraph_sdk import Auth
 
 from graph.app import settings
+from server.checkpoints import opened
 from server.owners import Owners
 from server.users import LOCAL, UnknownUserError, Users
 
@@ -20,7 +21,7 @@ KEEP = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 
 auth = Auth()
 users = Users.of(settings)
-owners = Owners(settings.home / "owners")
+owners = Owners(lambda: opened.here, settings.home / "owners")
 
 Filter = dict[str, Any]
 

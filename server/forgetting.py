@@ -14,7 +14,8 @@ from server.platform import Platform
 from storage.artifacts import Artifacts, StorageError
 
 THREAD = re.compile(r"/threads/([0-9a-fA-F-]{36})/?")
-DELETED = 204
+DELETED = (200, 204)
+"""What LangGraph's servers and Aegra say."""
 PATIENCE = 30.0
 """Seconds that runs may take to end; then the thread is deleted all the same."""
 
@@ -41,7 +42,7 @@ class Forgetting:
         thread = asked[1].lower()
 
         async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == DELETED:
+            if message["type"] == "http.response.start" and message["status"] in DELETED:
                 await opened.deleted(thread)
                 await self._remove(thread)
             await send(message)

@@ -1,31 +1,44 @@
-"""Whose a thread's files on this machine are, remembered beyond the thread itself."""
+"""Whose a thread is, remembered beyond the thread itself, because files of it may outlive it.
+
+It stands with the checkpoints, so all servers on them agree; a server that keeps checkpoints by itself has a folder.
+"""
 
 import asyncio
 import hashlib
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from graph.saver import Saver
 
 ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """A small file for each thread that was ever made here, with a hash of its owner's id."""
+    """A hash of its owner's id for each thread that users ever made."""
 
+    saver: Callable[[], Saver | None]
+    """The checkpoints, where they are ours."""
     folder: Path
+    """Where it is remembered else: a small file for each thread."""
 
     async def take(self, thread: str, user: str) -> bool:
-        """Make a thread the user's, unless it was somebody else's before.
+        """Make a thread the user's, unless it was somebody else's, or nobody's, before.
 
         Returns:
             Whether it is the user's now.
         """
-        return bool(ID.fullmatch(thread)) and await asyncio.to_thread(self._take, thread, user)
+        if not ID.fullmatch(thread):
+            return False
+        mark = hashlib.sha256(user.encode("utf-8", "surrogateescape")).hexdigest()
+        if (saver := self.saver()) is not None:
+            return await saver.claim(thread.lower(), mark)
+        return await asyncio.to_thread(self._take, thread.lower(), mark.encode())
 
-    def _take(self, thread: str, user: str) -> bool:
-        mark = hashlib.sha256(user.encode("utf-8", "surrogateescape")).hexdigest().encode()
+    def _take(self, thread: str, mark: bytes) -> bool:
         file = self.folder / thread[:2] / thread
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f"{thread}.{os.getpid()}.{id(mark):x}.partial")

@@ -14,6 +14,7 @@ import pytest
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
@@ -237,6 +238,25 @@ async def test_many_processes_may_open_a_new_store_at_once(store: Settings) -> N
     await asyncio.gather(*(use() for _ in range(6)))
     async with open_checkpoints(store) as saver:
         assert len(await saver.newest_threads(limit=10)) == 6
+
+
+async def test_a_thread_is_the_first_ones_who_claims_it_and_one_that_was_there_before_is_nobodys(
+    store: Settings,
+) -> None:
+    threads = [str(uuid.uuid4()) for _ in range(4)]
+    async with open_checkpoints(store) as one, open_checkpoints(store) as other:
+        for thread in threads:
+            both = await asyncio.gather(one.claim(thread, "alice"), other.claim(thread, "bob"))
+            assert sorted(both) == [False, True]
+            first, second = ("alice", "bob") if both[0] else ("bob", "alice")
+            assert await other.claim(thread, first)
+            await one.delete_checkpoints([thread])
+            assert not await one.claim(thread, second)
+        at = await one.aput(
+            {"configurable": {"thread_id": "before", "checkpoint_ns": ""}}, empty_checkpoint(), {"source": "input"}, {}
+        )
+        assert at
+        assert not await other.claim("before", "alice")
 
 
 async def test_a_thread_is_found_by_the_beginning_of_its_id_and_remembers_what_a_run_left(saver: Saver) -> None:

@@ -3,16 +3,22 @@
 import asyncio
 import json
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph_sdk import get_client
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from graph.checkpoints import open_checkpoints
+from graph.settings import Settings
 from tests.security.two_users import (
     CANARY,
     FOR_NOBODY,
@@ -157,6 +163,26 @@ def test_a_removed_threads_files_are_nobody_elses(world: World) -> None:
     run = {"assistant_id": "stepwell", "input": {}, "if_not_exists": "create"}
     assert world.bob.post(f"/threads/{mine}/runs", json=run).status_code == 404
     assert world.alice.post("/threads", json={"thread_id": mine}).status_code == 200
+
+
+async def test_a_thread_of_another_server_or_of_the_command_on_the_same_checkpoints_is_nobodys_to_make(
+    world: World,
+) -> None:
+    """Servers on one database have lists of threads of their own, and each would think that an id is new."""
+    others, mine, run = str(uuid.uuid4()), str(uuid.uuid4()), {"assistant_id": "stepwell", "input": {}}
+    commands = str(uuid.uuid4())
+    settings = await asyncio.to_thread(partial(Settings, home=world.served.home))
+    assert world.bob.post("/threads", json={"thread_id": mine}).status_code == 200
+    async with open_checkpoints(settings) as saver:
+        assert await saver.claim(others, "another server's word for Alice")
+        assert not await saver.claim(mine, "another server's word for Alice")
+        at: RunnableConfig = {"configurable": {"thread_id": commands, "checkpoint_ns": ""}}
+        await saver.aput(at, empty_checkpoint(), {"source": "input"}, {})
+    for thread in (others, commands, others.upper()):
+        assert world.bob.post("/threads", json={"thread_id": thread}).status_code == 404
+        said = world.bob.post(f"/threads/{thread}/runs", json={**run, "if_not_exists": "create"})
+        assert said.status_code == 404
+        assert world.bob.get(f"/threads/{thread}/state").status_code == 404
 
 
 def test_files_of_the_server_itself_are_no_inputs(world: World) -> None:
