@@ -63,8 +63,7 @@ class Hold:
                 await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 if stopped := not step.done():
-                    step.cancel()
-                    await asyncio.wait([step])
+                    await _end(step)
             if self.lost is not None and self.lost.done():
                 raise ThreadHeldError(
                     f"The connection to the database that held thread {self.thread} was lost; resume the thread."
@@ -76,6 +75,19 @@ class Hold:
             except StopAsyncIteration:
                 return
             yield part
+
+
+async def _end(step: asyncio.Future[Any]) -> None:
+    """Cancel it and wait for its end: while it works on the thread, nobody else may. A further cancel is passed on."""
+    cancelled: asyncio.CancelledError | None = None
+    while not step.done():
+        step.cancel()
+        try:
+            await asyncio.wait([step])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 @asynccontextmanager

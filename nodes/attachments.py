@@ -80,10 +80,13 @@ def _write(attachment: Attachment, file: Path) -> Brought:
 def _data(block: dict[str, Any]) -> str:
     if block.get("type") == "text":
         return ""
-    inner = block.get("file")
+    inner, picture = block.get("file"), block.get("image_url")
     candidates = [block.get("base64"), block.get("data")]
     if isinstance(inner, dict):
         candidates.append(inner.get("file_data"))
+    url = picture.get("url") if isinstance(picture, dict) else picture
+    if isinstance(url, str) and url.startswith("data:"):
+        candidates.append(url)
     return next((one for one in candidates if isinstance(one, str) and one), "")
 
 

@@ -41,8 +41,7 @@ async def carry_inputs(
     Raises:
         SandboxUnavailableError: the sandbox cannot be reached, or has no room.
     """
-    brought = [one for one in state.get("inputs") or [] if one["size"]]
-    lacking = _lacking(brought, await sandbox.files("inputs"))
+    lacking = _lacking(state.get("inputs") or [], await sandbox.files("inputs"))
     if not lacking:
         return []
     other = await _other(sandbox, state, open_sandbox)
@@ -91,6 +90,9 @@ async def _other(sandbox: Sandbox, state: State, open_sandbox: OpenSandbox | Non
 
 async def _fetched(one: Input, file: Path, snapshots: Snapshots, other: Sandbox | None) -> bool:
     """Whether it could be had, and is what was taken in."""
+    if not one["size"]:
+        await asyncio.to_thread(file.touch)
+        return True
     try:
         await snapshots.fetch_file(one["sha256"], file)
         return True

@@ -18,7 +18,8 @@ from nodes.catching_up import caught_up
 from nodes.published_names import OURS, published_names, shown
 from nodes.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
-from storage.artifacts import Artifacts, mime_of
+from storage.artifacts import Artifacts, StorageError, mime_of
+from storage.published import NoSuchArtifactError, opened
 
 FOLDERS = ("outputs", "figures")
 MAX_FILES = 500
@@ -37,10 +38,17 @@ class Publisher:
         """Publish one file unless the very same is there. Returns it, and whether it is new."""
         before = self.known.get(name)
         wanted = f"{self.artifacts.folder(self.thread)}/{name}"
-        if before and before["sha256"] == sha256 and before["url"] == wanted and await _still_there(wanted):
+        if before and before["sha256"] == sha256 and before["url"] == wanted and await self._still_there(name):
             return before, False
         url = await self.artifacts.publish(self.thread, name, file)
         return Artifact(name=name, url=url, size=size, sha256=sha256, mime=mime_of(name), cell=cell), True
+
+    async def _still_there(self, name: str) -> bool:
+        try:
+            async with opened(self.artifacts, self.thread, name):
+                return True
+        except (NoSuchArtifactError, StorageError):  # publishing it will tell what is wrong with the storage
+            return False
 
     async def publish_text(self, name: str, text: str) -> tuple[Artifact, bool]:
         """Publish a text of ours."""
@@ -209,7 +217,3 @@ def _guarded(code: str) -> str:
 def _title(question: str) -> str:
     first = question.strip().splitlines()[0] if question.strip() else "Answer"
     return first if len(first) <= 200 else first[:199] + "…"
-
-
-async def _still_there(url: str) -> bool:
-    return "://" in url or await asyncio.to_thread(Path(url).is_file)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
@@ -26,6 +27,8 @@ from server.traces import configured
 from server.upload_routes import about_uploads, continue_upload, create_upload, get_upload, list_uploads, remove_upload
 
 SWEEP_SECONDS = 3_600.0
+THREADS = 64
+"""For what waits for disks and storages."""
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +58,8 @@ routes = [
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
     """Sweep old uploads away while the server runs; end without loss, and send the last traces."""
+    # The default is made for computing: few threads, which a storage that is away would keep busy one and all.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "stepwell"))
     sweeping = asyncio.create_task(_sweep())
     try:
         async with ending_well(draining, sandboxes, connections):

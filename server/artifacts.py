@@ -101,9 +101,11 @@ async def export(request: Request) -> Response:
     entries = [
         Entry(one["name"], partial(opened, artifacts, thread, one["name"]))
         for one in published(state)
-        if one["name"] not in ("analysis.py", "answers.md")
+        if one["name"] != "analysis.py"
     ]
-    texts = {"answers.md": answers_of(state)}
+    taken = {one.name for one in entries}
+    names = ("answers.md", *(f"answers-{number}.md" for number in range(2, len(taken) + 3)))
+    texts = {next(name for name in names if name not in taken): answers_of(state)}
     if state.get("cells") and state.get("question"):
         texts["analysis.py"] = as_script(state)
     headers = {**SAFE, "Content-Disposition": disposition(f"stepwell-{thread[:8]}.zip", inline=False)}

@@ -47,10 +47,18 @@ class FileAnswer(Response):
         request: What asks for it.
         name: What it is called.
         open: Opens it.
+        known: Its size and version, where it need not be opened for these.
     """
 
-    def __init__(self, request: Request, name: str, open: Callable[[], AbstractAsyncContextManager[Opened]]) -> None:
+    def __init__(
+        self,
+        request: Request,
+        name: str,
+        open: Callable[[], AbstractAsyncContextManager[Opened]],
+        known: tuple[int, str] | None = None,
+    ) -> None:
         super().__init__()
+        self._known = known
         self._request = request
         self._name = name
         self._open = open
@@ -58,6 +66,9 @@ class FileAnswer(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
         begun = False
         try:
+            if self._known is not None and isinstance(answer := self._head(*self._known), Response):
+                await answer(scope, receive, send)
+                return
             async with self._open() as file:
                 answer = self._answer(file)
                 begun = True
@@ -72,9 +83,21 @@ class FileAnswer(Response):
             await refusal.answer()(scope, receive, send)
 
     def _answer(self, file: Opened) -> Response:
+        head = self._head(file.size, file.version)
+        if isinstance(head, Response):
+            return head
+        status, headers, start, end = head
+        return StreamingResponse(file.pieces(start, end), status, headers)
+
+    def _head(self, size: int, version: str) -> Response | tuple[int, dict[str, str], int, int]:
+        """The whole answer, when nothing of the file is in it; else its status, its headers, and which part comes.
+
+        Raises:
+            RefusedError: the part that is asked for lies beyond the end.
+        """
         asked = self._request.headers
         kind = mime_of(self._name)
-        tag = f'"{file.version}"'
+        tag = f'"{version}"'
         headers = {
             **SAFE,
             "ETag": tag,
@@ -84,15 +107,15 @@ class FileAnswer(Response):
         }
         if tag in [one.strip().removeprefix("W/") for one in asked.get("if-none-match", "").split(",")]:
             return Response(status_code=304, headers=headers)
-        status, start, end = 200, 0, file.size
-        part = range_of(asked.get("range", ""), file.size) if asked.get("if-range", tag) == tag else None
+        status, start, end = 200, 0, size
+        part = range_of(asked.get("range", ""), size) if asked.get("if-range", tag) == tag else None
         if part is not None:
             status, (start, end) = 206, part
-            headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
         headers["Content-Length"] = str(end - start)
         if self._request.method == "HEAD":
             return Response(status_code=status, headers=headers)
-        return StreamingResponse(file.pieces(start, end), status, headers)
+        return status, headers, start, end
 
     def _as_download(self) -> bool:
         return self._request.query_params.get("download", "") not in ("", "0", "false")

@@ -96,7 +96,7 @@ async def get_step_file(request: Request) -> Response:
         raise RefusedError(404, "There is no such file in this step's snapshot.")
     if file.size > MAX_FILE:
         raise RefusedError(413, f"It has {file.size:,} bytes; copy it to outputs/ to have it published.")
-    return FileAnswer(request, file.path, partial(_assembled, file))
+    return FileAnswer(request, file.path, partial(_assembled, file), known=(file.size, _version(file)))
 
 
 async def _found(request: Request, thread: str, name: str) -> Step:

@@ -109,12 +109,15 @@ def _local(folder: str, name: str) -> _LocalFile:
 
 @dataclass(frozen=True, slots=True)
 class _RemoteFile:
+    folder: str
+    name: str
     filesystem: Any
     path: str
     size: int
     version: str
 
     async def pieces(self, start: int, end: int) -> AsyncIterator[bytes]:
+        begun = start
         while start < end:
             stop = min(start + 4 * PIECE, end)
             try:
@@ -123,6 +126,10 @@ class _RemoteFile:
                 raise StorageError(f"The file cannot be read ({type(error).__name__}).") from None
             if len(piece) != stop - start:
                 raise StorageError("The file became shorter while it was read; ask for it again.")
+            if begun < start and stop == end:  # it came in several requests, between which it may have been replaced
+                again = await asyncio.to_thread(_remote, self.folder, self.name)
+                if again.version != self.version:
+                    raise StorageError("The file was replaced while it was read; ask for it again.")
             start = stop
             yield piece
 
@@ -134,9 +141,11 @@ def _remote(folder: str, name: str) -> _RemoteFile:
         said = filesystem.info(path)
         if said["type"] != "file":
             raise NoSuchArtifactError(name)
-        marks = (said.get(key) for key in ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated"))
+        marks = (
+            said.get(key) for key in ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
+        )
         mark = "".join(char for char in str(next((one for one in marks if one), "")) if char.isalnum())
-        return _RemoteFile(filesystem, path, int(said["size"]), f"{mark}-{int(said['size']):x}")
+        return _RemoteFile(folder, name, filesystem, path, int(said["size"]), f"{mark}-{int(said['size']):x}")
     except NoSuchArtifactError:
         raise
     except FileNotFoundError:

@@ -36,9 +36,11 @@ def test_only_what_a_thread_published_is_found_whatever_its_state_says(world: Wo
     folder.mkdir(parents=True)
     (folder / "page.html").write_text("<script>alert(document.domain)</script>")
     (folder / "unlisted.csv").write_text("x")
+    (folder / "answers.md").write_text("a file of the thread's own")
     (folder / "link.csv").symlink_to(world.served.home.parent / "settings" / "keys")
     names = [
         "page.html",
+        "answers.md",
         "link.csv",
         "../../../settings/keys",
         "/etc/passwd",
@@ -55,7 +57,7 @@ def test_only_what_a_thread_published_is_found_whatever_its_state_says(world: Wo
     )
     assert changed.status_code == 200, changed.text
     listed = world.bob.get(f"/stepwell/threads/{thread}/artifacts").json()["artifacts"]
-    assert [one["name"] for one in listed] == ["page.html", "link.csv"]
+    assert [one["name"] for one in listed] == ["page.html", "answers.md", "link.csv"]
     page = world.bob.get(f"/stepwell/threads/{thread}/artifacts/page.html")
     assert page.headers["content-disposition"].startswith("attachment")
     assert "sandbox" in page.headers["content-security-policy"]
@@ -69,7 +71,8 @@ def test_only_what_a_thread_published_is_found_whatever_its_state_says(world: Wo
         answer = asked_as_it_is(world, path)
         assert b" 404 " in answer.split(b"\r\n")[0], (path, answer[:300])
     with zipfile.ZipFile(io.BytesIO(world.bob.get(f"/stepwell/threads/{thread}/export").content)) as archive:
-        assert archive.namelist() == ["answers.md", "page.html", "missing.txt"]
+        assert archive.namelist() == ["answers-2.md", "page.html", "answers.md", "missing.txt"]
+        assert archive.read("answers.md") == b"a file of the thread's own"
 
 
 def test_the_archive_holds_answer_code_and_files(world: World) -> None:

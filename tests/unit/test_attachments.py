@@ -36,6 +36,12 @@ async def test_a_file_without_a_name_gets_one_by_its_type() -> None:
     assert found.name == "attachment-1.csv"
 
 
+@pytest.mark.parametrize("url", [{"url": f"data:image/png;base64,{DATA}"}, f"data:image/png;base64,{DATA}"])
+async def test_a_picture_inside_a_message_is_a_file(url: object) -> None:
+    (found,) = attachments(HumanMessage([{"type": "image_url", "image_url": url}]))
+    assert (found.name, found.data) == ("attachment-1.png", DATA)
+
+
 async def test_plain_messages_and_links_have_no_files() -> None:
     link = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     assert attachments(HumanMessage("Look")) == []

@@ -147,6 +147,34 @@ async def test_files_in_object_storage_are_read_in_parts(artifacts: Artifacts) -
         assert (await fetched(remote, name)).status_code == 404
 
 
+async def test_a_file_in_object_storage_that_is_replaced_on_the_way_does_not_come_as_half_of_each() -> None:
+    import fsspec
+
+    filesystem = fsspec.filesystem("memory")
+    filesystem.pipe_file(f"/bucket/{THREAD}/long.bin", bytes(3 << 20))
+    async with opened(Artifacts.at("memory://bucket"), THREAD, "long.bin") as file:
+        pieces = file.pieces(0, file.size)
+        assert not any(await anext(pieces))
+        filesystem.pipe_file(f"/bucket/{THREAD}/long.bin", b"x" * (3 << 20))
+        with pytest.raises(StorageError, match="was replaced while it was read"):
+            assert [piece async for piece in pieces]
+
+
+async def test_what_is_known_of_a_file_is_answered_without_opening_it() -> None:
+    def unopened() -> contextlib.AbstractAsyncContextManager[Opened]:
+        raise AssertionError("it was opened")
+
+    async def endpoint(request: Request) -> Response:
+        return FileAnswer(request, "long.csv", unopened, known=(10, "v1"))
+
+    app = Starlette(routes=[Route("/", endpoint)])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
+        head = await client.head("/")
+        assert (head.status_code, head.headers["content-length"]) == (200, "10")
+        assert (await client.get("/", headers={"If-None-Match": head.headers["etag"]})).status_code == 304
+        assert (await client.get("/", headers={"Range": "bytes=10-"})).status_code == 416
+
+
 async def test_no_file_stays_open(artifacts: Artifacts) -> None:
     before = len(await asyncio.to_thread(os.listdir, "/proc/self/fd"))
     for name in ("data.bin", "link.csv", "pipe.csv", "figures", "none"):

@@ -116,6 +116,38 @@ async def test_a_stream_that_breaks_off_when_the_hold_is_lost_ends_its_source(se
     assert [part async for part in Hold("t").guarded(count())] == [0, 1, 2]
 
 
+async def test_nobody_else_gets_the_thread_while_a_run_that_is_cancelled_twice_still_ends(settings: Settings) -> None:
+    begun, cancels, over = asyncio.Event(), 0, False
+
+    async def source() -> Any:
+        nonlocal cancels, over
+        begun.set()
+        until = asyncio.get_running_loop().time() + 60
+        while asyncio.get_running_loop().time() < until:
+            try:
+                await asyncio.sleep(0.05 if cancels else 60)
+                break
+            except asyncio.CancelledError:
+                cancels += 1
+        over = True
+        yield 1
+
+    async def run() -> None:
+        async with holding("t", settings, patience=0) as hold:
+            async for _ in hold.guarded(source()):
+                pass
+
+    running = asyncio.create_task(run())
+    await begun.wait()
+    running.cancel()
+    while not cancels:
+        await asyncio.sleep(0.001)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert over
+
+
 async def count() -> Any:
     for number in range(3):
         yield number
