@@ -3,6 +3,7 @@ asked goes on with a thread, one at a time."""
 
 import asyncio
 import os
+import secrets
 import signal
 import time
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def policy(request: Request) -> Plain:
 def running_store() -> Iterator[tuple[Store, dict[str, str]]]:
     """An S3-compatible server with a bucket, and what another process needs to use it."""
     s3fs = pytest.importorskip("s3fs")
-    store = Store(0, "servers")
+    store = Store(0, f"servers-{secrets.token_hex(4)}")  # what is in one of moto's is in all of a process
     store.begin()
     with pytest.MonkeyPatch.context() as patch, configured(store.endpoint, patch):
         s3fs.S3FileSystem().mkdir(store.bucket)
