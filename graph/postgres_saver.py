@@ -136,27 +136,10 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                 )
                 await cursor.execute(cast("Any", query), (target, source))
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Forget the past of threads.
-
-        Args:
-            thread_ids: The threads.
-            strategy: `keep_latest` keeps in each namespace the newest checkpoint and those that its growing channels
-                are rebuilt from; `delete` (also `delete_all`) keeps nothing.
-
-        Raises:
-            ValueError: there is no such strategy.
-        """
-        if strategy not in ("keep_latest", "delete", "delete_all"):
-            raise ValueError(f"There is no strategy {strategy!r}; there are keep_latest and delete.")
-        threads = [str(thread) for thread in thread_ids]
-        if strategy != "keep_latest":
-            for thread in threads:
-                await self.adelete_thread(thread)
-            return
+    async def _keep_latest(self, threads: Sequence[str]) -> None:
         async with self._changing() as cursor:
             query = "select distinct thread_id, checkpoint_ns from checkpoints where thread_id = any(%s)"
-            for row in await _fetched(cursor, query, threads):
+            for row in await _fetched(cursor, query, list(threads)):
                 thread, namespace = row["thread_id"], row["checkpoint_ns"]
                 gone = all_but_newest(await _links(cursor, thread, namespace))
                 await _delete_checkpoints(cursor, thread, namespace, gone)

@@ -121,6 +121,30 @@ class Saver(BaseCheckpointSaver[str], ABC):
         else:
             await self.delete_checkpoints([str(thread_id)])
 
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Forget the past of threads.
+
+        Args:
+            thread_ids: The threads.
+            strategy: `keep_latest` keeps in each namespace the newest checkpoint and those that its growing channels
+                are rebuilt from; `delete` (also `delete_all`) keeps nothing.
+
+        Raises:
+            ValueError: there is no such strategy.
+        """
+        if strategy not in ("keep_latest", "delete", "delete_all"):
+            raise ValueError(f"There is no strategy {strategy!r}; there are keep_latest and delete.")
+        threads = [str(thread) for thread in thread_ids]
+        if strategy == "keep_latest":
+            await self._keep_latest(threads)
+            return
+        for thread in threads:
+            await self.adelete_thread(thread)
+
+    @abstractmethod
+    async def _keep_latest(self, threads: Sequence[str]) -> None:
+        """Forget all but the newest checkpoint of each namespace, and what that is rebuilt from."""
+
     async def channel_values(self, thread: str, checkpoint: str) -> dict[str, Any]:
         """What a checkpoint itself holds; growing channels only where it has a full copy."""
         at: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": checkpoint}}

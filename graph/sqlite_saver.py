@@ -1,11 +1,10 @@
 """Checkpoints in a SQLite file, with the operations that LangGraph's own saver for it lacks."""
 
-import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
@@ -14,8 +13,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.delta_chains import COUNTERS, Link, all_but_newest, deletable
 from graph.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
-
-T = TypeVar("T")
+from graph.uninterrupted import to_its_end
 
 HASH = re.compile(rb"[0-9a-f]{64}")
 OURS = """
@@ -67,13 +65,14 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint."""
-        return await _to_its_end(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
+        # One that was begun and not committed would lock all others out.
+        return await to_its_end(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a task wrote, and which run it belongs to."""
-        await _to_its_end(self._put_writes(config, writes, task_id, task_path))
+        await to_its_end(self._put_writes(config, writes, task_id, task_path))
 
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -143,24 +142,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 (target, source),
             )
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Forget the past of threads.
-
-        Args:
-            thread_ids: The threads.
-            strategy: `keep_latest` keeps in each namespace the newest checkpoint and those that its growing channels
-                are rebuilt from; `delete` (also `delete_all`) keeps nothing.
-
-        Raises:
-            ValueError: there is no such strategy.
-        """
-        if strategy not in ("keep_latest", "delete", "delete_all"):
-            raise ValueError(f"There is no strategy {strategy!r}; there are keep_latest and delete.")
-        threads = [str(thread) for thread in thread_ids]
-        if strategy != "keep_latest":
-            for thread in threads:
-                await self.adelete_thread(thread)
-            return
+    async def _keep_latest(self, threads: Sequence[str]) -> None:
         async with self._changing():
             for thread in threads:
                 found = await self._rows("select distinct checkpoint_ns from checkpoints where thread_id = ?", thread)
@@ -297,18 +279,6 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 f"delete from {table} where ({KEY}) in (select {KEY} from stepwell_write_runs r where run_id = ?"  # noqa: S608 - ours
                 f"{NO_OTHER_RUN if others else ''}{NO_CHILD}){mine}", (run, run) if mine else (run,),
             )  # fmt: skip
-
-
-async def _to_its_end(change: Coroutine[Any, Any, T]) -> T:
-    """Go on with a change when its run is cancelled: one that was begun and not committed locks all others out."""
-    task = asyncio.ensure_future(change)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # nobody is there any more to hear of it
-        raise
 
 
 def _parsed(metadata: Any) -> dict[str, Any]:

@@ -7,18 +7,18 @@ ends with the connection that holds it.
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
 from graph.draining import BrokenOffError
 from graph.settings import Settings, SettingsError
+from graph.uninterrupted import to_its_end
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 POLL_SECONDS = (0.02, 0.5)
@@ -109,7 +109,7 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
         try:
             await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
             await _acquire(lock, thread, patience)
-            taken_over = await _to_its_end(_note_holder, file)
+            taken_over = await to_its_end(asyncio.to_thread(_note_holder, file))
         except OSError as error:
             reason = error.strerror or error
             raise SettingsError(
@@ -126,39 +126,17 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
         else:
             yield Hold(thread, taken_over)
     finally:
-        await _to_its_end(lock.release)  # of one that it does not have, nothing comes
-
-
-async def _to_its_end(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Do it in a thread; who is cancelled meanwhile leaves when it is done, and it is never left out."""
-    doing = asyncio.ensure_future(asyncio.to_thread(work, *arguments, **named))
-    try:
-        return await asyncio.shield(doing)
-    except asyncio.CancelledError:
-        await asyncio.wait([doing])
-        if not doing.cancelled():
-            doing.exception()  # nobody is there any more to hear of it
-        raise
+        await to_its_end(asyncio.to_thread(lock.release))  # of one that it does not have, nothing comes
 
 
 async def _acquire(lock: FileLock, thread: str, patience: float) -> None:
     until = asyncio.get_running_loop().time() + patience
     pause, longest = POLL_SECONDS
-    while not await _tried(lock):
+    while not await to_its_end(asyncio.to_thread(_try, lock)):  # who is cancelled leaves its release to `holding`
         if asyncio.get_running_loop().time() >= until:
             raise held_by_another(thread)
         await asyncio.sleep(pause)
         pause = min(1.5 * pause, longest)
-
-
-async def _tried(lock: FileLock) -> bool:
-    attempt = asyncio.ensure_future(asyncio.to_thread(_try, lock))
-    try:
-        return await asyncio.shield(attempt)
-    except asyncio.CancelledError:
-        if await attempt:  # it went on in its thread
-            await asyncio.to_thread(lock.release)
-        raise
 
 
 def _try(lock: FileLock) -> bool:
