@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from graph.events import CellFinished, Failed, Finished, Rebuilt
+from graph.events import CellFinished, Event, Failed, Finished, Rebuilt
 from graph.settings import Settings
 from stepwell.cleaning import delete, gc
 from stepwell.runs import resume, start
@@ -149,6 +149,16 @@ async def test_only_one_machine_works_on_a_thread_at_a_time(machines: Machines) 
         assert working.returncode == 0, errors
 
 
+async def gone_on_with_after_a_kill(machines: Machines) -> list[Event]:
+    """Kill machine one in the cell that raises the flag, and have machine two go on."""
+    killed = await asyncio.to_thread(machines.begin, "one", "run", "Count")
+    await wait_for_file(machines["one"].home / "threads", "*/workspace/outputs/flag")
+    killed.send_signal(signal.SIGKILL)
+    await finished(killed)
+    thread = (await list_threads(settings=machines["two"]))[0].id
+    return await follow(resume(thread, settings=machines["two"]))
+
+
 async def test_what_a_killed_machine_was_at_is_gone_on_with_on_another_and_nothing_is_applied_twice(
     machines: Machines,
 ) -> None:
@@ -156,12 +166,7 @@ async def test_what_a_killed_machine_was_at_is_gone_on_with_on_another_and_nothi
     script = [PLAN, cell(1), cell(2, FLAG.format(60)), cell(3, last_one), *ending()]
     async with ScriptedServer(script) as server:
         machines.model = server.base_url
-        killed = await asyncio.to_thread(machines.begin, "one", "run", "Count")
-        await wait_for_file(machines["one"].home / "threads", "*/workspace/outputs/flag")
-        killed.send_signal(signal.SIGKILL)
-        await finished(killed)
-        thread = (await list_threads(settings=machines["two"]))[0].id
-        events = await follow(resume(thread, settings=machines["two"]))
+        events = await gone_on_with_after_a_kill(machines)
     # Whether the broken-off cell had reached outside stands on the other machine: it is not run again, and it is said.
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["unknown", "ok"]
     assert (only(events, Rebuilt)[0].from_cell, only(events, Rebuilt)[0].cells) == (1, 0)
@@ -173,12 +178,7 @@ async def test_a_cell_that_could_not_reach_outside_runs_again_on_another_machine
     script = [PLAN, cell(1), cell(2, FLAG.format(5)), cell(3), *ending()]
     async with ScriptedServer(script) as server:
         machines.model = server.base_url
-        killed = await asyncio.to_thread(machines.begin, "one", "run", "Count")
-        await wait_for_file(machines["one"].home / "threads", "*/workspace/outputs/flag")
-        killed.send_signal(signal.SIGKILL)
-        await finished(killed)
-        thread = (await list_threads(settings=machines["two"]))[0].id
-        events = await follow(resume(thread, settings=machines["two"]))
+        events = await gone_on_with_after_a_kill(machines)
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["ok", "ok"]
     assert await fetched(last(events, Finished), "log.txt") == "1\n2\n3\n"
 
