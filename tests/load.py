@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from storage.blobs import Blobs
 
 AT_ONCE = 8
 LIMIT = 1 << 30
+THREADS = 8
 SETTLE_SECONDS = 30.0
 GROUP_BY = """
 import numpy as np, pandas as pd
@@ -112,6 +114,7 @@ async def load(folder: Path, *, live: int, sleeping: int, wakes: int, places: in
 
 async def _warm_up(folder: Path) -> None:
     """What comes with the first sandboxes and stays: the parent of all, threads of this process, imports."""
+    _start_all_threads()
     async with Sandboxes(folder / "first", max_live=4 * AT_ONCE) as sandboxes:
         snapshots = Snapshots(Blobs.at(str(folder / "first-store")))
 
@@ -122,6 +125,15 @@ async def _warm_up(folder: Path) -> None:
             await snapshots.bring_back(sandbox, kept.snapshot, damaged=set())
 
         await at_once([partial(one, number) for number in range(4 * AT_ONCE)], 4 * AT_ONCE)
+
+
+def _start_all_threads() -> None:
+    """Give the event loop threads that have all started: they would come one by one, when all others are busy."""
+    executor = ThreadPoolExecutor(THREADS)
+    all_there = threading.Barrier(THREADS)
+    for waiting in [executor.submit(all_there.wait) for _ in range(THREADS)]:
+        waiting.result()
+    asyncio.get_running_loop().set_default_executor(executor)
 
 
 async def _live(folder: Path, count: int, report: Report) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -39,6 +40,8 @@ GROWTH = 200 << 20
 """Bytes that the host may grow by."""
 DESCRIPTORS = 10
 """More than the host needs for a sandbox."""
+SETTLE = 10.0
+"""Seconds in which what other attacks are doing just now passes; what an attack has left behind does not."""
 HONEST = {"MemoryError", "KeyboardInterrupt", "RecursionError", "SystemExit"}
 """How an attack may fail, beside `OSError` and its kinds. Anything else is a mistake in the attack itself, which then
 proves nothing."""
@@ -53,7 +56,7 @@ class Driver:
         self._root.mkdir()
         self._victims = Victims(base, secret, LIMITS)
         self._sandboxes = Sandboxes(self._root, cache=base / "cache", isolation=level, limits=LIMITS)
-        self._opened = self._closed = 0
+        self._opened = self._ready = self._leaving = self._closed = 0
         self._alone = asyncio.Lock()
         """Held while an attack is tried whose effect on the host itself is looked at, and while it is looked at."""
         self._free = asyncio.Semaphore(AT_ONCE)
@@ -89,6 +92,7 @@ class Driver:
             await self._close(sandbox)
 
     async def _close(self, sandbox: Sandbox) -> None:
+        self._leaving += 1
         await self._sandboxes.close(sandbox.id)
         self._closed += 1
 
@@ -100,6 +104,7 @@ class Driver:
             table.write_text("a,b\n1,2\n")
         await sandbox.put(table, "inputs/table.csv")
         await self._prepare(sandbox)
+        self._ready += 1
         return sandbox
 
     async def _prepare(self, sandbox: Sandbox) -> None:
@@ -110,7 +115,7 @@ class Driver:
         assert result.status == "ok", result
 
     async def _try(self, attack: Attack, sandbox: Sandbox) -> list[str]:
-        before, others = _size(), self._opened - self._closed
+        before, others = _size(), self._ready - self._leaving
         got: list[str] = []
         try:
             result = await asyncio.wait_for(
@@ -131,7 +136,14 @@ class Driver:
                 # An honest error: the sandbox is unusable, which harms nobody but itself. It must go away, though.
                 got += [f"it cannot be removed: {error}"] if attack.then == "removed" else []
         if attack.then == "growth":
-            got += _grown(before, max(0, self._opened - self._closed - others))
+            got += await self._grown(before, others)
+        return got
+
+    async def _grown(self, before: tuple[int, int], others: int) -> list[str]:
+        """What an attack made of the host, for good: it held `before` with at least so many `others` open."""
+        deadline = time.monotonic() + SETTLE
+        while (got := _more(before, max(0, self._opened - self._closed - others))) and time.monotonic() < deadline:
+            await asyncio.sleep(0.2)
         return got
 
     def _said(self, result: CellResult) -> list[str]:
@@ -287,8 +299,8 @@ def _size() -> tuple[int, int]:
     return pages * os.sysconf("SC_PAGE_SIZE"), len(list(Path("/proc/self/fd").iterdir()))
 
 
-def _grown(before: tuple[int, int], more: int) -> list[str]:
-    """What an attack made of the host, when that has `more` other sandboxes open than before."""
+def _more(before: tuple[int, int], more: int) -> list[str]:
+    """What the host holds more than `before`, when it may have `more` other sandboxes open."""
     memory, descriptors = (now - was for now, was in zip(_size(), before, strict=True))
     got = [f"the host grew by {memory >> 20} MB"] if memory > GROWTH else []
     return got + ([f"the host holds {descriptors} more descriptors"] if descriptors > DESCRIPTORS * (4 + more) else [])
