@@ -16,6 +16,7 @@ SLACK = 32 << 20
 STALE_SECONDS = 60.0
 """How old an empty group is before it counts as left behind; its process may not be visible from here."""
 ROOT = Path("/sys/fs/cgroup")
+PROCESSES = "cgroup.procs"
 
 
 class ControlGroup:
@@ -82,13 +83,33 @@ class ControlGroup:
         Raises:
             OSError: it cannot be opened.
         """
-        return os.open(self._folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+        return os.open(self._folder / PROCESSES, os.O_WRONLY | os.O_CLOEXEC)
 
 
 def new_group(limit: int) -> ControlGroup | None:
     """A group with that limit; None where there can be none."""
     place = _place()
     return ControlGroup(place / f"stepwell-{os.getpid()}-{secrets.token_hex(6)}", limit) if place is not None else None
+
+
+def own_group(process: int) -> Path | None:
+    """The file by which that process would enter the group that it is in already; None where it cannot be told."""
+    place = _place()
+    try:
+        inside = place is not None and str(process) in (place / PROCESSES).read_text(encoding="ascii").split()
+    except OSError:
+        return None
+    return place / PROCESSES if place is not None and inside else None
+
+
+def wait_early(group: Path, process: int) -> None:
+    """Have the system wait now for what it waits for whenever a process enters a group.
+
+    It waits until every processor has passed a quiet state, which takes milliseconds; who enters a group right after
+    need not wait once more. So a process is told to enter the group that it is in, which changes nothing.
+    """
+    with contextlib.suppress(OSError):  # then the one that enters waits for itself
+        _write(group, str(process))
 
 
 def available() -> bool:
@@ -139,7 +160,7 @@ def _candidates() -> list[Path]:
 def _existing(mount: Path, path: str) -> list[Path]:
     """The group of that path, or what a container shows in its place: the mount itself."""
     own = mount / path.lstrip("/")
-    return [folder for folder in (own, mount) if (folder / "cgroup.procs").exists()][:1]
+    return [folder for folder in (own, mount) if (folder / PROCESSES).exists()][:1]
 
 
 def _write(file: Path, text: str) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 log = logging.getLogger(__name__)
 _THREADS = ThreadPoolExecutor(4, "stepwell-upkeep")
 _AHEAD = ThreadPoolExecutor(1, "stepwell-looking")
+_BESIDE = ThreadPoolExecutor(1, "stepwell-beside")
 _UNDER_WAY: set[Future[None]] = set()
 
 
@@ -19,6 +20,11 @@ def later(work: Callable[[], object]) -> None:
 def soon(work: Callable[[], object]) -> None:
     """The same for what takes no time, and waits for nothing that does."""
     _submit(_AHEAD, work)
+
+
+def beside(work: Callable[[], object]) -> None:
+    """The same for what waits some milliseconds, and is of use only at once."""
+    _submit(_BESIDE, work)
 
 
 def _submit(threads: ThreadPoolExecutor, work: Callable[[], object]) -> None:

@@ -13,11 +13,12 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import IO, Any
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.local.control_groups import ControlGroup, new_group
-from sandboxes.local.upkeep import later
+from sandboxes.local.control_groups import ControlGroup, new_group, own_group, wait_early
+from sandboxes.local.upkeep import beside, later
 from sandboxes.local.walls import KERNEL, ZYGOTE, Walls, clean_environment
 
 START_SECONDS = 60.0
@@ -96,6 +97,7 @@ class WarmParent:
         try:
             self._process = self._start(theirs)
             self._configure()
+            self._group = own_group(self._process.pid)
         except BaseException:
             self.close()
             raise
@@ -162,7 +164,7 @@ class WarmParent:
         """
         ready = None
         try:
-            ready = self._pool.popleft() if self._pool else self._spawn()
+            ready = self._pool.popleft() if self._pool else self._spawn(at_once=True)
             self._send({"op": "begin", **order}, [ready.init.fileno()])
         except OSError as error:
             if ready is not None:
@@ -183,7 +185,7 @@ class WarmParent:
             while len(self._pool) < POOL:
                 self._pool.append(self._spawn())
 
-    def _spawn(self) -> Ready:
+    def _spawn(self, *, at_once: bool = False) -> Ready:
         try:
             group = new_group(self._walls.limits.memory_or_half)
         except OSError as error:
@@ -197,6 +199,8 @@ class WarmParent:
                 later(group.remove)
             raise
         self._forked.add(ready)
+        if at_once and self._group is not None:  # not before its own group is there: making one would wait, too
+            beside(partial(wait_early, self._group, self._process.pid))
         try:
             self._send({"op": "spawn"}, ready.theirs)
         except OSError:

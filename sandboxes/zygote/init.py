@@ -17,10 +17,12 @@ from contextlib import suppress
 from typing import Any
 
 from . import loopback, measuring, private_root, users
+from .entering import Entering
 from .runner import CONTROL, run
 from .system import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
+    bound_capabilities,
     die_with_parent,
     drop_capabilities,
     no_new_privileges,
@@ -51,26 +53,23 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nothing = os.open("/dev/null", os.O_RDONLY)
     control, output, errors, host, *groups = given
-    try:
-        for group in groups:
-            os.write(group, b"0")
-    except OSError as error:
-        _tell(socket.socket(fileno=host), {"event": "failed", "why": f"its control group: {error}"})
-        os._exit(1)
-    _arrange([nothing, output, errors, control, host, proc])
-    proc = 5
+    _arrange([nothing, output, errors, control, host, proc, *groups])
+    proc, first = 5, 6
     os.setsid()
     try:
+        entering = Entering(range(first, first + len(groups)))
         if config["private_root"]:
             die_with_parent(signal.SIGKILL)
-            flags = users.NEW_MOUNTS | users.NEW_IPC | users.NEW_UTS | users.NEW_CGROUP
-            users.unshare(flags | users.NEW_NETWORK)
+            users.unshare(users.NEW_MOUNTS | users.NEW_IPC | users.NEW_UTS | users.NEW_NETWORK)
             socket.sethostname("sandbox")
             sizes = {name: config[name] for name in ("tmp_bytes", "shared_memory_bytes")}
             owner = (config["user"], config["group"])
             private_root.build(config["read_only"], owner=owner, with_proc=config["with_proc"], **sizes)
+            entering.end()
+            users.unshare(users.NEW_CGROUP)
         else:  # nobody would end the others after it: so it dies of nothing but the end of its connection to the host
             prctl(PR_SET_CHILD_SUBREAPER, 1)
+            entering.end()
         Init(config, socket.socket(fileno=HOST), proc).serve()
     except BaseException as error:
         _tell(socket.socket(fileno=HOST), {"event": "failed", "why": f"{type(error).__name__}: {error}"})
@@ -97,6 +96,7 @@ class Init:
         self._notices.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         with suppress(OSError):
             self._notices.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
+        bound_capabilities()  # here and not with the order: somebody waits then
         order, self._order = os.pipe()
         self._woken, waker = os.pipe()
         os.set_blocking(self._woken, False)

@@ -9,6 +9,8 @@ import traceback
 from contextlib import suppress
 from typing import Any
 
+from . import huge_pages
+
 KERNEL = (
     "session", "calls", "standby", "snapshots.engine", "snapshots.taking", "snapshots.restoring", "start", "lifeline",
     "rehearsal",
@@ -31,6 +33,7 @@ def preload(names: list[str]) -> None:
             use()
     gc.collect()
     gc.freeze()
+    huge_pages.collapse()
 
 
 def threads() -> int:

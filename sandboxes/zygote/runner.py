@@ -15,7 +15,14 @@ from typing import Any
 
 from . import landlock, seccomp, users
 from .private_root import HOME, OWN, SETTINGS, SYSTEM, WORKSPACE
-from .system import PR_SET_DUMPABLE, die_with_parent, drop_capabilities, no_new_privileges, prctl
+from .system import (
+    PR_SET_DUMPABLE,
+    bound_capabilities,
+    die_with_parent,
+    drop_capabilities,
+    no_new_privileges,
+    prctl,
+)
 
 CONTROL, NOTICES, BEGIN = 3, 4, 5
 """Descriptors: the kernel's connection, ours to init, and the pipe from which the order comes."""
@@ -36,6 +43,7 @@ def run(config: dict[str, Any], proc: int) -> None:
     os.close(proc)
     die_with_parent(signal.SIGKILL)  # only now: whoever changes his user loses it
     no_new_privileges()
+    bound_capabilities()
     drop_capabilities()
     prctl(PR_SET_DUMPABLE, 1)
     _limit(config["limits"])

@@ -51,16 +51,20 @@ def no_new_privileges() -> None:
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
-def drop_capabilities() -> None:
-    """Give up every capability, also for programs started later.
-
-    Raises:
-        OSError: they cannot be given up.
-    """
+def bound_capabilities() -> None:
+    """Give up every capability for programs started later; this process keeps what it has."""
     for capability in range(64):
         if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break  # the last one that this kernel knows, or we hold none to drop with
     libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability that this process has.
+
+    Raises:
+        OSError: they cannot be given up.
+    """
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     nothing = (ctypes.c_uint32 * 6)()
     checked(libc.capset(header, nothing), "capset")

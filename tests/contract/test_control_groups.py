@@ -140,5 +140,45 @@ def test_what_memory_cost_its_life_does_not_explain_a_later_death() -> None:
     assert group.overrun(), "what was read last holds when the group is gone"
 
 
+async def test_all_of_a_sandbox_is_in_its_group_and_sees_no_other(tmp_path: Path, cache: Path) -> None:
+    """It enters while its root is put together; what it forks comes after that."""
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation="namespaces") as opened:
+        sandbox = await opened.open("local", "grouped")
+        seen = """
+lines = [line.strip().split(':') for line in open('/proc/self/cgroup')]
+print({path for number, controllers, path in lines if number == '0' or 'memory' in controllers.split(',')})
+"""
+        assert printed(await sandbox.run(seen, number=1, timeout=60)) == "{'/'}\n"
+        await asyncio.sleep(0.3)
+        inside = [len(Path(group, "cgroup.procs").read_text().split()) for group in await asyncio.to_thread(groups)]
+        assert max(inside) >= 3, "its first process, the runner and its frozen copy"
+
+
+def test_waiting_early_leaves_a_process_in_its_group() -> None:
+    group = control_groups.new_group(64 * MEGABYTE)
+    assert group is not None
+    door = group.take_door()
+    enter = "import os, sys\nos.write(int(sys.argv[1]), b'0')\nprint(flush=True)\nsys.stdin.read()"
+    command = [sys.executable, "-c", enter, str(door)]
+    with subprocess.Popen(command, pass_fds=[door], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as inside:
+        os.close(door)
+        assert inside.stdout is not None
+        inside.stdout.readline()
+        place = control_groups._place()
+        assert place is not None
+        for process in (inside.pid, 1):
+            had = Path("/proc", str(process), "cgroup").read_text()
+            own = control_groups.own_group(process)
+            assert own is None or str(process) in own.read_text().split()
+            if own is not None:
+                control_groups.wait_early(own, process)
+            assert Path("/proc", str(process), "cgroup").read_text() == had
+        assert control_groups.own_group(inside.pid) is None, "it is in one below"
+        control_groups.wait_early(place / "gone", inside.pid)  # what cannot be done is left
+        assert inside.stdin is not None
+        inside.stdin.close()
+    group.remove()
+
+
 def test_what_was_not_measured_is_not_told() -> None:
     assert in_words(Ending(-9, "memory"), LIMITS).startswith("the cell needed more memory, and 315 MB are allowed")
