@@ -93,7 +93,12 @@ class KernelProcess:
         return time.monotonic() - self._taken_at if self.waiting else 0.0
 
     def receive(self) -> list[frames.Frame] | None:
-        """What it has said; None when its connection is closed or does not carry frames any more."""
+        """What it has said; None when its connection is closed or does not carry frames any more.
+
+        What it said itself counts although something that is no frame came with it, when it is `garbled`.
+        """
+        if self.garbled:
+            return None
         try:
             data = self.control.recv(1 << 18)
         except (BlockingIOError, InterruptedError):
@@ -102,9 +107,9 @@ class KernelProcess:
             return None
         try:
             return self.unpacker.feed(data) if data else None
-        except frames.ProtocolError:
+        except frames.ProtocolError as error:
             self.garbled = True
-            return None
+            return error.before
 
     def interrupt(self) -> None:
         """Send SIGINT to its group, as a terminal does on Ctrl-C."""

@@ -35,6 +35,7 @@ class Request:
         self.linger = float(asked.get("linger", 0.0))
         self._timeout = float(asked.get("timeout", 60.0))
         self.interrupt_at: float | None = None
+        self.again_at: float | None = None
         self.kill_at: float | None = time.monotonic() + START_SECONDS
         self.late = False
         """Whether its time limit came."""

@@ -259,6 +259,8 @@ class Bridge:
                 self._flush(kernel)  # what was printed before comes before
                 self._calls += header.get("type") == "call"
                 self._say("kernel", body, header=header)
+        if kernel.garbled:
+            self._drop_connection(kernel)
 
     def _drop_connection(self, kernel: KernelProcess) -> None:
         """The kernel's connection is of no use any more: it has ended, or something else wrote to it."""
@@ -353,8 +355,11 @@ class Bridge:
     def _limit(self, request: Request, kernel: KernelProcess, now: float) -> None:
         if request.interrupt_at is not None and now >= request.interrupt_at:
             request.late, request.interrupt_at = True, None
-            request.kill_at = now + request.grace
+            request.again_at, request.kill_at = now + request.grace / 2, now + request.grace
             kernel.interrupt()
+        elif request.again_at is not None and now >= request.again_at:
+            request.again_at = None
+            kernel.interrupt()  # the first is lost on a kernel that had not taken in its cell
         elif request.kill_at is not None and now >= request.kill_at:
             request.hanging = True
             self._drop_kernel("")

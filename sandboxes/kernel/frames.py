@@ -21,6 +21,13 @@ Frame = tuple[dict[str, Any], bytes]
 class ProtocolError(Exception):
     """What came over the wire is not a frame."""
 
+    before: "list[Frame]"
+    """The frames that came whole before it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.before = []
+
 
 def pack(header: dict[str, Any], body: bytes = b"") -> bytes:
     """A frame as bytes.
@@ -79,11 +86,16 @@ class Unpacker:
         frames: list[Frame] = []
         while len(buffer) >= LENGTHS.size:
             head, body = LENGTHS.unpack_from(buffer)
-            check_lengths(head, body)
             middle = LENGTHS.size + head
-            if len(buffer) < middle + body:
-                break
-            frames.append((read_header(bytes(buffer[LENGTHS.size : middle])), bytes(buffer[middle : middle + body])))
+            try:
+                check_lengths(head, body)
+                if len(buffer) < middle + body:
+                    break
+                header = read_header(bytes(buffer[LENGTHS.size : middle]))
+            except ProtocolError as error:
+                error.before = frames
+                raise
+            frames.append((header, bytes(buffer[middle : middle + body])))
             del buffer[: middle + body]
         return frames
 

@@ -64,7 +64,7 @@ class Interrupts:
         try:
             yield
         finally:
+            self._armed = True  # first: one that comes between the two would wait for ever
             if self._waiting:
-                self._waiting = False
+                self._armed = self._waiting = False
                 raise KeyboardInterrupt
-            self._armed = True

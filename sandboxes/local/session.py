@@ -191,8 +191,7 @@ class Session:
             await self._line.send(order, within=min(timeout, SEND_SECONDS))
             await self._wait(cell, timeout)
             if not self._over(cell):
-                self._process.interrupt()
-                await self._wait(cell, grace)
+                await self._interrupt(cell, grace)
             self._line.drain()
             if not cell.ended.done():
                 why = await self._end("it did not answer")
@@ -212,8 +211,7 @@ class Session:
         await self._wait(cell, timeout)
         late = not self._over(cell)
         if late:
-            self._process.interrupt()
-            await self._wait(cell, grace)
+            await self._interrupt(cell, grace)
         self._line.drain()
         if cell.ended.done():
             result = cell.result(late=late, timeout=timeout)
@@ -286,8 +284,7 @@ class Session:
         """End a cell whose task was cancelled; a second cancel while waiting kills at once."""
         try:
             if not self._over(cell):
-                self._process.interrupt()
-                await self._wait(cell, grace)
+                await self._interrupt(cell, grace)
             if cell.ended.done():
                 await self._line.send(frames.pack({"type": "head", "head": ""}), within=SEND_SECONDS)
                 return
@@ -295,6 +292,13 @@ class Session:
             self.discard()
             raise
         await self.close()
+
+    async def _interrupt(self, cell: RunningCell, grace: float) -> None:
+        """Interrupt a cell and wait for its end; twice, for the first is lost on a kernel that had not taken it in."""
+        for _ in range(2):
+            if not self._over(cell):
+                self._process.interrupt()
+                await self._wait(cell, grace / 2)
 
     async def _wait(self, cell: RunningCell, timeout: float) -> None:
         ends = (cell.ended, self._line.broken, self._process.exited)

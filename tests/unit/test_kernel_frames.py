@@ -29,6 +29,14 @@ def test_junk_is_refused_or_waits_for_more(junk: bytes) -> None:
         return
 
 
+def test_what_came_whole_before_junk_is_not_lost() -> None:
+    said = [({"type": "hello"}, b""), ({"type": "done"}, b"x")]
+    for junk in (b"\xff" * 100, b"\0\0\0\2\0\0\0\0[]"):
+        with pytest.raises(frames.ProtocolError) as refused:
+            frames.Unpacker().feed(b"".join(frames.pack(*one) for one in said) + junk)
+        assert refused.value.before == said
+
+
 def test_sizes_are_checked_before_anything_is_kept() -> None:
     for lengths in ((frames.MAX_HEADER + 1, 0), (1, frames.MAX_BODY + 1), (2**32 - 1, 2**32 - 1)):
         with pytest.raises(frames.ProtocolError):

@@ -1,0 +1,38 @@
+"""The bridge's end of a kernel's connection: what the kernel said counts, whatever else is written to its socket."""
+
+import time
+from pathlib import Path
+
+from sandboxes.bridge.kernel_process import KernelProcess
+from sandboxes.kernel import frames
+
+JUNK = """
+import os, socket, stat
+for descriptor in range(3, 64):
+    try:
+        if stat.S_ISSOCK(os.fstat(descriptor).st_mode): os.write(descriptor, b"\\xff" * 100)
+    except OSError: pass
+open("written", "w").close()
+import time
+time.sleep(600)
+"""
+
+
+def test_a_hello_counts_that_is_read_together_with_junk(tmp_path: Path) -> None:
+    """As where the bridge is kept from reading until a first cell has written to the connection."""
+    for name in ("workspace", "home", "tmp", "cache", "spool", "blobs"):
+        (tmp_path / name).mkdir()
+    kernel = KernelProcess(str(tmp_path), "none")
+    try:
+        kernel.send(frames.pack({"type": "run", "id": "one", "number": 1}, JUNK.encode()))
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "workspace" / "written").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        said = kernel.receive()
+        assert said is not None
+        assert said[0][0]["type"] == "hello"
+        assert kernel.garbled
+        assert kernel.receive() is None
+    finally:
+        kernel.close()
