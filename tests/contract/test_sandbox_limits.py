@@ -82,7 +82,7 @@ async def test_a_cell_is_interrupted_that_was_not_taken_in_before_its_time_was_o
     async with asyncio.timeout(GRACE):
         while not await sandbox.files("outputs"):
             await asyncio.sleep(0.05)
-    running = asyncio.create_task(run("while True: pass", timeout=0.5))
+    running = asyncio.ensure_future(run("while True: pass", timeout=0.5))
     await asyncio.sleep(1.0)
     (tmp_path / "go").touch()
     await sandbox.put(tmp_path / "go", "outputs/go")
