@@ -15,7 +15,7 @@ demo: .venv/ready  ## Analyse the sample data with the built-in playbook: no key
 	@sh examples/demo.sh
 
 test: .venv/ready  ## Run the tests
-	@$(BIN)/pytest -q -n 2 --dist loadgroup
+	@code=0; $(BIN)/pytest -q -n 2 --dist loadgroup || code=$$?; echo $$code >.venv/tests-ended; exit $$code
 
 check: lint types test  ## Everything that CI runs: lint, types, tests
 
@@ -37,8 +37,10 @@ dev: .venv/ready  ## LangGraph server for Studio, on port 2024
 bench: .venv/ready  ## Print the benchmarks' tables
 	@$(BIN)/python -m bench
 
-chaos: .venv/ready  ## Kill 200 running analyses at random moments, and resume them
-	@$(BIN)/python -m tests.chaos --kills 200
+FAULTS ?= 1000
+
+chaos: .venv/ready  ## Disturb and resume analyses until FAULTS (1000) faults were done; SEED=… repeats a choice of them
+	@$(BIN)/python -m tests.chaos --faults $(FAULTS) $(if $(SEED),--seed $(SEED))
 
 aegra: .venv/ready  ## Three Aegra servers (installed beside, needs Python 3.12) on PostgreSQL, Valkey and S3
 	@$(BIN)/pytest -q -m aegra tests/integration/test_aegra.py

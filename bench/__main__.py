@@ -6,14 +6,17 @@ import sys
 
 from rich.console import Console
 
-from bench import daytona, overhead, sandboxes, server, snapshots, tokens
+from bench import daytona, floods, history, overhead, sandboxes, server, server_turns, snapshots, tokens
 
-BENCHMARKS = ("overhead", "tokens", "snapshots", "sandboxes", "daytona", "server")
+BENCHMARKS = ("overhead", "tokens", "snapshots", "sandboxes", "daytona", "server", "turns", "history", "floods")
 MEASURED = {
     "snapshots": snapshots.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,
     "server": server.measure,
+    "turns": server_turns.measure,
+    "history": history.measure,
+    "floods": floods.measure,
 }
 WIDTH = 150
 """Characters of a line where the output is not a terminal."""

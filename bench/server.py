@@ -110,6 +110,10 @@ async def load(name: str, folder: Path, count: int, at_once: int) -> Loaded:
     """
     settings, keys = with_keys(folder / "settings", *USERS, "operator")
     settings |= {"LOG_JSON": "true", "STEPWELL_MAX_SANDBOXES": str(PLACES)}
+    policy = folder / "settings" / "policy.toml"
+    # Two users stand for many here.
+    policy.write_text(f"[quotas]\nruns = {at_once}\nsandboxes = {PLACES}\nrequests_a_minute = 1_000_000\n")
+    settings["STEPWELL_POLICY"] = str(policy)
     server = DevServer(folder, settings, _graph(name))
     if name == COLD:
         shutil.copy(ROOT / "bench" / "drivers" / "cold_graph.py", server.project)

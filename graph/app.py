@@ -1,20 +1,35 @@
 """The graph that a LangGraph server serves: wired from the settings, without a checkpointer of its own."""
 
+import logging
 from pathlib import Path
 
 from graph.draining import Draining
 from graph.guarded import GuardedGraph
-from graph.settings import read_settings, server_keeps_our_checkpoints
+from graph.policy import read_policy
+from graph.settings import WITHOUT_WALLS, read_settings, server_keeps_our_checkpoints
 from graph.wiring import make_blobs, make_functions, make_sandboxes, make_uploads, wire
 from storage.artifacts import Artifacts
 
+ROUTE = "/stepwell/threads/{thread}/artifacts/{name}"
+"""Where published files are had; `server.artifacts` answers there."""
+
 settings = read_settings()
+if settings.without_walls:
+    logging.getLogger(__name__).error("%s", WITHOUT_WALLS)
 roots = tuple(Path(root).expanduser() for root in settings.input_roots.split(":") if root)
 sandboxes = make_sandboxes(settings)
-artifacts = Artifacts.at(settings.artifacts or str(settings.home / "artifacts"))
-blobs = make_blobs(settings, served=not server_keeps_our_checkpoints(settings))
+# Users of a server are not told where it keeps things.
+artifacts = Artifacts.at(
+    settings.artifacts or str(settings.home / "artifacts"), route=ROUTE if settings.has_users else ""
+)
+blobs = make_blobs(
+    settings,
+    served=not server_keeps_our_checkpoints(settings),
+    shown="the store of snapshots" if settings.has_users else "",
+)
 uploads = make_uploads(settings)
 draining = Draining(settings.drain_seconds)
+policy = read_policy(settings)
 
 agent = GuardedGraph.around(
     wire(
@@ -30,4 +45,6 @@ agent = GuardedGraph.around(
     settings,
     sandboxes,
     draining,
+    policy,
 )
+consumption = agent.consumption

@@ -11,9 +11,11 @@ from graph.settings import Prices
 from graph.state import FinalOutput, StartInput, State
 from models.base import ChooseModel
 from nodes.approve import approve
+from nodes.approve_call import approve_call
 from nodes.check_final import check_final
 from nodes.execute import execute
 from nodes.generate import generate
+from nodes.held_cells import call_asked
 from nodes.plan import plan
 from nodes.snapshots import Snapshots
 from nodes.upload import upload
@@ -62,6 +64,7 @@ def build_graph(
         partial(execute, open_sandbox=open_sandbox, snapshots=snapshots, functions=functions),
         retry_policy=TRY_AGAIN,
     )
+    builder.add_node("approve_call", approve_call)
     builder.add_node(
         "check_final",
         partial(
@@ -83,7 +86,8 @@ def build_graph(
     builder.add_edge("plan", "generate")
     builder.add_conditional_edges("generate", after_generate, ["approve", "execute", "check_final", "upload"])
     builder.add_conditional_edges("approve", after_approve, ["execute", "generate"])
-    builder.add_conditional_edges("execute", after_execute, ["approve", "execute", "generate"])
+    builder.add_conditional_edges("execute", after_execute, ["approve", "approve_call", "execute", "generate"])
+    builder.add_edge("approve_call", "execute")
     builder.add_conditional_edges("check_final", after_check_final, ["generate", "upload"])
     builder.add_edge("upload", END)
     return builder
@@ -94,8 +98,8 @@ def build_graph(
 
 def after_generate(state: State) -> str:
     """A cell is run (once approved, where that is asked for); an answer is checked; a used-up budget ends the turn."""
-    if pending := state.get("pending"):
-        return "approve" if state.get("approval") == "cells" or pending[0].get("asks") else "execute"
+    if state.get("pending"):
+        return "approve" if state.get("approval") == "cells" else "execute"
     return "upload" if state.get("stopped") else "check_final"
 
 
@@ -105,8 +109,11 @@ def after_approve(state: State) -> str:
 
 
 def after_execute(state: State) -> str:
-    """Further cells of the same reply run next; then the model goes on."""
-    return after_generate(state) if state.get("pending") else "generate"
+    """A call is decided on; further cells of the same reply run next; then the model goes on."""
+    pending = state.get("pending")
+    if pending and call_asked(pending[0]) is not None:
+        return "approve_call"
+    return after_generate(state) if pending else "generate"
 
 
 def after_check_final(state: State) -> str:

@@ -9,6 +9,8 @@ import aiosqlite
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from graph.blob_owner import note_database
+from graph.damage import REPAIR, is_corrupt
+from graph.data_home import make_home
 from graph.saver import Saver
 from graph.settings import Settings, SettingsError
 from graph.sqlite_saver import SqliteSaver
@@ -51,6 +53,7 @@ async def open_checkpoints(settings: Settings) -> AsyncIterator[Saver]:
         from graph.postgres_checkpoints import open_postgres
 
         async with open_postgres(url, plain_values()) as saver:
+            await asyncio.to_thread(make_home, settings.home)
             await asyncio.to_thread(note_database, settings, await saver.identity())
             yield saver
         return
@@ -62,8 +65,10 @@ async def open_checkpoints(settings: Settings) -> AsyncIterator[Saver]:
 async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
     file = checkpoints_file(home)
     try:
-        await asyncio.to_thread(home.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(make_home, home)
         connection = await aiosqlite.connect(file)
+        # Where text is garbage, it is that of one row; reading it must not end the reading of all others.
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
     except (OSError, aiosqlite.Error) as error:
         raise SettingsError(
             f"The data folder {home} cannot be used ({_reason(error)}); set STEPWELL_HOME to a writable folder."
@@ -74,14 +79,19 @@ async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
             await saver.setup()
         except aiosqlite.Error as error:
             raise SettingsError(
-                f"The checkpoints in {file} cannot be opened ({error}); move the file away or set STEPWELL_HOME."
+                f"The checkpoints in {file} cannot be opened ({error}); "
+                + (
+                    f"{REPAIR}, or move the file away."
+                    if is_corrupt(error)
+                    else "if the disk is full, make room there."
+                )
             ) from None
         try:
             yield saver
         except aiosqlite.Error as error:
             raise SettingsError(
-                f"The checkpoints in {file} cannot be read or written ({error}); if the disk is full, make room there; "
-                "if the file is damaged, move it away or set STEPWELL_HOME."
+                f"The checkpoints in {file} cannot be read or written ({error}); "
+                + (f"{REPAIR}." if is_corrupt(error) else "if the disk is full, make room there.")
             ) from None
     finally:
         await connection.close()

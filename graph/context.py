@@ -1,11 +1,15 @@
 """The knobs of one run, editable in Studio and on the command line."""
 
 import json
+from difflib import get_close_matches
 from typing import Any, Literal
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class KnobError(ValueError):
+    """A knob of a run is unknown, of a wrong type, or more than may be asked for; the message is one sentence."""
 
 
 class Context(BaseModel):
@@ -15,6 +19,7 @@ class Context(BaseModel):
 
     model: str = Field(
         default="",
+        max_length=200,
         title="Model",
         description="A model's name at the configured endpoint (`gpt-5.4`), `provider:name`, or `playbook`. "
         "Empty: STEPWELL_MODEL, else the built-in playbook.",
@@ -44,6 +49,7 @@ class Context(BaseModel):
     )
     sandbox: str = Field(
         default="local",
+        max_length=50,
         title="Sandbox",
         description="The kind of sandbox that code runs in.",
         json_schema_extra={"langgraph_nodes": ["plan", "execute", "upload"]},
@@ -56,6 +62,7 @@ class Context(BaseModel):
     )
     language: str = Field(
         default="",
+        max_length=100,
         title="Language of the answer",
         description="Empty: the language of the question.",
         json_schema_extra={"langgraph_nodes": ["generate"]},
@@ -164,6 +171,34 @@ class Context(BaseModel):
         return before if before and "approval" not in self.model_fields_set else self.approval
 
 
+def read_knobs(given: object) -> Context:
+    """The knobs that somebody has given.
+
+    Raises:
+        KnobError: one is unknown or cannot be used.
+    """
+    if isinstance(given, Context):
+        return given
+    try:
+        return Context.model_validate(given or {})
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+    name = str(problem["loc"][0])[:100] if problem["loc"] else ""
+    if not name:
+        raise KnobError("The context of a run has to be an object: a value for each knob.")
+    if problem["type"] == "extra_forbidden":
+        meant = get_close_matches(name, Context.model_fields, n=1)
+        hint = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(Context.model_fields)}."
+        raise KnobError(f"There is no knob {name!r}; {hint}")
+    wanted = problem["msg"].replace("String should ", "").replace("Input should ", "").partition(", unable")[0]
+    raise KnobError(f"{name} cannot be {_shown(problem['input'])}: it has to {wanted}.")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
 def remembered(kept: object) -> Context:
     """The knobs that a checkpoint's metadata holds; what today's Context does not know or allow has its default."""
     try:
@@ -185,21 +220,3 @@ def knobs(runtime: Runtime[Any]) -> Context:
     if isinstance(context, Context):
         return context
     return Context.model_validate(context or {})
-
-
-def thread_of(runtime: Runtime[Any]) -> str:
-    """The thread's id; a run without a thread (a stateless one) has its run's id instead.
-
-    Raises:
-        ValueError: the graph was called without either.
-    """
-    info = runtime.execution_info
-    name = (info.thread_id or info.run_id) if info is not None else None
-    if not name:
-        raise ValueError('A run needs a thread: pass config={"configurable": {"thread_id": …}}.')
-    return name
-
-
-def user_of(config: RunnableConfig | None) -> str:
-    """Who started the run, as the server that runs it has found out; empty where nobody asks."""
-    return str((config or {}).get("configurable", {}).get("langgraph_auth_user_id") or "")

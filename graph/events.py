@@ -103,7 +103,7 @@ class Called(Event):
     arguments: str
     """In short, as they would be written."""
     outcome: str
-    """`returned`, `raised ValueError`, `refused`, `answered from the record`."""
+    """`returned`, `raised ValueError`, `refused`, `rejected`, `answered from the record`."""
     seconds: float
 
 
@@ -194,7 +194,7 @@ class Published(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked(Event):
-    """The run waits for somebody to approve, edit or reject a cell."""
+    """The run waits for somebody to approve, edit or reject a cell; or, with `call`, to approve or reject a call."""
 
     kind: ClassVar[str] = "approval_asked"
     thread: str
@@ -202,7 +202,11 @@ class ApprovalAsked(Event):
     purpose: str
     code: str
     functions: list[str] = field(default_factory=list)
-    """Host functions that it names; it can call no other that needs approval."""
+    """Host functions that it names."""
+    call: dict[str, Any] | None = None
+    """The call of a host function that waits: its `id`, `function`, `arguments` as people read them, `place`, the
+    calls that the cell has `made`, and the `earlier` cells that write the function's name or could change its meaning.
+    `code` is then the cell that makes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,15 @@ import inspect
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from graph.arguments import arguments_of
 from graph.offered import FunctionError, HostFunction, offered
 from graph.settings import SettingsError
-from graph.tables import as_kind, kind_of, read_table
 from models.received import whole_text
 from sandboxes.functions import Call, Description, Raised, Returned
 from sandboxes.kernel import values
-
-LARGE = 64 << 10
-"""Bytes from which on arguments are read beside the event loop."""
 
 
 class Source(Protocol):
@@ -105,9 +101,19 @@ class Offer:
         """The functions whose names stand somewhere in a cell, in strings and comments too."""
         return sorted(set(self._named.findall(code))) if self._named is not None else []
 
-    def to_approve(self, code: str) -> list[str]:
-        """Those among them that somebody has to approve of."""
-        return [name for name in self.named_in(code) if self.functions[name].needs_approval]
+    async def arguments(self, call: Call, *, timeout: float) -> dict[str, Any] | Raised:
+        """The arguments that a function would get, by the names of its parameters; or why it would not be called.
+
+        Args:
+            call: What came out of the sandbox.
+            timeout: Seconds that reading them may take.
+        """
+        function = self.functions[call.name]
+        read = await _read(function, call, timeout)
+        if isinstance(read, Raised) or function.description is None:
+            return read if isinstance(read, Raised) else {}
+        positional, named = read
+        return dict(function.description.signature().bind(*positional, **named).arguments)
 
     async def call(self, call: Call, *, timeout: float) -> Returned | Raised:
         """Call one of them. Whatever it does is data.
@@ -117,10 +123,10 @@ class Offer:
             timeout: Seconds that it may take.
         """
         function = self.functions[call.name]
-        try:
-            positional, named = await _read(function, call.arguments)
-        except (TypeError, ValueError, ImportError, RecursionError) as error:
-            return Raised(f"the arguments cannot be used: {_words(error)}", type(error).__name__)
+        read = await _read(function, call, timeout)
+        if isinstance(read, Raised):
+            return read
+        positional, named = read
         limit = asyncio.timeout(timeout)
         try:
             async with limit:
@@ -144,45 +150,6 @@ class Offer:
 
 NOTHING = HostFunctions()
 """For a graph that offers no functions."""
-
-
-def _arguments(function: HostFunction, packed: bytes) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call; tables are of the kind that the function asks for, else of the kind that was sent."""
-    said = values.unpack(packed, _Table)
-    positional, named = said.get("args"), said.get("kwargs")
-    if not isinstance(positional, list) or not isinstance(named, dict) or set(said) != {"args", "kwargs"}:
-        raise values.NotReadError("they are not arguments")
-    if function.description is None:
-        raise values.NotReadError("the function is not described")
-    signature = function.description.signature()
-    signature.bind(*positional, **named)
-    annotations = {parameter.name: kind_of(str(parameter.annotation)) for parameter in signature.parameters.values()}
-    by_place = [parameter.name for parameter in signature.parameters.values() if parameter.kind <= 1]
-    return (
-        [_loaded(one, annotations[by_place[at]] if at < len(by_place) else "") for at, one in enumerate(positional)],
-        {name: _loaded(one, annotations.get(name, "")) for name, one in named.items()},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    data: bytes
-    kind: str
-
-
-def _loaded(value: Any, kind: str) -> Any:
-    if isinstance(value, _Table):
-        return as_kind(read_table(value.data), kind or value.kind)
-    if isinstance(value, dict):
-        return {name: _loaded(item, kind) for name, item in value.items()}
-    return [_loaded(item, kind) for item in value] if isinstance(value, list) else value
-
-
-async def _read(function: HostFunction, packed: bytes) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call; what may take long is read beside the event loop."""
-    if len(packed) < LARGE and b'"tables": []' in packed:
-        return _arguments(function, packed)
-    return await asyncio.to_thread(_arguments, function, packed)
 
 
 async def _run(call: Callable[[], Any]) -> Any:
@@ -220,6 +187,17 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
     if error is not None:
         raise error
     return result
+
+
+async def _read(function: HostFunction, call: Call, timeout: float) -> tuple[list[Any], dict[str, Any]] | Raised:
+    """The arguments of a call, or why it is not made."""
+    try:
+        async with asyncio.timeout(timeout):
+            return await arguments_of(function, call.arguments)
+    except TimeoutError:
+        return Raised(f"its arguments could not be read within {timeout:g} s", "TimeoutError")
+    except (TypeError, ValueError, ImportError, RecursionError) as error:
+        return Raised(f"the arguments cannot be used: {_words(error)}", type(error).__name__)
 
 
 def _words(error: BaseException) -> str:

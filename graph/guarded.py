@@ -1,24 +1,32 @@
-"""A graph that works on a thread only while nobody else does, whatever the server that runs it enforces."""
+"""A graph that works on a thread only while nobody else does, and for whom the server says, whatever a request says."""
 
 import logging
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphDrained
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import StateUpdate
+from langgraph.types import Command, StateSnapshot, StateUpdate
 
 from graph.checkpoints import open_checkpoints
-from graph.context import Context
+from graph.consumption import Consumption, Meter, metered
+from graph.context import Context, read_knobs
 from graph.draining import BrokenOffError, Draining
+from graph.edited_state import check_edit, named_in
+from graph.given_saver import fit
+from graph.identity import LOCAL, Identity, IdentityError, identity_in, plain, unknown_key
+from graph.policy import Policy
 from graph.settings import Settings
 from graph.state import FinalOutput, StartInput, State
 from graph.thread_lock import holding
+from sandboxes.living import Owner, owner
 from sandboxes.opening import Sandboxes
 
 logger = logging.getLogger(__name__)
@@ -45,25 +53,69 @@ class Tables:
                 self._made = True
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """On whose account a run works."""
+
+    owner: Owner
+    meter: Meter | None
+
+    def use(self) -> None:
+        """Say so to what is called from here.
+
+        To be called again after each part of the stream: LangGraph's servers ask for each in a task of its own, which
+        has a context of its own. For the same reason nothing is reset.
+        """
+        owner.set(self.owner)
+        metered.set(self.meter)
+
+    async def counted(self, parts: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
+        """The parts of a run's stream; what the run uses up is written down meanwhile, and however it ends."""
+        try:
+            async for part in parts:
+                if self.meter is not None:
+                    await self.meter.flush()
+                yield part
+                self.use()
+        finally:
+            if self.meter is not None:
+                await self.meter.flush(now=True)
+
+
 class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
     """The compiled graph; each run and each edit of State holds the lock of its thread.
+
+    It does not rely on what a server lets through: see `graph.identity` and `graph.edited_state`.
 
     Args:
         settings: Where threads are kept.
         sandboxes: Of this process; what they know of a thread is forgotten when another process has worked on it.
         tables: Those of the settings; the same ones in each copy that a server makes of the graph.
         draining: How this process ends.
+        consumption: What users have used up.
+        policy: What users may ask for; None: whatever they like.
         compiled: What LangGraph's own class takes.
     """
 
     def __init__(
-        self, *, settings: Settings, sandboxes: Sandboxes, tables: Tables, draining: Draining, **compiled: Any
+        self,
+        *,
+        settings: Settings,
+        sandboxes: Sandboxes,
+        tables: Tables,
+        draining: Draining,
+        consumption: Consumption,
+        policy: Policy | None = None,
+        **compiled: Any,
     ) -> None:
         super().__init__(**compiled)
+        fit(self.checkpointer)
         self.settings = settings
         self.sandboxes = sandboxes
         self.tables = tables
         self.draining = draining
+        self.consumption = consumption
+        self.policy = policy
 
     @classmethod
     def around(
@@ -72,11 +124,19 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
         settings: Settings,
         sandboxes: Sandboxes,
         draining: Draining | None = None,
+        policy: Policy | None = None,
     ) -> "GuardedGraph":
         """The same graph, guarded."""
         compiled = {name: value for name, value in vars(graph).items() if name != "__orig_class__"}
-        ends = draining or Draining()
-        return cls(settings=settings, sandboxes=sandboxes, tables=Tables(settings), draining=ends, **compiled)
+        return cls(
+            settings=settings,
+            sandboxes=sandboxes,
+            tables=Tables(settings),
+            draining=draining or Draining(),
+            consumption=Consumption.of(settings),
+            policy=policy,
+            **compiled,
+        )
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **others: Any) -> AsyncIterator[Any]:
         """Run the graph, see `Pregel.astream`; waits until nobody else works on the thread.
@@ -84,12 +144,21 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
         When the process ends, a run that is not over gives its thread back and yields no more, until it is cancelled.
 
         Raises:
+            EditError: the command that it begins with names contents that the thread does not have.
+            IdentityError: it names another thread, run or user than the server.
             ThreadHeldError: the connection to the database that held the thread was lost.
+            KnobError: a knob of the run is unknown, or is more than its user may ask for.
+            QuotaError: its user's threads keep all that they may.
         """
-        thread = thread_in(config)
+        identity = identity_in(config, others.get("context"), users=self.settings.has_users)
+        thread, config = identity.thread or "", plain(config)
+        await self._check_edit(config, input if isinstance(input, Command) else None)
+        others["context"], account = await self._allowed(identity, others.get("context"))
         if not thread:
-            async for part in super().astream(input, config, **others):
-                yield part
+            parts = super().astream(input, config, **others)
+            async with aclosing(parts) as stream, aclosing(account.counted(stream)) as counted:  # type: ignore[type-var]  # a generator
+                async for part in counted:
+                    yield part
             return
         if self.draining.begun:
             await self.draining.paused()
@@ -105,13 +174,67 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                         others["control"] = work.control
                     parts = super().astream(input, config, **others)
                     try:
-                        async with aclosing(parts) as stream:  # type: ignore[type-var]  # a generator
-                            async for part in hold.guarded(stream, work.broken_off):
+                        guarded = hold.guarded(parts, work.broken_off)
+                        async with aclosing(parts), aclosing(account.counted(guarded)) as counted:  # type: ignore[type-var]  # a generator
+                            async for part in counted:
                                 yield part
                         return
                     except (GraphDrained, BrokenOffError):
                         logger.info("A run is paused, since this server ends.", extra={"thread_id": thread})
         await self.draining.paused()
+
+    async def _allowed(self, identity: Identity, given: object) -> tuple[Context, "Account"]:
+        """The knobs of a run as they hold for its user, and on whose account it works from now on."""
+        if self.policy is None:
+            account = Account(Owner(), None)
+            account.use()
+            return read_knobs(given), account
+        user = identity.user or LOCAL
+        allowance = self.policy.of(user)
+        context = allowance.knobs(given)
+        meter = Meter(self.consumption, user, identity.thread or "", allowance.quotas)
+        await meter.begin()
+        account = Account(Owner(user, allowance.quotas.sandboxes), meter)
+        account.use()
+        most = min(context.max_snapshot_bytes, meter.room)
+        return context.model_copy(update={"max_snapshot_bytes": most}), account
+
+    def astream_events(self, input: Any, config: RunnableConfig | None = None, **others: Any) -> Any:
+        """Run the graph, see `Pregel.astream_events`, which would come to `astream` with a config that it has changed.
+
+        Raises:
+            IdentityError: as `astream`.
+        """
+        identity = identity_in(config, others.get("context"), users=self.settings.has_users)
+        config = plain(config)
+        if identity.run:  # LangChain makes one up otherwise, which would be another than the server's
+            config["run_id"] = UUID(identity.run)
+        return super().astream_events(input, config, **others)
+
+    async def aget_state(self, config: RunnableConfig, **others: Any) -> StateSnapshot:
+        """A thread's state, see `Pregel.aget_state`; keys that LangGraph does not know name no other thread."""
+        return await super().aget_state(plain(config), **others)
+
+    async def aget_state_history(self, config: RunnableConfig, **others: Any) -> AsyncIterator[StateSnapshot]:
+        """A thread's states, see `Pregel.aget_state_history`; the same as for `aget_state`."""
+        async for one in super().aget_state_history(plain(config), **others):
+            yield one
+
+    async def _check_edit(self, config: RunnableConfig, edit: object) -> None:
+        """See that an edit names only what its thread has.
+
+        Raises:
+            EditError: it names something else.
+        """
+        if not self.settings.has_users or not (named := named_in(edit)):
+            return
+        known: list[Any] = []
+        if isinstance(self.checkpointer, BaseCheckpointSaver):
+            at = config.get("configurable") or {}
+            head = {key: value for key, value in at.items() if key != "checkpoint_id"}
+            for place in (at, head):
+                known.append((await super().aget_state({"configurable": place})).values)
+        check_edit(named, *known)
 
     async def _as_left(
         self, thread: str, input: Any, config: RunnableConfig | None, *, taken_over: bool
@@ -139,16 +262,16 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
         """Edit State, see `Pregel.abulk_update_state`; `aupdate_state` comes here, too.
 
         Raises:
+            EditError: it names contents that the thread does not have.
+            IdentityError: the config has keys that LangGraph would copy over the server's.
             ThreadHeldError: somebody works on the thread.
         """
-        thread = thread_in(config)
+        if problem := unknown_key(config):
+            raise IdentityError(problem)
+        thread = str((config.get("configurable") or {}).get("thread_id") or "")
+        await self._check_edit(config, supersteps)
         if not thread:
             return await super().abulk_update_state(config, supersteps)
         await self.tables.make()
         async with holding(thread, self.settings, patience=EDIT_PATIENCE):
             return await super().abulk_update_state(config, supersteps)
-
-
-def thread_in(config: RunnableConfig | None) -> str:
-    """The thread that a config names; empty when it names none."""
-    return str((ensure_config(config).get("configurable") or {}).get("thread_id") or "")

@@ -17,7 +17,7 @@ import hashlib
 import json
 import uuid
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, PendingWrite
 from langgraph.runtime import Runtime
 
+from graph.state import CallRecord
 from sandboxes.functions import Call, Raised, Returned
 
 STARTED = "stepwell:started"
@@ -151,9 +152,32 @@ class Journal:
     def _call(self, index: int, what: int) -> str:
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self._key}:call {index}:{what}"))
 
-    async def finished(self, result: Mapping[str, Any]) -> None:
-        """Write down that the cell has finished, and what `execute` returns: JSON shapes, and messages."""
-        value = {**_packed(result), "cell": self._started}
+    def record(self, calls: int) -> CallRecord:
+        """Where the calls are found that the cell has made here, if it is ended now and runs again later."""
+        return CallRecord(checkpoint=_id_of(self._config), cell=self._started, calls=calls)
+
+    async def earlier(self, records: Iterable[CallRecord]) -> tuple[CallEntry, ...] | None:
+        """The calls that the cell made before it was ended at a call; None when some are not to be found any more."""
+        found: list[CallEntry] = []
+        for record in records:
+            if record["checkpoint"] == _id_of(self._config) or not record["calls"]:
+                continue
+            at = {**self._config["configurable"], "checkpoint_id": record["checkpoint"]}
+            stored = await self._saver.aget_tuple({"configurable": at})
+            calls = calls_in(stored.pending_writes or [], record["cell"]) if stored is not None else ()
+            if len(calls) < record["calls"]:
+                return None
+            found += calls
+        return tuple(found)
+
+    async def finished(self, result: Mapping[str, Any], earlier: Iterable[CallRecord] = ()) -> None:
+        """Write down that the cell has finished, and what `execute` returns: JSON shapes, and messages.
+
+        Args:
+            result: What `execute` returns.
+            earlier: Where calls are that it made before it was ended at a call.
+        """
+        value = {**_packed(result), "cell": self._started, "earlier": [record["cell"] for record in earlier]}
         await self._saver.aput_writes(self._config, [(FINISHED, value)], self._finished)
 
 
@@ -195,13 +219,22 @@ async def recorded_calls(
     Those aside that can be repeated. A thread that was forked from another does not have the other's.
     """
     found: dict[tuple[int, str], tuple[CallEntry, ...]] = {}
+    wanted: dict[str, tuple[int, str]] = {}  # entries of cells that finished at a later checkpoint
     at: RunnableConfig | None = config
     while at is not None and (stored := await saver.aget_tuple(at)) is not None:
         writes = stored.pending_writes or []
         for _, channel, value in writes:
-            if channel == FINISHED and isinstance(value, dict) and (calls := calls_in(writes, value.get("cell", ""))):
+            if channel == FINISHED and isinstance(value, dict):
+                earlier, calls = value.get("earlier") or [], calls_in(writes, value.get("cell", ""))
+                if not (earlier or calls):
+                    continue
                 cell = (_unpacked(value) or {})["cells"][0]
-                found.setdefault((cell["number"], cell["code"]), calls)
+                wanted |= dict.fromkeys(earlier, (cell["number"], cell["code"]))
+                if calls:
+                    found.setdefault((cell["number"], cell["code"]), calls)
+        for one in [one for one in wanted if any(id == one for id, _, _ in writes)]:
+            key = wanted.pop(one)
+            found[key] = (*calls_in(writes, one), *found.get(key, ()))
         at = stored.parent_config
     return found
 
@@ -220,6 +253,10 @@ def calls_in(writes: list[PendingWrite], cell: str) -> tuple[CallEntry, ...]:
     return tuple(
         CallEntry(value["index"], value["name"], value["digest"], ended.get(value["index"])) for value in begun
     )
+
+
+def _id_of(config: RunnableConfig) -> str:
+    return str(config["configurable"]["checkpoint_id"])
 
 
 def _outcome(value: Mapping[str, Any]) -> Returned | Raised:

@@ -5,7 +5,7 @@ import inspect
 import json
 import keyword
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from models.received import whole_text
@@ -33,7 +33,7 @@ class HostFunction:
     repeatable: bool = False
     """Whether calling it once more does no harm: then an interrupted cell simply calls it again."""
     needs_approval: bool = False
-    """Whether a cell that calls it must be approved by somebody, even in a run without approval."""
+    """Whether somebody must approve of each call, with its arguments, even in a run without approval."""
     description: Description | None = None
     """What cells see of it; None: what can be read off the function."""
 
@@ -59,7 +59,7 @@ def offered(functions: Iterable[Callable[..., Any] | HostFunction]) -> dict[str,
             name,
             function.repeatable,
             function.needs_approval,
-            function.description or describe(name, call),
+            replace(function.description or describe(name, call), needs_approval=function.needs_approval),
         )
     if len(found) > MAX_OFFERED:
         raise FunctionError(f"{len(found)} functions are offered; at most {MAX_OFFERED} can be.")

@@ -6,13 +6,16 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.types import ERROR
 from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
+from graph.checkpoint_order import MADE, go_on_after, with_time
 from graph.delta_chains import COUNTERS, Link, all_but_newest, deletable
 from graph.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
+from graph.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
 
 HASH = re.compile(rb"[0-9a-f]{64}")
 OURS = (
@@ -30,6 +33,7 @@ OURS = (
     "create table if not exists stepwell_holders (thread_id text primary key, holder text not null)",
     "create table if not exists stepwell_identity (id uuid not null)",
     "insert into stepwell_identity select gen_random_uuid() where not exists (select 1 from stepwell_identity)",
+    "create index if not exists stepwell_checkpoints_newest on checkpoints (checkpoint_id)",
     "create index if not exists stepwell_checkpoints_run on checkpoints ((metadata ->> 'run_id'))",
 )
 """Which run wrote what: a run that is rolled back takes along what it wrote on checkpoints of the runs before it."""
@@ -57,6 +61,16 @@ from checkpoints c where thread_id = %s and checkpoint_ns = %s
 """  # noqa: S608 - a full copy of a growing channel is marked by `true`, with a blob behind it
 
 
+AT = "thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s"
+LEFT_BY_BROKEN_OFF = (
+    f"delete from checkpoint_writes where {AT} and task_id = %s and idx >= 0 "  # noqa: S608 - ours
+    f"and exists (select 1 from checkpoint_writes where {AT} and task_id = %s and idx = {WRITES_IDX_MAP[ERROR]}) "
+    f"and not exists (select 1 from checkpoint_writes where {AT} and task_id = %s "
+    f"and starts_with(channel, '{SUCCESSOR}'))"
+)
+"""What earlier versions kept of a task that was broken off as it ended: it must not mix with what it writes now."""
+
+
 class PostgresSaver(Saver, AsyncPostgresSaver):
     """Checkpoints in a PostgreSQL database, which processes on several machines may use at the same time."""
 
@@ -66,14 +80,30 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         async with self._cursor() as cursor:
             for statement in OURS:
                 await cursor.execute(statement)
+        newest = await self._rows("select max(checkpoint_id) as newest from checkpoints")
+        go_on_after(str(newest[0]["newest"] or ""))  # so that a new thread is the newest one
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint."""
+        return await AsyncPostgresSaver.aput(self, config, checkpoint, with_time(checkpoint, metadata), new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a task wrote, and which run it belongs to."""
+        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
+        writes = whole_writes(writes)
+        at = config["configurable"]
+        named = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), task_id)
+        if task_path and any(channel not in ABOUT_A_TASK for channel, _ in writes):  # the journal names no path
+            async with self._cursor() as cursor:  # gone by itself, the task is still one that was broken off
+                await cursor.execute(cast("Any", LEFT_BY_BROKEN_OFF), named * 3)
         if run := run_of(config):
-            at = config["configurable"]
-            named = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), task_id)
             places = [WRITES_IDX_MAP.get(channel, place) for place, (channel, _) in enumerate(writes)]
             async with self._cursor(pipeline=True) as cursor:  # without what it is about it would do no harm
                 await cursor.executemany(
@@ -176,6 +206,24 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
             await cursor.execute(query, (key, text, thread, thread))
             return cursor.rowcount > 0
 
+    async def _newest(self, thread: str, namespace: str) -> str:
+        query = "select max(checkpoint_id) as newest from checkpoints where thread_id = %s and checkpoint_ns = %s"
+        return str((await self._rows(query, thread, namespace))[0]["newest"] or "")
+
+    async def has(self, thread: str) -> bool:
+        """See `Saver`."""
+        query = " union all ".join(f"select 1 from {table} where thread_id = %s" for table in ALL_TABLES)  # noqa: S608 - ours
+        return bool(await self._rows(f"{query} limit 1", *[thread] * len(ALL_TABLES)))
+
+    async def _task_paths(self, thread: str, namespace: str, checkpoint: str) -> dict[str, str]:
+        query = f"select distinct task_id, task_path from checkpoint_writes where {AT}"  # noqa: S608 - ours
+        found = await self._rows(query, thread, namespace, checkpoint)
+        return {str(row["task_id"]): str(row["task_path"] or "") for row in found}
+
+    async def _forget(self, thread: str, checkpoint: str) -> None:
+        async with self._changing() as cursor:
+            await _delete_checkpoints(cursor, thread, "", {checkpoint})
+
     async def threads_beginning_with(self, prefix: str) -> list[str]:
         """See `Saver`."""
         query = "select distinct thread_id from checkpoints where starts_with(thread_id, %s) limit 10"
@@ -199,7 +247,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         """See `Saver`."""
         query = (
             f"select checkpoint_id, parent_checkpoint_id, metadata ->> 'source' as source, "  # noqa: S608 - ours
-            f"metadata -> '{COUNTERS}' as counted from checkpoints where thread_id = %s and checkpoint_ns = '' "
+            f"metadata -> '{COUNTERS}' as counted, metadata ->> '{MADE}' as made "
+            "from checkpoints where thread_id = %s and checkpoint_ns = '' "
             "order by checkpoint_id"
         )
         return [
@@ -208,6 +257,7 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                 parent=row["parent_checkpoint_id"] or "",
                 source=row["source"] or "",
                 counted=frozenset(row["counted"] or {}),
+                made=row["made"] or "",
             )
             for row in await self._rows(query, thread)
         ]

@@ -1,4 +1,4 @@
-"""What the operator configures: `STEPWELL_…` variables and `.env`, read here and nowhere else."""
+"""What the operator configures: `STEPWELL_…` variables, read here and nowhere else."""
 
 import asyncio
 import math
@@ -8,10 +8,10 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import platformdirs
-from dotenv import dotenv_values, load_dotenv
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from graph.env_files import EnvFileError, load_env_files
 from sandboxes.daytona.options import API_URL, Account, Options
 from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.local.network.rules import Mode, Network, parse_domains
@@ -19,6 +19,13 @@ from storage.uploads import DEFAULT_TYPES
 
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
 """Variables of our prefix that the command and the installer read by themselves."""
+
+
+WITHOUT_WALLS = (
+    "STEPWELL_ISOLATION=process: code runs without walls. "
+    "It can read, change and send whatever this user can, keys too."
+)
+"""What is said wherever code runs so."""
 
 
 class SettingsError(Exception):
@@ -75,8 +82,8 @@ class Settings(BaseSettings):
     """Processes and threads of one local sandbox."""
     sandbox_disk_mb: int = Field(default=50_000, ge=0)
     """All files of one workspace; 0: no limit."""
-    sandbox_tmp_mb: int = Field(default=2_000, ge=16)
-    """`/tmp` of one local sandbox, and as much for its HOME."""
+    sandbox_tmp_mb: int = Field(default=0, ge=0)
+    """`/tmp` of one local sandbox, and as much for its HOME; 0: a quarter of its memory, at most 2,000."""
     sandbox_file_mb: int = Field(default=10_000, ge=0)
     """One file; 0: no limit."""
     sandbox_open_files: int = Field(default=1_024, ge=64)
@@ -116,8 +123,9 @@ class Settings(BaseSettings):
     """Minutes without use until Daytona stops a sandbox that nobody has stopped; 0: never."""
     daytona_auto_archive: int = Field(default=-1, ge=-1)
     """Minutes that a sandbox is stopped until it is archived; -1: Daytona's default."""
-    daytona_auto_delete: int = Field(default=43_200, ge=-1)
-    """Minutes that a sandbox is stopped until it is deleted; -1: never. Its thread goes on in a new one."""
+    daytona_auto_delete: int = Field(default=15, ge=-1)
+    """Minutes that a sandbox is stopped until it is deleted, once all that is in it is stored; 0: at once; -1: never.
+    Its thread goes on in a new one."""
     daytona_network_allow_list: str = ""
     """IPv4 networks that cells there may reach, as Daytona takes them; goes before `network`."""
     mcp: Path | None = None
@@ -142,6 +150,13 @@ class Settings(BaseSettings):
     """For whom its tokens must be; needed with `oidc_issuer`."""
     oidc_user: str = Field(default="sub", min_length=1)
     """The claim that names the user."""
+    policy: Path | None = None
+    """A TOML file with what users of a server may ask for; empty: the defaults of `graph/policy.py`."""
+    webhooks: str = Field(default="", validate_default=True)
+    """Where webhooks may go on a server with users: beginnings of URLs with commas between them, each with its host
+    (`https://hooks.example.org/stepwell/`); empty: nowhere. Without users: anywhere."""
+    crons: bool = False
+    """Whether users of a server may make crons. Without users: always."""
     origins: str = ""
     """Origins of web pages, with commas between them, that a server without users answers besides Studio's."""
     uploads: Path | None = None
@@ -153,7 +168,7 @@ class Settings(BaseSettings):
     upload_days: float = Field(default=7.0, gt=0, allow_inf_nan=False)
     """How long an upload is kept after it was last written."""
 
-    @field_validator("home", "mcp", "api_keys", "uploads", mode="after")
+    @field_validator("home", "mcp", "api_keys", "uploads", "policy", mode="after")
     @classmethod
     def _absolute(cls, home: Path | None) -> Path | None:
         if home is None:
@@ -185,6 +200,15 @@ class Settings(BaseSettings):
             Network("allowlist", allowed)
         return domains
 
+    @field_validator("webhooks")
+    @classmethod
+    def _hosts(cls, webhooks: str) -> str:
+        for one in named(webhooks):
+            parts = urlsplit(one)
+            if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+                raise ValueError(f"{one[:100]!r} does not begin with http(s)://HOST/")
+        return webhooks
+
     @field_validator("prices")
     @classmethod
     def _two_numbers(cls, prices: str) -> str:
@@ -211,6 +235,11 @@ class Settings(BaseSettings):
         if self.oidc_issuer and not self.oidc_audience:
             raise ValueError("STEPWELL_OIDC_ISSUER needs STEPWELL_OIDC_AUDIENCE: for whom its tokens must be")
         return self
+
+    @property
+    def without_walls(self) -> bool:
+        """Whether cells in local sandboxes can do all that this process can."""
+        return self.isolation == "process"
 
     @property
     def has_users(self) -> bool:
@@ -283,10 +312,10 @@ class Settings(BaseSettings):
 
 
 def read_settings(**given: Any) -> Settings:
-    """Read the settings from the environment and from `.env` in the working directory.
+    """Read the settings from the environment and from `.env` files (`graph.env_files`).
 
-    Vendors' keys in `.env` (such as `OPENAI_API_KEY`) are put into the environment of this process, where the
-    vendors' libraries look for them; they never reach a sandbox.
+    Vendors' keys in them (such as `OPENAI_API_KEY`) are put into the environment of this process, where the vendors'
+    libraries look for them; they never reach a sandbox.
 
     Args:
         given: Values that go before the environment.
@@ -295,14 +324,12 @@ def read_settings(**given: Any) -> Settings:
         SettingsError: a variable is unknown or its value cannot be used.
     """
     try:
-        load_dotenv(".env", override=False)
-        named = {*os.environ, *dotenv_values(".env")}
-    except (OSError, ValueError) as error:
-        reason = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else f"cannot be read ({error})"
-        raise SettingsError(f"The file .env in the working directory {reason}; mend it or move it away.") from None
+        load_env_files()
+    except EnvFileError as error:
+        raise SettingsError(str(error)) from None
     fields = Settings.model_fields.items()
     known = {f"STEPWELL_{name.upper()}" for name, field in fields if field.validation_alias is None} | ELSEWHERE
-    for name in sorted(named):
+    for name in sorted(os.environ):
         if name.startswith("STEPWELL_") and name not in known:
             raise SettingsError(f"{name} is not a setting of Stepwell; known are: {', '.join(sorted(known))}.")
     try:

@@ -1,5 +1,6 @@
 """Checkpoints in a SQLite file, with the operations that LangGraph's own saver for it lacks."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -8,12 +9,15 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from graph.checkpoint_order import MADE, go_on_after, with_time
+from graph.damage import DamagedThreadError, check_checkpoint, check_write, damage_of
 from graph.delta_chains import COUNTERS, Link, all_but_newest, deletable
 from graph.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
-from graph.uninterrupted import to_its_end
+from graph.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
+from sandboxes.uninterrupted import to_its_end
 
 HASH = re.compile(rb"[0-9a-f]{64}")
 OURS = """
@@ -27,6 +31,7 @@ create table if not exists stepwell_write_runs (
     primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, run_id)
 );
 create table if not exists stepwell_owners (thread_id text primary key, owner text not null);
+create index if not exists stepwell_checkpoints_newest on checkpoints (checkpoint_id);
 create index if not exists stepwell_write_runs_run on stepwell_write_runs (run_id);
 create index if not exists stepwell_checkpoints_run
     on checkpoints (json_extract(cast(metadata as text), '$.run_id'));
@@ -41,6 +46,12 @@ NO_CHILD = (
 SAME = " and ".join(f"o.{name} = r.{name}" for name in KEY.split(", "))
 NO_OTHER_RUN = f" and not exists (select 1 from stepwell_write_runs o where o.run_id <> r.run_id and {SAME})"  # noqa: S608
 AT = "thread_id = ? and checkpoint_ns = ? and checkpoint_id = ?"
+LEFT_BY_BROKEN_OFF = (
+    f"delete from writes where {AT} and task_id = ? and idx >= 0 "  # noqa: S608 - ours
+    f"and exists (select 1 from writes where {AT} and task_id = ? and idx = {WRITES_IDX_MAP[ERROR]}) "
+    f"and not exists (select 1 from writes where {AT} and task_id = ? and channel like '{SUCCESSOR}%')"
+)
+"""What earlier versions kept of a task that was broken off as it ended: it must not mix with what it writes now."""
 
 
 class SqliteSaver(Saver, AsyncSqliteSaver):
@@ -55,6 +66,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         await AsyncSqliteSaver.setup(self)
         async with self.lock, self.conn.executescript(OURS):
             await self.conn.commit()
+        newest = await self._rows("select max(checkpoint_id) from checkpoints")
+        go_on_after(str(newest[0][0] or ""))  # so that a new thread is the newest one
         self._has_all_tables = True
 
     async def aput(
@@ -65,22 +78,26 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint."""
+        metadata = with_time(checkpoint, metadata)
         # One that was begun and not committed would lock all others out.
         return await to_its_end(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a task wrote, and which run it belongs to."""
-        await to_its_end(self._put_writes(config, writes, task_id, task_path))
+        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
+        await to_its_end(self._put_writes(config, whole_writes(writes), task_id, task_path))
 
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> None:
+        await self.setup()
+        at = config["configurable"]
+        named = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), task_id)
+        if task_path and any(channel not in ABOUT_A_TASK for channel, _ in writes):  # the journal names no path
+            async with self.lock:  # committed with what takes its place
+                await self.conn.execute(LEFT_BY_BROKEN_OFF, named * 3)
         if run := run_of(config):
-            await self.setup()
-            at = config["configurable"]
-            named = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), task_id)
             places = [WRITES_IDX_MAP.get(channel, place) for place, (channel, _) in enumerate(writes)]
             async with self.lock:  # committed with what it is about; alone it would do no harm
                 await self.conn.executemany(
@@ -164,7 +181,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             "select json_extract(cast(metadata as text), ?) as kept from checkpoints where thread_id = ? "
             "and checkpoint_ns = '' and kept is not null order by checkpoint_id desc limit 1"
         )
-        rows = await self._rows(query, f'$."{key}"', thread)
+        with damage_of(thread):
+            rows = await self._rows(query, f'$."{key}"', thread)
         return str(rows[0][0]) if rows else None
 
     async def change_metadata(self, thread: str, key: str, text: str) -> bool:
@@ -177,6 +195,23 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         )
         async with self._changing(), self.conn.execute(query, (f'$."{key}"', text, thread, thread)) as cursor:
             return cursor.rowcount > 0
+
+    async def _newest(self, thread: str, namespace: str) -> str:
+        query = "select max(checkpoint_id) from checkpoints where thread_id = ? and checkpoint_ns = ?"
+        return str((await self._rows(query, thread, namespace))[0][0] or "")
+
+    async def has(self, thread: str) -> bool:
+        """See `Saver`."""
+        query = " union all ".join(f"select 1 from {table} where thread_id = ?" for table in ALL_TABLES)  # noqa: S608 - ours
+        return bool(await self._rows(f"{query} limit 1", *[thread] * len(ALL_TABLES)))
+
+    async def _task_paths(self, thread: str, namespace: str, checkpoint: str) -> dict[str, str]:
+        query = f"select distinct task_id, task_path from writes where {AT}"  # noqa: S608 - ours
+        return {str(task): str(path or "") for task, path in await self._rows(query, thread, namespace, checkpoint)}
+
+    async def _forget(self, thread: str, checkpoint: str) -> None:
+        async with self._changing():
+            await self._delete_checkpoints(thread, "", {checkpoint})
 
     async def threads_beginning_with(self, prefix: str) -> list[str]:
         """See `Saver`."""
@@ -202,10 +237,12 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             "and checkpoint_ns = '' order by checkpoint_id"
         )
         found = []
-        for id, parent, metadata in await self._rows(query, thread):
-            said = _parsed(metadata)
-            counted = frozenset(said.get(COUNTERS) or {})
-            found.append(CheckpointRow(str(id), str(parent or ""), str(said.get("source") or ""), counted))
+        with damage_of(thread):
+            for id, parent, metadata in await self._rows(query, thread):
+                said = readable_metadata(metadata)
+                counted = frozenset(said.get(COUNTERS) or {})
+                source, made = str(said.get("source") or ""), str(said.get(MADE) or "")
+                found.append(CheckpointRow(str(id), str(parent or ""), source, counted, made))
         return found
 
     async def written_rows(self, thread: str, *, values: Sequence[str], names: Sequence[str]) -> list[WrittenRow]:
@@ -215,13 +252,40 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             "select checkpoint_id, task_path, task_id, idx, channel, type, value from writes where thread_id = ? "  # noqa: S608 - only question marks
             f"and checkpoint_ns = '' and channel in ({', '.join('?' * len(wanted))})"
         )
-        return [
-            WrittenRow(
-                str(id), str(path or ""), str(task), int(place), str(channel),
-                self.serde.loads_typed((kind, value)) if channel in values else None,
-            )
-            for id, path, task, place, channel, kind, value in await self._rows(query, thread, *wanted)
-        ]  # fmt: skip
+        with damage_of(thread):
+            return [
+                WrittenRow(
+                    str(id), str(path or ""), str(task), int(place), str(channel),
+                    self.serde.loads_typed((kind, value)) if channel in values else None,
+                )
+                for id, path, task, place, channel, kind, value in await self._rows(query, thread, *wanted)
+            ]  # fmt: skip
+
+    async def unreadable_threads(self) -> set[str]:
+        """See `Saver`."""
+        found: set[str] = set()
+        for query in (
+            "select thread_id, type, checkpoint, metadata, '' from checkpoints",
+            "select thread_id, type, value, null, channel from writes",
+        ):
+            async with self.conn.execute(query) as cursor:
+                while rows := list(await cursor.fetchmany(200)):
+                    found |= await asyncio.to_thread(self._unreadable, rows)
+        return found
+
+    def _unreadable(self, rows: list[Any]) -> set[str]:
+        found: set[str] = set()
+        for thread, kind, value, metadata, channel in rows:
+            try:
+                with damage_of(str(thread)):
+                    held = self.serde.loads_typed((kind, value))
+                    if channel:
+                        check_write(channel, held)
+                    else:
+                        check_checkpoint(held, readable_metadata(metadata))
+            except DamagedThreadError as error:
+                found.add(error.thread)
+        return found
 
     @asynccontextmanager
     async def _changing(self) -> AsyncIterator[None]:
@@ -251,7 +315,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             async for id, parent, kind, checkpoint, metadata in cursor:
                 values = self.serde.loads_typed((kind, checkpoint)).get("channel_values") or {}
                 whole = frozenset(name for name, value in values.items() if isinstance(value, _DeltaSnapshot))
-                found[str(id)] = Link(str(parent or ""), whole, frozenset(_parsed(metadata).get(COUNTERS) or {}))
+                partly = frozenset(readable_metadata(metadata).get(COUNTERS) or {})
+                found[str(id)] = Link(str(parent or ""), whole, partly)
         return found
 
     async def _delete_threads(self, threads: Sequence[str]) -> None:
@@ -281,6 +346,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             )  # fmt: skip
 
 
-def _parsed(metadata: Any) -> dict[str, Any]:
+def readable_metadata(metadata: Any) -> dict[str, Any]:
+    """What a checkpoint's metadata says."""
     said = json.loads(metadata) if metadata else {}
     return said if isinstance(said, dict) else {}

@@ -73,6 +73,55 @@ class PlanStep(TypedDict):
     """True once a cell that works on it ended well."""
 
 
+class AskedCall(TypedDict):
+    """A call of a host function that waits for somebody's decision."""
+
+    id: str
+    """Names it in the decision: this call is approved, and no other."""
+    function: str
+    digest: str
+    """Of the function's name and of the arguments, byte by byte."""
+    nth: int
+    """The how-manieth call with this digest in its cell it is."""
+    arguments: list[str]
+    """As people read them, one line each; of what is long the beginning, the size and the hash."""
+    place: str
+    """Where in the code it was called, as the sandbox says."""
+
+
+class DecidedCall(TypedDict):
+    """What somebody decided about a call."""
+
+    function: str
+    digest: str
+    nth: int
+    verdict: Literal["approve", "reject"]
+    remark: str
+
+
+class CallRecord(TypedDict):
+    """Where the journal has the calls that a held cell has made."""
+
+    checkpoint: str
+    """The one that the cell started from."""
+    cell: str
+    calls: int
+    """How many there are."""
+
+
+class HeldCell(TypedDict):
+    """What is known of a cell that was ended at a call that needs approval."""
+
+    code: str
+    """The SHA-256 of its code; of other code nothing here is true."""
+    asked: AskedCall | None
+    """The call that waits; None once it is decided."""
+    decided: list[DecidedCall]
+    records: list[CallRecord]
+    made: list[str]
+    """The calls that it has made, a line each."""
+
+
 class Pending(TypedDict):
     """A cell that is written and has not run yet."""
 
@@ -84,10 +133,8 @@ class Pending(TypedDict):
     """What the model said beside the code."""
     call_id: str
     """The tool call that a tool message must answer; empty when the code was read from text."""
-    asks: NotRequired[list[str]]
-    """Host functions that it names and that need approval: it waits for somebody to approve it."""
-    approved: NotRequired[str]
-    """The SHA-256 of the code that somebody has approved."""
+    held: NotRequired[HeldCell]
+    """Set once it was ended at a call that needs approval; it runs again from before it."""
 
 
 class Variable(TypedDict):
@@ -176,6 +223,8 @@ class Artifact(TypedDict):
     mime: str
     cell: int
     """The cell that last wrote it; 0 for what Stepwell wrote itself."""
+    path: NotRequired[str]
+    """Its workspace path, where it could not be published under its own name."""
 
 
 def append(items: list[Any] | None, batches: Sequence[list[Any]]) -> list[Any]:

@@ -5,20 +5,21 @@ thread. Cells are read where LangGraph keeps what a node wrote, each once; a ful
 with, is compared with the line it left.
 """
 
-from collections.abc import Iterable, Iterator
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, cast
-from uuid import UUID
 
 from langgraph.checkpoint.base import writes_sort_key
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from graph.checkpoint_order import time_made
 from graph.saver import Saver
 from graph.state import Cell, State
 
 FIRST_BRANCH = "a"
-UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class StepTree:
 
 
 class _Node:
-    __slots__ = ("answered", "cell", "checkpoint", "children", "depth", "first", "name", "parent", "question")
+    __slots__ = ("answered", "cell", "checkpoint", "children", "depth", "first", "name", "noted", "parent", "question")
 
     def __init__(self, parent: "_Node | None", cell: Cell | None, first: str) -> None:
         self.parent = parent
@@ -90,7 +91,7 @@ class _Node:
         self.first = first
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.children: list[_Node] = []
-        self.checkpoint = self.answered = self.question = self.name = ""
+        self.checkpoint = self.answered = self.question = self.name = self.noted = ""
         if parent is not None:
             parent.children.append(self)
 
@@ -127,7 +128,8 @@ async def step_tree(saver: Saver, thread: str) -> StepTree:
         for row in rows
         if "cells" not in row.counted or row.source in ("update", "fork")
     }
-    return _grown([(row.id, row.parent) for row in rows], written, whole)
+    times = {row.id: row.made for row in rows if row.made}
+    return _grown([(row.id, row.parent) for row in rows], written, whole, times)
 
 
 def tree_of_states(states: Iterable[tuple[str, str, State]]) -> StepTree:
@@ -146,7 +148,7 @@ def tree_of_states(states: Iterable[tuple[str, str, State]]) -> StepTree:
         turns[id] = len(state.get("turns") or [])
         if before in turns and turns[id] > turns[before]:
             written[before] = _Written(ended=True)
-    return _grown(rows, written, whole)
+    return _grown(rows, written, whole, {})
 
 
 async def _read_writes(saver: Saver, thread: str) -> dict[str, _Written]:
@@ -167,7 +169,12 @@ async def _read_writes(saver: Saver, thread: str) -> dict[str, _Written]:
     return written
 
 
-def _grown(rows: list[tuple[str, str]], written: dict[str, _Written], whole: dict[str, dict[str, Any]]) -> StepTree:
+def _grown(
+    rows: list[tuple[str, str]],
+    written: dict[str, _Written],
+    whole: dict[str, dict[str, Any]],
+    times: Mapping[str, str],
+) -> StepTree:
     root = _Node(None, None, "")
     nodes: dict[str, _Node] = {}
     questions: dict[str, str] = {}
@@ -185,7 +192,8 @@ def _grown(rows: list[tuple[str, str]], written: dict[str, _Written], whole: dic
         else:
             questions[id] = came.question or questions.get(before, "")
         nodes[id] = at
-        at.checkpoint = at.checkpoint or id
+        if not at.checkpoint:
+            at.checkpoint, at.noted = id, times.get(id, "")
         if not at.question and at is not root:
             at.question = questions[id]
         if came.ended:
@@ -217,7 +225,7 @@ def _matched(at: _Node, came: list[Cell], copy: Any, ids: tuple[str, str], made:
 
 
 def _parents_first(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Ids grow with time within one process only: a parent's may be above its child's."""
+    """In databases of earlier versions a parent's id may be above its child's: the clock had been set back."""
     waiting = list(rows)
     ids, done = {id for id, _ in waiting}, set[str]()
     while waiting:
@@ -239,18 +247,13 @@ def _named(root: _Node, nodes: dict[str, _Node], rows: list[tuple[str, str]]) ->
         return StepTree()
     head = nodes[max(id for id, _ in rows)]
     reached = {id(node) for node in nodes.values()}
-    order: list[_Node] = []
-    stack = list(root.children)
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        stack += node.children
+    order = list(_by_age(root))
     # What was written and taken by no checkpoint in the end has no place in the tree.
     kept: set[int] = set()
     for node in sorted(order, key=lambda one: -one.depth):
         if id(node) in reached or any(id(child) in kept for child in node.children):
             kept.add(id(node))
-    order = sorted((node for node in order if id(node) in kept), key=lambda one: (one.first, one.depth))
+    order = [node for node in order if id(node) in kept]
     branches: dict[int, str] = {id(root): FIRST_BRANCH}
     continued: set[int] = set()
     letters = 0
@@ -270,6 +273,18 @@ def _named(root: _Node, nodes: dict[str, _Node], rows: list[tuple[str, str]]) ->
     return tree
 
 
+def _by_age(root: _Node) -> Iterator[_Node]:
+    """All nodes below, in the order in which they came to be, each after the one that it follows."""
+    waiting = [(node.first, node.depth, place, node) for place, node in enumerate(root.children)]
+    heapq.heapify(waiting)
+    places = itertools.count(len(waiting))
+    while waiting:
+        node = heapq.heappop(waiting)[-1]
+        yield node
+        for child in node.children:
+            heapq.heappush(waiting, (child.first, child.depth, next(places), child))
+
+
 def _step(node: _Node, name: str, branch: str, parent: str, head: bool) -> Step:
     return Step(
         name=name,
@@ -278,7 +293,7 @@ def _step(node: _Node, name: str, branch: str, parent: str, head: bool) -> Step:
         parent=parent,
         cell=node.cell,
         question=node.question,
-        when=_time_of(node.checkpoint),
+        when=time_made(node.checkpoint, node.noted),
         head=head,
         checkpoint=node.checkpoint if node.cell is not None else "",
         answered=node.answered,
@@ -293,15 +308,3 @@ def _letters(number: int) -> str:
         number, place = divmod(number - 1, 26)
         text = chr(ord("a") + place) + text
     return text
-
-
-def _time_of(checkpoint: str) -> datetime | None:
-    """The time that a checkpoint's id holds (RFC 9562, version 6)."""
-    try:
-        id = UUID(checkpoint)
-    except ValueError:
-        return None
-    if id.version != 6:
-        return None
-    ticks = (id.time_low << 28) | (id.time_mid << 12) | (id.time_hi_version & 0x0FFF)
-    return UUID_EPOCH + timedelta(microseconds=ticks // 10)

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
+from graph.data_home import make_home
 from graph.draining import BrokenOffError
 from graph.settings import Settings, SettingsError
-from graph.uninterrupted import to_its_end
+from sandboxes.uninterrupted import to_its_end
 
 T = TypeVar("T")
 
@@ -107,7 +108,8 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
     lock = FileLock(file, thread_local=False)
     try:
         try:
-            await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
+            await asyncio.to_thread(make_home, settings.home)
+            await asyncio.to_thread(file.parent.mkdir, exist_ok=True)
             await _acquire(lock, thread, patience)
             taken_over = await to_its_end(asyncio.to_thread(_note_holder, file))
         except OSError as error:
@@ -150,7 +152,7 @@ def _try(lock: FileLock) -> bool:
 def _note_holder(file: Path) -> bool:
     """Write down that this process holds it; whether another one did before."""
     note = file.with_suffix(".holder")
-    before = note.read_text() if note.exists() else US
+    before = note.read_text("utf-8", "replace") if note.exists() else US
     if before != US or not note.exists():
         note.write_text(US)
     return before != US

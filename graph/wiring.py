@@ -43,17 +43,18 @@ def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
     )
 
 
-def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:
+def make_blobs(settings: Settings, *, served: bool = False, shown: str = "") -> Blobs:
     """Where snapshots are kept.
 
     Args:
         settings: What the operator configured.
         served: Whether a server's own checkpointer names them, which `stepwell gc` does not see: then they are kept
             apart.
+        shown: What errors call the store in the place of where it is.
     """
     default = settings.home / ("served-blobs" if served else "blobs")
     owner = settings.home / "blob-owner-served" if served else blob_owner(settings)
-    return Blobs.at(settings.blobs or str(default), owner=owner)
+    return Blobs.at(settings.blobs or str(default), owner=owner, shown=shown)
 
 
 def make_uploads(settings: Settings) -> Uploads:

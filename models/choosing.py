@@ -1,15 +1,17 @@
 """Which chat model a name stands for, built once per event loop."""
 
 import asyncio
+import os
 import weakref
 from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
 
 from models.base import ChooseModel, ModelAccessError
 from models.failures import without_keys
-from models.providers import PROVIDERS, split_name
+from models.providers import ENDPOINT, PROVIDERS, split_name
 
 PLAYBOOK = "playbook"
 """The name of the built-in model that needs no key and no network."""
@@ -65,9 +67,9 @@ def make_chooser(
         provider, rest = split_name(name)
         if provider and not rest:
             raise ModelAccessError(f"{name!r} names a provider but no model: write {provider}:NAME in STEPWELL_MODEL.")
-        if provider in ("", "openai"):
+        if provider in ENDPOINT:
             return build_endpoint(rest, api_key=api_key.strip(), base_url=base_url.strip(), options=options)
-        return build_provider(provider, rest, options=options)
+        return build_provider(provider, rest, api_key=api_key.strip(), options=options)
 
     async def choose_model(name: str) -> BaseChatModel:
         name = name.strip() or model.strip() or PLAYBOOK
@@ -122,8 +124,14 @@ def build_endpoint(name: str, *, api_key: str, base_url: str, options: dict[str,
     )
 
 
-def build_provider(provider: str, name: str, *, options: dict[str, Any]) -> BaseChatModel:
+def build_provider(provider: str, name: str, *, api_key: str, options: dict[str, Any]) -> BaseChatModel:
     """Build the chat model of another provider. Imports packages and reads files: not for an event loop.
+
+    Args:
+        provider: Its name.
+        name: The model's.
+        api_key: The endpoint's key, which no other provider may get.
+        options: For the client.
 
     Raises:
         ModelAccessError: its package is missing, or it lacks a key or a setting.
@@ -137,6 +145,9 @@ def build_provider(provider: str, name: str, *, options: dict[str, Any]) -> Base
     for given in (options, plain):
         try:
             built: BaseChatModel = init_chat_model(name, model_provider=provider, **given)
+            if holds_key_of_endpoint(built, needs.key, api_key):
+                problem = None  # of an earlier try
+                break
             return built
         except ImportError as error:
             raise ModelAccessError(
@@ -144,8 +155,28 @@ def build_provider(provider: str, name: str, *, options: dict[str, Any]) -> Base
             ) from error
         except Exception as error:  # each provider's client has its own way of saying that a key is missing
             problem = error
+    if problem is None:
+        raise ModelAccessError(
+            f"The provider {provider!r} needs a key of its own, since OPENAI_API_KEY is for the configured endpoint "
+            f"alone: set {needs.key}."
+        )
     reason = without_keys(" ".join(str(problem).split()))[:200]
     raise ModelAccessError(
         f"The model {name!r} of the provider {provider!r} cannot be set up: "
         f"check {needs.key} and the provider's other settings ({type(problem).__name__}: {reason})."
     ) from problem
+
+
+def holds_key_of_endpoint(model: BaseChatModel, own: str, api_key: str) -> bool:
+    """Whether a provider's client fell back to the key of the configured endpoint, which it would send elsewhere.
+
+    Args:
+        model: The client.
+        own: The variable with the provider's own key.
+        api_key: The endpoint's key.
+    """
+    keys = {api_key, os.environ.get("OPENAI_API_KEY", "").strip()} - {"", os.environ.get(own, "").strip()}
+    clients = [getattr(model, name, None) for name in ("root_client", "root_async_client", "client", "async_client")]
+    held = [*vars(model).values(), *(getattr(client, "api_key", None) for client in clients)]
+    plain = (one.get_secret_value() if isinstance(one, SecretStr) else one for one in held)
+    return any(isinstance(one, str) and one.strip() in keys for one in plain)

@@ -8,13 +8,15 @@ from typing import Literal, cast, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from models.quoting import inputs_apart, unquoted
+
 STATUS_LINE = re.compile(r"^cell \d+ · (ok|error|timeout|killed|rejected)\b")
 SHORT_LINE = re.compile(r"^\d+ · (ok|error|timeout|killed|rejected) · (.+)$", re.MULTILINE)
 PLAN_LINE = re.compile(r"^\s*(\d+)[.)] (.+?)( \(done\))?$", re.MULTILINE)
 PURPOSE_LINE = re.compile(r"^\s*#\s*(?:step\s+\d+\s*[:.\-]\s*)?(.+)$")
 CODE_BLOCK = re.compile(r"```python\n(.*?)(?:```|\Z)", re.DOTALL)
 FINDING = re.compile(r"^- ((?:[A-Z][a-z]+): .+\.)$", re.MULTILINE)
-TABLE_LEFT = re.compile(r"^(?:df: .*\bDataFrame\b|told: list\b)", re.MULTILINE)
+TABLE_LEFT = re.compile(r"^(?:\| )?(?:df: .*\bDataFrame\b|told: list\b)", re.MULTILINE)
 """Rows of the namespace table that an earlier turn's analysis leaves; the first may be too old to be shown."""
 SENT_BACK = "Not good enough yet"
 
@@ -89,11 +91,16 @@ class History:
 
 def read_history(messages: Sequence[BaseMessage]) -> History:
     """Read the messages of a `plan` or `generate` call."""
+    blocks = [inputs_apart(message.text) for message in messages]
+    messages = [
+        message.model_copy(update={"content": rest}) if files else message
+        for message, (files, rest) in zip(messages, blocks, strict=True)
+    ]
     openings = [place for place, message in enumerate(messages) if _opens_turn(message)]
     planned = [place for place in openings if "\n\nPlan:\n" in messages[place].text]
     start = (planned or openings or [len(messages)])[-1]
     opening = messages[start].text if start < len(messages) else ""
-    question = re.split(r"\n\n(?:Plan:\n|Cells run before|Variables now:)", opening)[0]
+    question = re.split(r"\n\n(?:Plan:\n|Cells run before|Notes of Stepwell|Variables now:)", opening)[0]
     if "The question now:\n" in question or "The question now:\n" in opening:
         question = opening.rpartition("The question now:\n")[2]
     plan_text = opening.partition("\n\nPlan:\n")[2].partition("\n\n")[0]
@@ -101,7 +108,8 @@ def read_history(messages: Sequence[BaseMessage]) -> History:
     shown = [line for one in ran for line in FINDING.findall(one.observation)]
     system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     everything = "\n".join(message.text for message in messages if not isinstance(message, AIMessage))
-    inputs = read_inputs(system if "### inputs/" in system else everything)
+    files = next((block for block, _ in blocks if block), "") or (system if "### inputs/" in system else everything)
+    inputs = read_inputs(files)
     return History(
         inputs=inputs,
         question=question.strip(),
@@ -127,7 +135,7 @@ def _ran(messages: Sequence[BaseMessage]) -> list[Ran]:
     """The cells since the question: those told of in one line, then those that are shown."""
     opening = messages[0].text if messages else ""
     told = opening.partition("\n\nCells run before, in short:\n")[2].partition("\n\n")[0]
-    ran = [Ran(line, _status(status)) for status, line in SHORT_LINE.findall(told)]
+    ran = [Ran(line, _status(status)) for status, line in SHORT_LINE.findall(unquoted(told))]
     asked: list[tuple[str, str]] = []
     for message in messages[1:]:
         if isinstance(message, AIMessage):
@@ -150,7 +158,7 @@ def _ran(messages: Sequence[BaseMessage]) -> list[Ran]:
             asked.remove(call)
             text = message.text.partition("\n\nVariables now:")[0]
             found = STATUS_LINE.match(text)
-            ran.append(Ran(call[1], _status(found[1] if found else "ok"), text))
+            ran.append(Ran(call[1], _status(found[1] if found else "ok"), unquoted(text)))
     return ran
 
 

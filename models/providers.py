@@ -50,6 +50,10 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
+ENDPOINT = ("", "openai")
+"""Providers that stand for the OpenAI-compatible endpoint."""
+
+
 def split_name(name: str) -> tuple[str, str]:
     """Split `provider:name`.
 
@@ -61,6 +65,12 @@ def split_name(name: str) -> tuple[str, str]:
     if colon and provider in PROVIDERS:
         return provider, rest
     return "", name
+
+
+def bare_name(name: str) -> str:
+    """The name without the provider that is meant where none is named: that of the endpoint."""
+    provider, rest = split_name(name.strip())
+    return rest if provider in ENDPOINT else name.strip()
 
 
 def provider_of(model: Any) -> Provider | None:

@@ -58,6 +58,9 @@ class _Marks:
         """The next mark that opens a stretch."""
         fence = self._next(_FENCE, position)
         while (tag := self._next(_TAG, position)) and not (fence and fence.start() < tag.start()):
+            if self._is_quoted(tag.start(2)):
+                position = tag.end()
+                continue
             name = tag.group(2).lower()
             closing = self._next(_CLOSINGS[name], tag.end())
             ends_line = self.text[tag.end() : tag.end() + 1] == "\n"
@@ -71,6 +74,10 @@ class _Marks:
         start = min(fence.end() + 1, len(self.text))
         ending = re.compile(f"^[ \\t]*{marks[0]}{{{len(marks)},}}[ \\t]*$", re.MULTILINE)
         return self._mark(fence, start, ending.search(self.text, start))
+
+    def _is_quoted(self, place: int) -> bool:
+        """Whether a line of data is quoted there, as prompts mark them or as Markdown does."""
+        return self.text[self.text.rfind("\n", 0, place) + 1 : place].lstrip().startswith(("|", ">"))
 
     def _mark(self, opening: re.Match[str], start: int, closing: re.Match[str] | None) -> _Mark:
         length = len(self.text)

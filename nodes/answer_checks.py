@@ -3,7 +3,6 @@
 Each reads State and returns what is missing: one sentence a lack, addressed to the model.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import Any
 
 import sandboxes
 from graph.state import Cell, PlanStep, State
+from models.quoting import quoted
 from nodes.answer_files import files_asked_for, files_made, files_named
 from nodes.answer_numbers import numbers_printed
 from nodes.observation import shorten
 from sandboxes.base import Sandbox
+from sandboxes.reading import read_json
 
 OPENABLE = (".xlsx", ".xls", ".xlsm", ".csv", ".tsv", ".parquet", ".json", ".jsonl", ".png", ".jpg", ".pdf", ".html")
 MAX_OPENED = 20
@@ -63,8 +64,13 @@ async def files_open(state: State, sandbox: Sandbox) -> list[str]:
         return []
     result = await sandbox.run_program(PROFILER, ["--chars", "200", *paths], timeout=60.0 + 5 * len(paths))
     try:
-        rows: Any = json.loads(result.stdout)
+        rows: Any = await read_json(result.stdout.encode())
         problems = {str(row["path"]): shorten(str(row["problem"]), 300) for row in rows if row["problem"]}
     except (ValueError, TypeError, KeyError):
         return []  # a profiler that cannot speak says nothing about the files
-    return [f"{path} does not open: {problem}. Write it again." for path, problem in problems.items() if path in paths]
+    # Whoever wrote the file chose its name, and what its reader says of it.
+    return [
+        f"A file that was made does not open; write it again:\n{quoted(f'{path}: {problem}')}"
+        for path, problem in problems.items()
+        if path in paths
+    ]

@@ -10,9 +10,8 @@ from pydantic import BaseModel, Field
 from graph.context import Context
 from graph.events import CellFinished, tell
 from graph.functions import NOTHING, HostFunctions
-from graph.state import Cell, Pending, State
+from graph.state import Cell, State
 from models.received import whole_text
-from nodes.calling import approval_mark
 from nodes.observation import shorten, step_title
 
 
@@ -27,7 +26,7 @@ class Decision(BaseModel):
 async def approve(state: State, runtime: Runtime[Context], *, functions: HostFunctions = NOTHING) -> State:
     """Ask about the first pending cell and do as decided; a rejected cell is recorded and never runs.
 
-    The request names the host functions that the code names. Approving the cell is approving of these calls.
+    The request names the host functions that the code names. Approving of the cell approves of none of its calls.
 
     Raises:
         SettingsError: a server that offers functions cannot be reached.
@@ -40,10 +39,10 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
         asked["functions"] = named
     decision = interrupt({"ask": "Run this cell?", **asked}, response_schema=Decision)
     if decision.verdict == "approve":
-        return {"pending": [_approved(first), *rest]} if offer.to_approve(first["code"]) else {}
+        return {}
     if decision.verdict == "edit" and decision.code.strip():
         return {
-            "pending": [_approved({**first, "code": whole_text(decision.code)}), *rest],
+            "pending": [{**first, "code": whole_text(decision.code)}, *rest],
             "notices": [*state.get("notices", []), f"The user edited the code of cell {number} before it ran."],
         }
     removed = "its code was removed" if decision.verdict == "edit" else "no reason was given"
@@ -66,7 +65,3 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
     messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"], name=step_title(cell))]
     messages += [ToolMessage("Not run: an earlier cell was rejected.", tool_call_id=other["call_id"]) for other in rest]
     return {"cells": [cell], "pending": [], "messages": list(messages)}
-
-
-def _approved(pending: Pending) -> Pending:
-    return {**pending, "approved": approval_mark(pending["code"])}

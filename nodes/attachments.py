@@ -4,8 +4,6 @@ import asyncio
 import base64
 import binascii
 import hashlib
-import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
+from sandboxes.scratch import scratch_folder
 from storage.input_names import safe_name
 from storage.inputs import Brought, InputError
 
@@ -60,11 +59,8 @@ async def laid_out(attachment: Attachment, *, max_bytes: int) -> AsyncIterator[B
     """
     if len(attachment.data) * 3 // 4 > max_bytes:
         raise InputError(f"{attachment.name} is larger than {max_bytes:,} bytes (STEPWELL_MAX_INPUT_BYTES).")
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-attached-"))
-    try:
+    async with scratch_folder("attached") as folder:
         yield await asyncio.to_thread(_write, attachment, folder / "file")
-    finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _write(attachment: Attachment, file: Path) -> Brought:

@@ -5,14 +5,14 @@ to be made anew, gets them here, each checked by its hash.
 """
 
 import asyncio
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from graph.state import Input, State
 from nodes.snapshots import Snapshots
-from sandboxes.base import OpenSandbox, Sandbox, SandboxError
+from sandboxes.base import Held, OpenSandbox, Sandbox, SandboxError
 from sandboxes.results import WorkspaceFile
+from sandboxes.scratch import scratch_folder
 from storage.blobs import BlobError
 
 HERE = "local"
@@ -45,11 +45,10 @@ async def carry_inputs(
     if not lacking:
         return []
     other = await _other(sandbox, state, open_sandbox)
-    folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-inputs-")
-    try:
+    async with scratch_folder("inputs") as folder:
         problems = []
         for one, there in lacking:
-            file = Path(folder.name) / "input"
+            file = folder / "input"
             if await _fetched(one, file, snapshots, other):
                 await sandbox.put(file, one["path"])
                 await keep_input(sandbox, file, one["sha256"], snapshots)
@@ -59,8 +58,6 @@ async def carry_inputs(
                 problems.append(f"{one['path']} has changed since it was taken in")
             await asyncio.to_thread(file.unlink, missing_ok=True)
         return problems
-    finally:
-        await asyncio.to_thread(folder.cleanup)
 
 
 async def keep_input(sandbox: Sandbox, file: Path, sha256: str, snapshots: Snapshots) -> None:
@@ -68,8 +65,9 @@ async def keep_input(sandbox: Sandbox, file: Path, sha256: str, snapshots: Snaps
     if sandbox.kind != HERE or snapshots.keep_inputs:
         try:
             await snapshots.keep_file(file, sha256)
-        except BlobError:
-            return  # then it is in the sandbox only, and where the user has it
+        except BlobError:  # then it is in the sandbox only, and where the user has it
+            if isinstance(sandbox, Held):
+                await sandbox.hold()
 
 
 def _lacking(brought: Iterable[Input], files: Iterable[WorkspaceFile]) -> list[tuple[Input, int | None]]:

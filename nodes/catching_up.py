@@ -19,8 +19,9 @@ from graph.functions import NOTHING, HostFunctions
 from graph.state import Cell, State
 from nodes.calling import RepeatableCalls
 from nodes.carrying import carry_inputs
-from nodes.rebuilding import rebuild
-from nodes.snapshots import NotRestoredError, Snapshots
+from nodes.manifests import NotRestoredError
+from nodes.rebuilding import foresee, rebuild
+from nodes.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.functions import Functions
 from sandboxes.living import on_wait
@@ -62,6 +63,18 @@ class Receipt:
         """Whether all came back from a snapshot, as it was."""
         return not (self.cells or self.problems or self.lost or self.versions or self.rebuilt)
 
+    @property
+    def notices(self) -> list[str]:
+        """What the model must be told, if anything."""
+        words = "" if self.woken else in_words(self)
+        return [words] if words else []
+
+    @property
+    def concerns(self) -> list[str]:
+        """What speaks against an answer whose files come from this session, one sentence each."""
+        problems = [problem.rstrip(".") for problem in self.problems]
+        return [f"The session is not as it was when the answer was written: {problem}." for problem in problems]
+
     def event(self) -> Rebuilt:
         """The receipt as the user is told of it."""
         return Rebuilt(
@@ -77,6 +90,9 @@ class Receipt:
         )
 
 
+NOTHING_TO_DO = Receipt(cells=0, seconds=0.0)
+
+
 def next_snapshot(snapshot: str, number: int, code: str) -> str:
     """Name the state after a cell that has no snapshot: a hash over the state before it and the cell."""
     return hashlib.sha256(f"{snapshot}\n{number}\n{code}".encode()).hexdigest()[:32]
@@ -89,20 +105,17 @@ async def caught_up(
     snapshots: Snapshots,
     functions: HostFunctions = NOTHING,
     open_sandbox: OpenSandbox | None = None,
-) -> list[str]:
+) -> Receipt:
     """Bring the sandbox to the state that State names, and tell whoever streams this run what that took.
 
     `open_sandbox` is for the inputs of a thread that was in a sandbox of another kind before.
-
-    Returns:
-        What the model must be told, if anything.
 
     Raises:
         SandboxError: as the sandbox's own methods do.
         SettingsError: a server that offers functions cannot be reached.
     """
     if sandbox.head == state["sandbox"]["snapshot"]:
-        return []
+        return NOTHING_TO_DO
     context = knobs(runtime)
     calls = RepeatableCalls(await functions.ready(), timeout=context.call_timeout)
     token = on_wait.set(lambda text: tell(runtime, Notice(text)))
@@ -117,11 +130,11 @@ async def caught_up(
         )
     finally:
         on_wait.reset(token)
-    words = in_words(receipt) if receipt is not None else ""
-    if receipt is None or not words:
-        return []
-    tell(runtime, receipt.event())
-    return [] if receipt.woken else [words]
+    if receipt is None:
+        return NOTHING_TO_DO
+    if in_words(receipt):
+        tell(runtime, receipt.event())
+    return receipt
 
 
 async def catch_up(
@@ -177,6 +190,38 @@ async def catch_up(
         versions=list(session.versions) if session is not None else [],
     )
     return replace(receipt, woken=session is not None and session.woken and receipt.whole)
+
+
+async def would_come_back(
+    sandbox: Sandbox, state: State, snapshots: Snapshots, *, rebuild_seconds: float
+) -> Receipt | None:
+    """Restore the newest snapshot in a sandbox of another kind, to say what would not be as it was; no cell runs.
+
+    Returns:
+        What the receipt of the next cell would say; only what this sandbox cannot load counts as lost. None when there
+        is no snapshot that can be restored.
+
+    Raises:
+        SandboxError: as the sandbox's own methods do.
+    """
+    cells = [cell for cell in state.get("cells") or [] if cell["status"] in TOOK_EFFECT]
+    if not cells or not (snapshot := cells[-1].get("snapshot", "")):
+        return None
+    try:
+        session = await snapshots.bring_back(sandbox, snapshot, damaged=set())
+    except NotRestoredError:
+        return None
+    session = replace(session, lost=tuple(one for one in session.lost if not one.cell))
+    found = await foresee(sandbox, snapshots, cells, session, limit=rebuild_seconds)
+    return Receipt(
+        cells=0,
+        seconds=0.0,
+        from_cell=cells[-1]["number"],
+        restored=len(session.restored),
+        lost=list(found.session.lost),
+        rebuilt=dict(found.cells),
+        versions=list(session.versions),
+    )
 
 
 async def _restore(
@@ -255,7 +300,9 @@ def _cells(count: int) -> str:
 
 
 def _described(lost: LostVariable) -> str:
-    kind = f"{lost.type}, made in cell {lost.cell}" if lost.cell else lost.type
+    kind = ", ".join(said for said in (lost.type, f"made in cell {lost.cell}" if lost.cell else "") if said)
+    if not kind:
+        return f"{lost.name} ({lost.reason.rstrip('.')})" if lost.reason else lost.name
     return f"{lost.name} ({kind}: {lost.reason.rstrip('.')})" if lost.reason else f"{lost.name} ({kind})"
 
 

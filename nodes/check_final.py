@@ -6,20 +6,24 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from graph.context import Context, knobs, thread_of
+from graph.context import Context, knobs
 from graph.events import ModelAnswered, ModelAsked, SentBack, tell
 from graph.functions import NOTHING, HostFunctions
+from graph.identity import thread_of
 from graph.settings import Prices
 from graph.state import Review, State
 from models.asking import ask
 from models.base import ChooseModel, Form, ModelRefusedError, ModelReplyError, Reply, ReplyProblem, Tokens
 from models.json_replies import json_in
+from models.quoting import INPUTS, quoted
 from nodes.answer_checks import CHECKS, files_open
 from nodes.answer_files import files_made
 from nodes.catching_up import caught_up
 from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES, also_needed
+from nodes.conversation import observed
 from nodes.generate_prompt import inputs_text
 from nodes.observation import shorten
+from nodes.published_names import shown as shown_path
 from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox
@@ -55,8 +59,9 @@ async def check_final(
     notices = list(state.get("notices") or [])
     if files_made(state):
         sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-        notices += await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
-        lacks += await files_open(state, sandbox)
+        receipt = await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
+        notices += receipt.notices
+        lacks += [*receipt.concerns, *await files_open(state, sandbox)]
     usage = state.get("usage") or {}
     if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
         tell(runtime, ModelAsked(node="check_final"))
@@ -103,23 +108,24 @@ def _evidence(state: State, room: int) -> str:
     shown = own[-max(room // 600, 1) :]
     each = max(room // max(len(shown), 1), 600)
     cells = "\n\n".join(
-        f"{shorten(cell['purpose'], 160)}\n{shorten(cell['code'], each // 3)}\n---\n"
-        f"{shorten(cell['observation'], each - each // 3)}"
+        f"{shorten(cell['purpose'], 160)}\n{quoted(shorten(cell['code'], each // 3))}\n---\n"
+        f"{observed(cell, each - each // 3)}"
         for cell in shown
     )
     plan = "\n".join(f"{number}. {step['text']}" for number, step in enumerate(state.get("plan") or [], 1))
     earlier = "\n".join(
-        f"{shorten(turn['question'], 200)}\n{shorten(turn['answer'], 600)}" for turn in (state.get("turns") or [])[-3:]
+        f"{shorten(turn['question'], 200)}\n{quoted(shorten(turn['answer'], 600))}"
+        for turn in (state.get("turns") or [])[-3:]
     )
     parts = {
         "Question": shorten(state["question"], 4_000),
         "Asked and answered before": earlier,
-        "The user's files": shorten(inputs_text(state), room // 4),
+        "The user's files": inputs_text(state, room // 4).removeprefix(INPUTS),
         "Plan": plan,
         "Plan steps that were left out, and why": "\n".join(state.get("skipped") or []) or "none",
         "The cells: purpose, code, and after --- what they printed": cells or "(no cell ran)",
-        "Files and figures made": ", ".join(files_made(state)) or "none",
-        "Proposed answer": shorten(state["proposal"], 8_000),
+        "Files and figures made": quoted("\n".join(shown_path(path) for path in files_made(state))) or "none",
+        "Proposed answer": quoted(shorten(state["proposal"], 8_000)),
     }
     return "\n\n".join(f"{title}:\n{text}" for title, text in parts.items() if text)
 

@@ -1,5 +1,6 @@
 """Run the pending cell, record what it did, and keep the step."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -8,19 +9,22 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from graph.context import Context, knobs, thread_of
+from graph.consumption import metered
+from graph.context import Context, knobs
 from graph.events import Called, CellFinished, CellStarted, Displayed, Kept, Notice, Output, tell
-from graph.functions import NOTHING, HostFunctions
-from graph.journal import Entry, journal_of
-from graph.state import Cell, PlanStep, SandboxRef, State
+from graph.functions import NOTHING, HostFunctions, Offer
+from graph.identity import thread_of
+from graph.journal import CallEntry, Entry, Journal, journal_of
+from graph.state import AskedCall, CallRecord, Cell, PlanStep, SandboxRef, State
 from nodes.calling import CellCalls
 from nodes.catching_up import TOOK_EFFECT, caught_up, next_snapshot
+from nodes.held_cells import Asking, calls_before, held, hold, in_words, records_of, told_of_dropped
 from nodes.observation import remember, remember_namespace, step_title
 from nodes.outcome import outcome_unknown
 from nodes.recovering import recovered
 from nodes.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
-from sandboxes.results import Streamed
+from sandboxes.results import CellResult, Streamed
 
 
 async def execute(
@@ -34,6 +38,9 @@ async def execute(
 ) -> State:
     """Run the first pending cell in the thread's sandbox, brought to State's snapshot first; then keep the step.
 
+    A call that needs approval ends the cell: State then holds the call, variables and files are as before the cell, and
+    it runs again once `approve_call` has heard what is decided.
+
     What the code does (errors, time limits, a dead interpreter) is data in the recorded cell. When this node runs again
     for the same checkpoint, as after a crash, a cell that had finished is not run a second time; one that had not is
     rolled back and run again, or, if it may have reached outside of the sandbox, recorded as `unknown`.
@@ -44,84 +51,148 @@ async def execute(
         SandboxLostError: it is gone; the next try opens another one and rebuilds.
         SettingsError: a server that offers functions cannot be reached.
     """
-    context = knobs(runtime)
     offer = await functions.ready()
-    first, *rest = state["pending"]
-    number = len(state.get("cells") or []) + 1
-    before = state["sandbox"]["snapshot"]
-    after = next_snapshot(before, number, first["code"])
-    sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-    journal = journal_of(config, runtime, first["code"])
+    sandbox = await open_sandbox(knobs(runtime).sandbox, thread_of(runtime))
+    journal = journal_of(config, runtime, state["pending"][0]["code"])
     known = await journal.look() if journal is not None else None
-    started = CellStarted(number=number, purpose=first["purpose"], code=first["code"])
+    attempt = _Attempt(state, runtime, sandbox, journal)
     if known is not None and known.result is not None:
-        tell(runtime, started)
+        attempt.tell_started()
         tell(runtime, CellFinished(known.result["cells"][0]))
-        tell(runtime, Notice(f"Cell {number} had finished before the interruption; it was not run again."))
+        tell(runtime, Notice(f"Cell {attempt.number} had finished before the interruption; it was not run again."))
         return cast("State", known.result)
-    calls = CellCalls(
-        offer,
-        first,
-        timeout=context.call_timeout,
-        journal=journal,
-        known=known.calls if known is not None else (),
-        tell=lambda *said: tell(runtime, Called(number, *said)),
-    )
-    notices = list(state.get("notices") or [])
-    result = await outcome_unknown(sandbox, known) if known is not None else None
+    earlier = await calls_before(attempt.pending, journal)
+    calls = attempt.calls(offer, (*(earlier or ()), *(known.calls if known is not None else ())))
+    result = await outcome_unknown(sandbox, known, earlier)
     if result is not None:
-        tell(runtime, started)
-        tell(runtime, Notice(f"Cell {number}: {result.note}", level="warning"))
+        attempt.tell_started()
+        tell(runtime, Notice(f"Cell {attempt.number}: {result.note}", level="warning"))
     else:
-        notices += await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
-        if journal is not None:
-            note = await sandbox.reached()
-            await journal.started(Entry(after, note.sandbox, first["purpose"], confined=note.confined))
-        tell(runtime, started)
-        show = partial(_show, runtime, number)
-        result = await sandbox.run(
-            first["code"],
-            number=number,
-            timeout=context.cell_timeout,
-            head=after,
-            on_output=show,
-            functions=calls if offer.functions else None,
-        )
+        receipt = await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
+        attempt.notices += receipt.notices
+        result = await attempt.run(calls if offer.functions else None)
+        if journal is not None and (asked := await calls.held_back()) is not None:
+            # What it reached up to the very end is known only now.
+            broken = await outcome_unknown(sandbox, await journal.look(), earlier, seen=result.reached)
+            if broken is None:
+                before = len(known.calls) if known is not None else 0
+                return attempt.held(asked, journal.record(before + calls.recorded), calls.lines)
+            result = broken
         result = replace(result, reached=(*result.reached, *calls.reached))
         result, told = await recovered(result, sandbox, state, runtime, snapshots, functions)
-        notices += told
-        for said in calls.notices():
-            tell(runtime, Notice(f"Cell {number}: {said}"))
-            notices.append(said)
-    cell = remember(first, result, number=number, turn=state["turn"], limit=context.observation_chars)
-    if calls.lines:
-        cell["calls"] = calls.lines
-    tell(runtime, CellFinished(cell))
-    kept = result.variables_kept
-    if kept:
-        # The result is out already: the snapshot costs the user nothing that he is waiting for.
-        notices += await _keep(cell, state, runtime, sandbox, snapshots, limit_bytes=context.max_snapshot_bytes)
-    at = cell.get("snapshot") or sandbox.head or after  # it may be asleep by now, and then it has no head
-    messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"], name=step_title(cell))]
-    if cell["status"] != "ok" and rest:
-        messages += [
-            ToolMessage("Not run: the cell before it failed.", tool_call_id=other["call_id"]) for other in rest
-        ]
-        notices.append(f"{len(rest)} further cells of that reply were not run, because cell {number} failed.")
-        rest = []
-    done: State = {
-        "cells": [cell],
-        "pending": rest,
-        "approval": context.approval_after(state.get("approval")),
-        "notices": notices,
-        "messages": list(messages),
-        "namespace": remember_namespace(result.namespace) if kept else state.get("namespace", []),
-        "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else before),
-        "plan": _tick(state.get("plan") or [], first["step"], done=cell["status"] == "ok"),
-    }
+        attempt.notices += told
+        result = attempt.with_calls(result, calls)
+    done = await attempt.record(result, calls.lines, snapshots)
     if journal is not None:
-        await journal.finished(done)
+        await journal.finished(done, records_of(attempt.pending))
     return done
+
+
+class _Attempt:
+    """One attempt at the first pending cell: it runs, and is recorded."""
+
+    def __init__(self, state: State, runtime: Runtime[Context], sandbox: Sandbox, journal: Journal | None) -> None:
+        self._state, self._runtime, self._sandbox, self._journal = state, runtime, sandbox, journal
+        self._context = knobs(runtime)
+        self.pending, *self._rest = state["pending"]
+        self.number = len(state.get("cells") or []) + 1
+        self._before = state["sandbox"]["snapshot"]
+        self._after = next_snapshot(self._before, self.number, self.pending["code"])
+        self.notices = list(state.get("notices") or [])
+        """What the model must be told."""
+        self.notices += told_of_dropped(self.pending) if held(self.pending) is None else []
+
+    def tell_started(self) -> None:
+        """Tell that it starts."""
+        tell(self._runtime, CellStarted(self.number, purpose=self.pending["purpose"], code=self.pending["code"]))
+
+    def calls(self, offer: Offer, known: Sequence[CallEntry]) -> CellCalls:
+        """What is offered to it; `known` are the calls that it has made before."""
+        return CellCalls(
+            offer,
+            self.pending,
+            timeout=self._context.call_timeout,
+            journal=self._journal,
+            known=known,
+            tell=lambda *said: tell(self._runtime, Called(self.number, *said)),
+            asking=Asking(self._sandbox, self.pending, self.number) if self._journal is not None else None,
+        )
+
+    async def run(self, calls: CellCalls | None) -> CellResult:
+        """Run it in the sandbox, which is at the snapshot before it; that it starts is written down first.
+
+        Raises:
+            JournalError: that cannot be written down.
+            SandboxError: as the sandbox's own methods do.
+        """
+        if self._journal is not None:
+            note = await self._sandbox.reached()
+            entry = Entry(self._after, note.sandbox, self.pending["purpose"], confined=note.confined)
+            await self._journal.started(entry)
+        self.tell_started()
+        return await self._sandbox.run(
+            self.pending["code"],
+            number=self.number,
+            timeout=self._context.cell_timeout,
+            head=self._after,
+            on_output=partial(_show, self._runtime, self.number),
+            functions=calls,
+        )
+
+    def held(self, asked: AskedCall, record: CallRecord, lines: list[str]) -> State:
+        """What State is to hold of it until somebody has decided on its call."""
+        tell(self._runtime, Notice(f"Cell {self.number} waits at its call of {in_words(asked)}."))
+        return {"pending": [hold(self.pending, asked, record, lines), *self._rest], "notices": self.notices}
+
+    def with_calls(self, result: CellResult, calls: CellCalls) -> CellResult:
+        """The result, with what its calls came to; the user and the model are told of calls to be heeded."""
+        for said in calls.notices():
+            tell(self._runtime, Notice(f"Cell {self.number}: {said}"))
+            self.notices.append(said)
+        if result.status in ("killed", "timeout"):
+            return replace(result, note=result.note + calls.effects())
+        return result
+
+    async def record(self, result: CellResult, calls: list[str], snapshots: Snapshots) -> State:
+        """Keep the step, and give what State learns of it.
+
+        Args:
+            result: How the cell ended.
+            calls: Its calls, a line each.
+            snapshots: Keeps the step.
+        """
+        state, context, sandbox = self._state, self._context, self._sandbox
+        limit = context.observation_chars
+        cell = remember(self.pending, result, number=self.number, turn=state["turn"], limit=limit)
+        if calls:
+            cell["calls"] = calls
+        tell(self._runtime, CellFinished(cell))
+        kept = result.variables_kept
+        if kept:
+            # The result is out already: nobody waits for the snapshot.
+            most = context.max_snapshot_bytes
+            self.notices += await _keep(cell, state, self._runtime, sandbox, snapshots, limit_bytes=most)
+        at = cell.get("snapshot") or sandbox.head or self._after  # it may be asleep by now, and then it has no head
+        messages = [ToolMessage(cell["observation"], tool_call_id=self.pending["call_id"], name=step_title(cell))]
+        messages += self._drop_rest() if cell["status"] != "ok" else []
+        return {
+            "cells": [cell],
+            "pending": self._rest,
+            "approval": context.approval_after(state.get("approval")),
+            "notices": self.notices,
+            "messages": list(messages),
+            "namespace": remember_namespace(result.namespace) if kept else state.get("namespace", []),
+            "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else self._before),
+            "plan": _tick(state.get("plan") or [], self.pending["step"], done=cell["status"] == "ok"),
+        }
+
+    def _drop_rest(self) -> list[ToolMessage]:
+        """Drop the cells of the same reply that would follow; each call of a model is answered."""
+        dropped, self._rest = self._rest, []
+        if dropped:
+            failed = f"because cell {self.number} failed"
+            self.notices.append(f"{len(dropped)} further cells of that reply were not run, {failed}.")
+        return [ToolMessage("Not run: the cell before it failed.", tool_call_id=one["call_id"]) for one in dropped]
 
 
 def _show(runtime: Runtime[Context], number: int, streamed: Streamed) -> None:
@@ -148,6 +219,8 @@ async def _keep(
     """
     earlier = state.get("cells") or []
     kept = await snapshots.keep(sandbox, earlier, limit_bytes=limit_bytes)
+    if (meter := metered.get()) is not None:
+        meter.keep(kept.bytes)
     lost = kept.lost_names()
     cell["snapshot"], cell["snapshot_bytes"], cell["lost"] = kept.snapshot, kept.bytes, lost
     names = [one["name"] for one in lost]

@@ -17,9 +17,8 @@ from graph.state import Pending, State
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.replies import answer_in, code_in, prose_around
-from nodes.calling import to_be_approved
 from nodes.conversation import write_conversation
-from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, last_call, system_prompt
+from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, MOST_CHARS, last_call, system_prompt, with_inputs
 from nodes.observation import shorten
 from nodes.spending import add_usage, budget_reached
 from sandboxes.local.network.rules import NO_NETWORK, Network
@@ -66,7 +65,8 @@ async def generate(
         said = system_prompt(state, context, offer.descriptions, tools=form.tools, network=network)
         system = SystemMessage(said)
         closing = last_call(context.max_cells, tools=form.tools) if must_answer else ""
-        return [system, *write_conversation(state, tools=form.tools, limit=limit, closing=closing)]
+        asked = write_conversation(state, tools=form.tools, limit=limit, closing=closing)
+        return [system, *with_inputs(asked, state, int(MOST_CHARS * form.size))]
 
     def read(reply: Reply) -> Next:
         wanted = _read_calls(reply) if reply.calls else _read_text(reply)
@@ -88,7 +88,7 @@ async def generate(
     if asked.value.cells:
         return {
             "messages": [_as_message(asked.value.cells)],
-            "pending": [to_be_approved(cell, offer) for cell in asked.value.cells],
+            "pending": list(asked.value.cells),
             "approval": context.approval_after(state.get("approval")),
             "notices": [],
             "usage": usage,

@@ -6,35 +6,60 @@ functions that had ended are known with their results, and are answered from the
 that nobody knows.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
-from graph.journal import Entry
+from graph.journal import CallEntry, Entry
 from sandboxes.base import Sandbox
 from sandboxes.results import CellResult
 
 ELSEWHERE = "the sandbox that it ran in is not at hand any more"
+LOST_CALLS = "calls that were written down before it waited for approval, and are not to be found any more"
 
 
-async def outcome_unknown(sandbox: Sandbox, entry: Entry) -> CellResult | None:
+async def outcome_unknown(
+    sandbox: Sandbox,
+    entry: Entry | None,
+    earlier: tuple[CallEntry, ...] | None = (),
+    *,
+    seen: tuple[str, ...] = (),
+) -> CellResult | None:
     """What is to be recorded of a cell that was broken off; None when it can simply run again.
+
+    Args:
+        sandbox: The thread's sandbox.
+        entry: What the journal says of the cell; None: it did not start again since it was held.
+        earlier: The calls that it had made when it was held; None: they are not to be found any more.
+        seen: What it is known to have reached besides, calls of functions aside.
 
     Raises:
         SandboxUnavailableError: the sandbox's note cannot be read.
     """
-    broken_off = [call.name for call in entry.calls if call.outcome is None]
-    why = (*await reached_by(sandbox, entry), *functions_reached(broken_off))
+    calls = (*(earlier or ()), *(entry.calls if entry is not None else ()))
+    broken_off = [call.name for call in calls if call.outcome is None]
+    noted = await reached_by(sandbox, entry) if entry is not None else ()
+    why = (*dict.fromkeys((*seen, *noted)), *functions_reached(broken_off))
+    if earlier is None:
+        why = (*why, LOST_CALLS)
     if not why:
         return None
+    ended = Counter(call.name for call in calls if call.outcome is not None)
+    known = f" These calls had ended, and their effects are there: {counted(ended)}." if ended else ""
     return CellResult(
         status="unknown",
         note=(
             f"it was started, and broken off before it ended. It was not run again, because it may have had effects "
-            f"outside of the sandbox ({', '.join(why)}): find out what it did there before you repeat it. Variables "
-            "and files are as they were before it."
+            f"outside of the sandbox ({', '.join(why)}): find out what it did there before you repeat it.{known} "
+            "Variables and files are as they were before it."
         ),
         variables_kept=False,
-        reached=tuple(dict.fromkeys((*why, *functions_reached(call.name for call in entry.calls)))),
+        reached=tuple(dict.fromkeys((*why, *functions_reached(call.name for call in calls)))),
     )
+
+
+def counted(names: Counter[str]) -> str:
+    """Names with how often each is there: `send (2 times), stall`."""
+    return ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in names.items() if count)
 
 
 def functions_reached(names: Iterable[str]) -> tuple[str, ...]:

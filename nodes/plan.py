@@ -1,6 +1,5 @@
 """Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model for a plan."""
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -12,22 +11,32 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 import sandboxes
-from graph.context import Context, knobs, thread_of, user_of
+from graph.context import Context, knobs
 from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
 from graph.functions import NOTHING, HostFunctions
+from graph.identity import thread_of, user_of
 from graph.journal import left_behind
 from graph.settings import Prices
 from graph.state import Environment, Input, PlanStep, SandboxRef, State, Turn
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
+from models.quoting import quoted
 from models.received import whole_text
 from models.replies import steps_in
 from nodes.attachments import attachments, laid_out, without_attachments
 from nodes.carrying import carry_inputs, keep_input
 from nodes.catching_up import BEGINNING
-from nodes.conversation import namespace_table
+from nodes.conversation import namespace_table, notes
 from nodes.functions_prompt import functions_text
-from nodes.generate_prompt import INPUTS_CHARS, LEAST_CHARS, environment_text, inputs_text, instructions_text
+from nodes.generate_prompt import (
+    INPUTS_CHARS,
+    LEAST_CHARS,
+    MOST_CHARS,
+    environment_text,
+    inputs_text,
+    instructions_text,
+)
+from nodes.held_cells import told_of_dropped
 from nodes.network_prompt import network_text
 from nodes.observation import shorten
 from nodes.outcome import functions_reached, reached_by
@@ -37,8 +46,9 @@ from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.environment import describe_environment
 from sandboxes.local.network.rules import NO_NETWORK, Network
+from sandboxes.reading import read_json
 from storage.input_names import unused_name
-from storage.inputs import Brought, InputError, InputSource
+from storage.inputs import Brought, InputError, InputSource, leading_out_text
 
 MAX_STEPS = 12
 PROGRAMS = Path(sandboxes.__file__).parent
@@ -87,7 +97,7 @@ async def plan(
     moves = bool(state.get("sandbox")) and state["sandbox"]["kind"] != sandbox.kind
     if moves:
         await carry_inputs(sandbox, state, snapshots, open_sandbox)  # what is missing is said when a cell needs it
-    brought, newer = await _take_in(state, runtime, sandbox, inputs.of(user_of(config)), context, snapshots)
+    brought, newer = await _take_in(state, runtime, sandbox, inputs.of(user_of(runtime)), context, snapshots)
     left = _left_open(state)
     turn: State = {
         **left,
@@ -99,7 +109,7 @@ async def plan(
         else state["environment"],
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=snapshot),
         "pending": [],
-        "notices": broken_off + newer,
+        "notices": broken_off + [said for cell in state.get("pending") or [] for said in told_of_dropped(cell)] + newer,
         "proposal": "",
         "skipped": [],
         "review": None,
@@ -183,7 +193,7 @@ async def _take_in(
     failed: list[str] = []
     for spec in asked_for:
         try:
-            for file in await source.expand(spec):
+            for file in await _files_of(spec, source, runtime):
                 try:
                     one = await _put(source.bring(file), sandbox, brought, snapshots)
                     brought[one["path"]] = one
@@ -213,6 +223,14 @@ async def _take_in(
         for old in known.values()
         if old["source"] == one["source"] and old["path"] != one["path"]
     ]
+
+
+async def _files_of(spec: str, source: InputSource, runtime: Runtime[Context]) -> list[str]:
+    leading_out: list[str] = []
+    files = await source.expand(spec, leading_out)
+    if leading_out:
+        tell(runtime, Notice(leading_out_text(spec, leading_out), level="warning"))
+    return files
 
 
 def _chars_each(context: Context, count: int) -> int:
@@ -246,7 +264,7 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
     result = await sandbox.run_program(PROGRAMS / "profiler", arguments, timeout=PROFILE_SECONDS + START_SECONDS)
     said: dict[str, dict[str, Any]] = {}
     try:
-        rows = json.loads(result.stdout)
+        rows = await read_json(result.stdout.encode())
         said = {str(row["path"]): row for row in rows}
     except (ValueError, TypeError, KeyError):
         pass  # without a profile the model is told so, and looks for itself
@@ -276,24 +294,24 @@ def _write(state: State, functions: str, network: Network, context: Context, for
             environment_text(state),
             network_text(network),
             *([functions] if functions else []),
-            shorten(inputs_text(state), int(40_000 * form.size)),
             *([told] if (told := instructions_text(context.instructions)) else []),
         ]
     )
-    return [SystemMessage(system), HumanMessage(_asked(state))]
+    files = inputs_text(state, int(MOST_CHARS * form.size))
+    return [SystemMessage(system), HumanMessage(f"{files}\n\n{_asked(state)}")]
 
 
 def _asked(state: State) -> str:
     parts = [_earlier(turn) for turn in (state.get("turns") or [])[-3:]]
     parts.append(namespace_table(state.get("namespace") or []))
-    parts.extend(state.get("notices") or [])
+    parts.append(notes(state.get("notices") or []))
     parts.append(f"The question now:\n{state['question']}")
     return "\n\n".join(part for part in parts if part)
 
 
 def _earlier(turn: Turn) -> str:
     answer = shorten(turn["answer"], 800) or "(not answered)"
-    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered: {answer}"
+    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered:\n{quoted(answer)}"
 
 
 def _read(reply: Reply) -> list[str]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from models.quoting import RULE
+
 PLAN_TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
@@ -21,11 +23,12 @@ PLAN_TOOL: dict[str, Any] = {
     },
 }
 
-RULES = """\
+RULES = f"""\
 You plan a data analysis that will be done in Python cells in one live session. Give the steps that lead to the answer \
 of the user's question, in their order: as few as are needed (one for a simple question), at most seven.
 - Each step is something that cells can do and that can be seen to be done. Name the files, columns and figures \
 that it is about; copy names, paths and URLs exactly.
+- {RULE}
 - What is known of the files stands below. Looking closer belongs to the step that needs it, not to a step of its own. \
 Do not plan what was not asked for.
 - If files or figures are asked for, a step makes each of them.

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from graph.state import Cell
-from nodes.snapshots import NotRestoredError, Snapshots
+from nodes.manifests import NotRestoredError
+from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 from sandboxes.results import LostVariable, RestoredSession
 
+NO_VARIABLES = ("file", "module", "setting")
+"""What a restore calls the type of something lost that no cell makes."""
 MAX_TRIES = 3
 """Times that cells are run for what is lost; after each failure without what needed the failing cell."""
 
@@ -44,7 +47,7 @@ async def rebuild(
         NotRestoredError: the snapshot could be restored before and cannot be any more.
         SandboxError: as the sandbox's own methods do.
     """
-    names = [one.name for one in session.lost if one.cell and one.name.isidentifier() and one.type != "file"]
+    names = _variables(session)
     if not names or limit <= 0:
         return Rebuilding(session)
     refused: dict[str, str] = {}
@@ -52,10 +55,12 @@ async def rebuild(
         left = [name for name in names if name not in refused]
         plan, order = await _plan(sandbox, snapshots, cells, session, left, limit)
         refused |= plan.refused
+        session = replace(session, lost=tuple(_with_cell(one, plan.since) for one in session.lost))
         if order is None:
             break
         came = await _try(sandbox, snapshots, order)
         if isinstance(came, RestoredSession):
+            came = replace(came, lost=tuple(_with_cell(one, plan.since) for one in came.lost))
             reasons = _with_reasons(came, refused)
             return Rebuilding(reasons, {name: plan.own.get(name, ()) for name in came.rebuilt})
         failed = [name for name in plan.names if not came.cell or came.cell in plan.own.get(name, ())]
@@ -63,6 +68,28 @@ async def rebuild(
         refused |= dict.fromkeys(failed or plan.names, f"{where}: {came.reason}")
         session = await snapshots.bring_back(sandbox, order.snapshot, damaged=set())
     return Rebuilding(_with_reasons(session, refused))
+
+
+async def foresee(
+    sandbox: Sandbox, snapshots: Snapshots, cells: Sequence[Cell], session: RestoredSession, *, limit: float
+) -> Rebuilding:
+    """Say what `rebuild` would make again; nothing is run. For the arguments see there.
+
+    Raises:
+        SandboxError: as the sandbox's own methods do.
+    """
+    names = _variables(session)
+    if not names or limit <= 0:
+        return Rebuilding(session)
+    plan, order = await _plan(sandbox, snapshots, cells, session, names, limit)
+    made = {name: plan.own.get(name, ()) for name in plan.names} if order is not None else {}
+    lost = tuple(_with_cell(one, plan.since) for one in session.lost if one.name not in made)
+    return Rebuilding(_with_reasons(replace(session, lost=lost), plan.refused), made)
+
+
+def _variables(session: RestoredSession) -> list[str]:
+    """What is lost that a cell could make."""
+    return [one.name for one in session.lost if one.name.isidentifier() and one.type not in NO_VARIABLES]
 
 
 async def _plan(
@@ -114,6 +141,11 @@ async def _try(sandbox: Sandbox, snapshots: Snapshots, order: RebuildOrder) -> R
 def _with_reasons(session: RestoredSession, refused: Mapping[str, str]) -> RestoredSession:
     lost = tuple(_with_reason(one, refused.get(one.name, "")) for one in session.lost)
     return replace(session, lost=lost)
+
+
+def _with_cell(lost: LostVariable, since: Mapping[str, int]) -> LostVariable:
+    """What could not be loaded does not say which cell made it; the plan does."""
+    return replace(lost, cell=since[lost.name]) if not lost.cell and lost.name in since else lost
 
 
 def _with_reason(lost: LostVariable, why: str) -> LostVariable:

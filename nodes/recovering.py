@@ -36,10 +36,10 @@ async def recovered(
         return result, []
     began = time.monotonic()
     try:
-        told = await caught_up(sandbox, state, runtime, snapshots, functions)
+        receipt = await caught_up(sandbox, state, runtime, snapshots, functions)
     except SandboxError:
         return result, []
     seconds = result.recovery_seconds + time.monotonic() - began
     how = f"variables and files are as before the cell, from its snapshot, after {1e3 * seconds:.0f} ms"
     note = f"{result.note.removesuffix(LOST)}; {how}"
-    return replace(result, recovered="snapshot", recovery_seconds=seconds, note=note), told
+    return replace(result, recovered="snapshot", recovery_seconds=seconds, note=note), receipt.notices

@@ -5,7 +5,8 @@ its manifest only what it hands over now or what this thread's earlier snapshots
 another thread by their hashes.
 """
 
-import json
+import asyncio
+import os
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,21 +14,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graph.state import Cell, LostName
-from sandboxes.base import Sandbox, SandboxLostError, SandboxUnavailableError, SnapshotMissingError
+from nodes.manifests import MAX_MANIFEST, MAX_NEW, NotRestoredError, blobs_of, light_blobs_of
+from sandboxes.base import (
+    Sandbox,
+    SandboxLostError,
+    SandboxUnavailableError,
+    SnapshotMissingError,
+    SnapshotTooLargeError,
+)
 from sandboxes.results import LostVariable, RestoredSession
-from storage.blobs import NAME, BlobError, BlobMissingError, Blobs
+from storage.blobs import BlobError, BlobMissingError, Blobs, BlobTooLargeError
 
-MAX_MANIFEST = 64 << 20
-"""Bytes."""
-FORMAT = 1
 MAX_THREADS = 64
 """Threads whose names of blobs are remembered in this process."""
 MAX_LOST = 50
 """Lost variables that a cell remembers."""
-
-
-class NotRestoredError(Exception):
-    """A snapshot cannot be used; the message says why in one sentence."""
+NOT_KEPT = (
+    BlobError,
+    NotRestoredError,
+    SandboxLostError,
+    SandboxUnavailableError,
+    SnapshotMissingError,
+    SnapshotTooLargeError,
+)
+"""What a step may fail with that then has no snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ class Snapshots:
             if taken.refused:
                 return Kept(seconds=taken.seconds, lost=taken.lost, why_not=taken.refused)
             size = await self._store(sandbox, taken.id, taken.new, await self._known(sandbox.id, cells), limit_bytes)
-        except (SandboxLostError, SandboxUnavailableError, SnapshotMissingError, BlobError, NotRestoredError) as error:
+        except NOT_KEPT as error:
             return Kept(why_not=str(error))
         return Kept(snapshot=taken.id, bytes=size, seconds=taken.seconds, lost=taken.lost)
 
@@ -107,7 +117,7 @@ class Snapshots:
             SandboxUnavailableError: the sandbox or the store cannot be reached.
         """
         try:
-            names = blobs_of(await self._blobs.read(snapshot, max_bytes=MAX_MANIFEST))
+            names = await self._named(snapshot)
             if gone := sorted(names & damaged):
                 raise NotRestoredError(f"The blob {gone[0][:12]}… is missing or damaged.")
             restored = await self._restore(sandbox, snapshot, names)
@@ -134,7 +144,7 @@ class Snapshots:
         needed: set[str] = set()
         try:
             for id in ids:
-                needed |= {id} | blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+                needed |= {id} | await self._named(id)
             await self._lend(sandbox, needed)
         except BlobError as error:
             raise NotRestoredError(str(error)) from error
@@ -151,7 +161,7 @@ class Snapshots:
         found: set[str] = set()
         for id in ids:
             try:
-                light = light_blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+                light = await light_blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
                 await self._lend(sandbox, {id} | light)
             except (BlobError, NotRestoredError):
                 continue  # then the cells after it are not run again by themselves
@@ -196,26 +206,43 @@ class Snapshots:
             coming = set(new) - {id}
             if id not in known.manifests:
                 coming.add(id)
-            await sandbox.take_blobs(sorted(coming), folder)
+            room = limit + MAX_NEW
+            await sandbox.take_blobs(sorted(coming), folder, max_bytes=room)
             if id in coming:
-                names = blobs_of(await self._blobs.look_at(folder / id, max_bytes=MAX_MANIFEST))
+                names = await self._coming(folder / id)
             else:
-                names = blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+                names = await self._named(id)
             unsure = (names & known.blobs) - known.there - coming
             known.there |= await self._blobs.has(unsure) if unsure else set()
             # An earlier snapshot's blobs that never arrived, or were lost since: they are in the spool still.
             behind = names - coming - (known.blobs & known.there)
             if behind:
-                await sandbox.take_blobs(sorted(behind), folder)
+                room -= await asyncio.to_thread(_size_of, folder)
+                await sandbox.take_blobs(sorted(behind), folder, max_bytes=room)
             files = {name: folder / name for name in sorted((coming | behind) - {id})}
             if id in coming:
                 files[id] = folder / id
-            size = await self._blobs.take_in(files, max_bytes=limit + MAX_MANIFEST)
+            size = await self._blobs.take_in(files, max_bytes=limit + MAX_NEW)
         await sandbox.drop_blobs(sorted({id} | coming | behind))
         known.manifests.add(id)
         known.blobs |= names
         known.there |= names
         return size
+
+    async def _named(self, id: str) -> set[str]:
+        """The blobs that a stored manifest names."""
+        return await asyncio.to_thread(blobs_of, await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+
+    async def _coming(self, file: Path) -> set[str]:
+        """The blobs that a manifest names which has just come out of a sandbox."""
+        try:
+            data = await self._blobs.look_at(file, max_bytes=MAX_NEW)
+        except BlobTooLargeError:
+            raise NotRestoredError(
+                f"The list of what the snapshot holds has more than the {MAX_NEW / 1e6:,.0f} MB that one may have; "
+                "pack small files into an archive, or remove them."
+            ) from None
+        return await asyncio.to_thread(blobs_of, data)
 
     async def _known(self, thread: str, cells: Iterable[Cell]) -> _Known:
         """The blobs that this thread's snapshots name."""
@@ -224,7 +251,7 @@ class Snapshots:
             snapshot = cell.get("snapshot", "")
             if snapshot and snapshot not in known.manifests:
                 try:
-                    known.blobs |= blobs_of(await self._blobs.read(snapshot, max_bytes=MAX_MANIFEST))
+                    known.blobs |= await self._named(snapshot)
                 except (BlobMissingError, NotRestoredError):
                     continue  # then its blobs have to be handed over again
                 known.manifests.add(snapshot)
@@ -238,34 +265,5 @@ class Snapshots:
         return known
 
 
-def blobs_of(manifest: bytes) -> set[str]:
-    """The blobs that a manifest names.
-
-    Raises:
-        NotRestoredError: it is not a manifest that this version can read.
-    """
-    try:
-        said = json.loads(manifest)
-    except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or said.get("format") != FORMAT:
-        raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.")
-    names = said.get("blobs")
-    if not isinstance(names, list) or not all(isinstance(name, str) and NAME.fullmatch(name) for name in names):
-        raise NotRestoredError("The snapshot's manifest does not say which blobs it needs.")
-    return set(names)
-
-
-def light_blobs_of(manifest: bytes) -> set[str]:
-    """The blobs among those that a manifest names in which files and small streams are.
-
-    Raises:
-        NotRestoredError: it is not a manifest that this version can read.
-    """
-    all_of_them = blobs_of(manifest)
-    said = json.loads(manifest)
-    packs, files = said.get("packs"), said.get("files")
-    entries = [entry for entry in files.values() if isinstance(entry, dict)] if isinstance(files, dict) else []
-    chunks = [entry["chunks"] for entry in entries if isinstance(entry.get("chunks"), list)]
-    lists = [*chunks, packs] if isinstance(packs, list) else chunks
-    return {name for names in lists for name in names if isinstance(name, str)} & all_of_them
+def _size_of(folder: Path) -> int:
+    return sum(entry.stat().st_size for entry in os.scandir(folder))

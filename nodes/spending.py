@@ -1,5 +1,6 @@
 """Counting what model calls cost, and knowing when a budget is used up."""
 
+from graph.consumption import metered
 from graph.context import Context
 from graph.settings import Prices
 from graph.state import State, Usage
@@ -7,7 +8,9 @@ from models.base import ModelAccessError, Tokens
 
 
 def add_usage(state: State, node: str, tokens: Tokens) -> dict[str, Usage]:
-    """The usage table with one node's call added."""
+    """The usage table with one node's call added; where users have quotas, it counts towards theirs, too."""
+    if (meter := metered.get()) is not None:
+        meter.spend(tokens.input, tokens.output)
     usage = dict(state.get("usage") or {})
     before = usage.get(node) or Usage(calls=0, input_tokens=0, output_tokens=0, estimated=False)
     usage[node] = Usage(
@@ -26,7 +29,7 @@ def tokens_spent(state: State) -> tuple[int, int]:
 
 
 def budget_reached(state: State, context: Context, prices: Prices | None) -> str:
-    """Which budget of the thread is used up, as a sentence; empty when there is room.
+    """Which budget of the thread or of its user's day is used up, as a sentence; empty when there is room.
 
     Raises:
         ModelAccessError: a money budget is set and there are no prices to hold it against.
@@ -43,4 +46,5 @@ def budget_reached(state: State, context: Context, prices: Prices | None) -> str
         cost = prices.cost(spent_in, spent_out)
         if cost >= context.max_cost:
             return f"The money budget of {context.max_cost:g} is used up ({cost:.4f} spent)."
-    return ""
+    meter = metered.get()
+    return meter.used_up() if meter is not None else ""

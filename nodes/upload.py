@@ -2,22 +2,25 @@
 
 import asyncio
 import hashlib
-import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from graph.context import Context, knobs, thread_of
+from graph.consumption import metered
+from graph.context import Context, knobs
 from graph.events import Notice, Published, tell
 from graph.functions import NOTHING, HostFunctions
+from graph.identity import thread_of
 from graph.state import Artifact, Cell, State, Turn
-from nodes.calling import functions_called
 from nodes.catching_up import caught_up
-from nodes.published_names import OURS, published_names, shown
+from nodes.published_names import OURS, is_renamed, published_names, reason_for, shown
+from nodes.published_texts import as_document, as_script
 from nodes.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
+from sandboxes.scratch import scratch_folder
 from storage.artifacts import Artifacts, StorageError, mime_of
 from storage.published import NoSuchArtifactError, opened
 
@@ -34,14 +37,28 @@ class Publisher:
     folder: Path
     known: dict[str, Artifact]
 
-    async def publish(self, name: str, file: Path, *, size: int, sha256: str, cell: int) -> tuple[Artifact, bool]:
-        """Publish one file unless the very same is there. Returns it, and whether it is new."""
+    async def publish(
+        self, name: str, file: Path, *, size: int, sha256: str, cell: int, path: str = ""
+    ) -> tuple[Artifact, bool]:
+        """Publish one file unless the very same is there. Returns it, and whether it is new.
+
+        Args:
+            name: What it is called there.
+            file: What is published.
+            size: Its bytes.
+            sha256: Its checksum.
+            cell: The cell that wrote it.
+            path: Where it lies in the workspace, if its name does not tell.
+        """
         before = self.known.get(name)
-        wanted = f"{self.artifacts.folder(self.thread)}/{name}"
+        wanted = self.artifacts.address(self.thread, name)
         if before and before["sha256"] == sha256 and before["url"] == wanted and await self._still_there(name):
             return before, False
         url = await self.artifacts.publish(self.thread, name, file)
-        return Artifact(name=name, url=url, size=size, sha256=sha256, mime=mime_of(name), cell=cell), True
+        artifact = Artifact(name=name, url=url, size=size, sha256=sha256, mime=mime_of(name), cell=cell)
+        if path:
+            artifact["path"] = path
+        return artifact, True
 
     async def _still_there(self, name: str) -> bool:
         try:
@@ -78,29 +95,30 @@ async def upload(
     answer = state.get("answer") or state.get("proposal") or ""
     known = {one["name"]: one for one in state.get("artifacts") or []}
     current: dict[str, Artifact] = {}
-    staging = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-upload-")
-    try:
-        publisher = Publisher(artifacts, thread, Path(staging.name), known)
+    concerns = [*(state.get("concerns") or []), *([state["stopped"]] if state.get("stopped") else [])]
+    async with scratch_folder("upload") as staging:
+        publisher = Publisher(artifacts, thread, staging, known)
         if state.get("cells"):
             sandbox = await open_sandbox(context.sandbox, thread)
-            await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
+            receipt = await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
+            concerns += receipt.concerns
             await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"
-        texts = {answer_name: f"# {_title(state['question'])}\n\n{answer}\n"}
+        texts = {answer_name: as_document(state["question"], answer, current.values())}
         if state.get("cells"):
             texts["analysis.py"] = as_script(state)
         for name, text in texts.items():
             current[name], new = await publisher.publish_text(name, text)
             if new:
                 tell(runtime, Published(current[name]))
-    finally:
-        await asyncio.to_thread(staging.cleanup)
     answers = {name: one for name, one in known.items() if OURS.fullmatch(name) and name not in current}
+    if (meter := metered.get()) is not None:
+        meter.publish(bytes_of({**known, **current}.values()))
     return {
         "answer": answer,
         "artifacts": [*answers.values(), *current.values()],
-        "concerns": [*(state.get("concerns") or []), *([state["stopped"]] if state.get("stopped") else [])],
+        "concerns": concerns,
         "turns": [
             Turn(
                 number=turn,
@@ -146,11 +164,19 @@ async def _publish_files(
             continue
         room -= fetched.size
         cell = made_by.get(file.path, 0)
-        current[name], new = await publisher.publish(name, staged, size=fetched.size, sha256=fetched.sha256, cell=cell)
+        renamed = is_renamed(file.path, name)
+        current[name], new = await publisher.publish(
+            name,
+            staged,
+            size=fetched.size,
+            sha256=fetched.sha256,
+            cell=cell,
+            path=seen_as if renamed else "",
+        )
         if new:
             tell(runtime, Published(current[name]))
-            if name not in (file.path, file.path.removeprefix("outputs/")) and not OURS.fullmatch(name):
-                tell(runtime, Notice(f"{seen_as} is published as {name}, a name that every system takes."))
+            if renamed:
+                tell(runtime, Notice(f"{seen_as} is published as {name}{reason_for(file.path)}."))
     if too_much:
         tell(
             runtime,
@@ -162,6 +188,11 @@ async def _publish_files(
         )
 
 
+def bytes_of(published: Iterable[Artifact]) -> int:
+    """The bytes of published files. State says them of earlier ones, and its owner may edit it: none counts below 0."""
+    return sum(max(0, one["size"]) for one in published)
+
+
 def makers(cells: list[Cell]) -> dict[str, int]:
     """For each workspace file, the cell that last wrote it."""
     made_by: dict[str, int] = {}
@@ -169,51 +200,3 @@ def makers(cells: list[Cell]) -> dict[str, int]:
         for path in [*cell["figures"], *(file["path"] for file in cell["files"] if file["change"] != "deleted")]:
             made_by[path] = cell["number"]
     return made_by
-
-
-def as_script(state: State) -> str:
-    """The cells that ran, as one Python file that can be run again beside `inputs/` (IPython for top-level `await`)."""
-    questions = {turn["number"]: turn["question"] for turn in state.get("turns") or []} | {
-        state["turn"]: state["question"]
-    }
-    parts = ['"""The code of this analysis, cell by cell. Run it in a folder that holds inputs/ and outputs/."""\n']
-    if functions := sorted({name for cell in state.get("cells") or [] for name in functions_called(cell)}):
-        parts.append(
-            f"# It calls functions of the program that ran it; define them here first: {', '.join(functions)}\n"
-        )
-    turn = 0
-    for cell in state.get("cells") or []:
-        if cell["turn"] != turn:
-            turn = cell["turn"]
-            question = "\n".join(f"# {line}" for line in questions.get(turn, "").splitlines())
-            parts.append(f"\n# ==== Question {turn} ====\n{question}\n")
-        head = f"\n# %% cell {cell['number']}: {_one_line(cell['purpose'])}"
-        if cell["status"] in ("rejected", "killed", "unknown"):
-            code = "\n".join(f"# {line}" for line in cell["code"].splitlines())
-            parts.append(f"{head} ({cell['status']}; left out)\n{code}\n")
-        elif cell["status"] == "ok":
-            parts.append(f"{head}\n{cell['code']}\n")
-        else:
-            parts.append(f"{head} ({cell['status']}: {_one_line(cell['error'])})\n" + _guarded(cell["code"]))
-    return "".join(parts)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _guarded(code: str) -> str:
-    """A cell that failed, so that the script goes on after it as the session did."""
-    indented = "\n".join(f"    {line}" if line.strip() else "" for line in code.splitlines())
-    try:
-        compile(code, "cell", "exec")
-    except (SyntaxError, ValueError):
-        return "\n".join(f"# {line}" for line in code.splitlines()) + "\n"
-    if '"""' in code or "'''" in code:  # indenting would change the text in them
-        return f"try:\n    exec({code!r}, globals())\nexcept Exception as error:\n    print(repr(error))\n"
-    return f"try:\n{indented}\nexcept Exception as error:\n    print(repr(error))\n"
-
-
-def _title(question: str) -> str:
-    first = question.strip().splitlines()[0] if question.strip() else "Answer"
-    return first if len(first) <= 200 else first[:199] + "…"

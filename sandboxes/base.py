@@ -14,7 +14,7 @@ What the user's code did is data (`sandboxes/results.py`); what the sandbox did 
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sandboxes.functions import Functions
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
@@ -44,6 +44,10 @@ class SandboxLostError(SandboxError):
 
 class SnapshotMissingError(SandboxError):
     """A blob that a snapshot needs is missing or damaged; nothing of the snapshot was loaded."""
+
+
+class SnapshotTooLargeError(SandboxError):
+    """What a snapshot holds is more than it may; the message says how much."""
 
 
 class SandboxRefusedError(SandboxError):
@@ -198,11 +202,17 @@ class Sandbox(Protocol):
             SandboxUnavailableError: a session cannot be started.
         """
 
-    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
         """Copy blobs out of the spool into a host folder, each under its name. What they hold is not checked.
+
+        Args:
+            names: The blobs.
+            folder: The host folder.
+            max_bytes: What they may have together, holes in files included; None: no limit.
 
         Raises:
             SnapshotMissingError: one is not in the spool.
+            SnapshotTooLargeError: they have more.
         """
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
@@ -223,6 +233,14 @@ class Sandbox(Protocol):
 
     async def close(self) -> None:
         """End the session. The workspace's files stay where they are. Closing twice is allowed."""
+
+
+@runtime_checkable
+class Held(Protocol):
+    """A sandbox that is deleted by itself once the store has all that is in it."""
+
+    async def hold(self) -> None:
+        """Keep it: something in it is nowhere else."""
 
 
 OpenSandbox = Callable[[str, str], Awaitable[Sandbox]]

@@ -7,10 +7,12 @@ error, and a flood ends the session.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from sandboxes.functions import Call, Functions, Raised, Returned
-from sandboxes.kernel import frames
+from sandboxes.kernel import frames, values
+from sandboxes.reading import SMALL, items_in
 
 MAX_CALLS = 1_000
 """Calls of one cell."""
@@ -18,10 +20,14 @@ MAX_AT_ONCE = 8
 """Calls of one cell that are made at a time; others wait."""
 MAX_BYTES = 256 << 20
 """Bytes of arguments and results of one cell."""
+MAX_ITEMS = 5_000_000
+"""Values in the arguments of one cell, keys and elements counted."""
 FLOOD = 2 * MAX_CALLS
 """Calls, refused ones counted, after which nobody is answered any more."""
 SEND_SECONDS = 5.0
 """How long a session has to take the answers that are on their way to it when its cell has ended."""
+MAX_PLACE = 400
+"""Characters of where a call was made."""
 MAX_MESSAGE = 2_000
 """Characters of what is said of a failure."""
 
@@ -46,6 +52,7 @@ class Calls:
         self._send = send
         self._count = 0
         self._bytes = 0
+        self._items = 0
         self._at_once = asyncio.Semaphore(MAX_AT_ONCE)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._answers: set[asyncio.Future[None]] = set()
@@ -64,7 +71,9 @@ class Calls:
         if type(number) is not int or number in self._tasks or not isinstance(name, str):
             return
         refused = self._refusal(name)
-        coming = self._answer(number, refused) if refused else self._make(number, Call(name, body))
+        place = header.get("place")
+        call = Call(name, body, place[:MAX_PLACE] if isinstance(place, str) else "")
+        coming = self._answer(number, refused) if refused else self._make(number, call)
         task = self._tasks[number] = asyncio.get_running_loop().create_task(coming)
         task.add_done_callback(lambda _: self._tasks.pop(number, None))
 
@@ -80,6 +89,16 @@ class Calls:
             return Raised(f"the arguments and results of a cell's calls can have {MAX_BYTES:,} bytes together")
         return None
 
+    async def _too_many(self, call: Call) -> Raised | None:
+        """Count what large arguments are made of; those that are no packed values are refused later."""
+        if len(call.arguments) > SMALL:
+            with suppress(values.NotReadError):
+                count = await asyncio.to_thread(items_in, values.text_of(call.arguments))
+                self._items += count  # not in one statement: others count meanwhile
+        if self._items > MAX_ITEMS:
+            return Raised(f"the arguments of a cell's calls can have {MAX_ITEMS:,} values together; pass tables")
+        return None
+
     def drop(self, number: object) -> None:
         """The cell does not wait for this call any more."""
         task = self._tasks.get(number) if isinstance(number, int) else None
@@ -90,7 +109,7 @@ class Calls:
         assert self._functions is not None
         async with self._at_once:
             try:
-                outcome = await self._functions.call(call)
+                outcome = await self._too_many(call) or await self._functions.call(call)
             except Exception as error:  # whatever is wrong there, the cell must not wait for ever
                 outcome = Raised("the call could not be made", type(error).__name__)
         if isinstance(outcome, Returned):

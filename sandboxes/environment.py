@@ -1,10 +1,10 @@
 """Asks a sandbox what its Python has to offer: version, analysis packages, fonts."""
 
-import json
 from pathlib import Path
 from typing import TypedDict
 
 from sandboxes.base import Sandbox, SandboxUnavailableError
+from sandboxes.reading import read_json
 
 DESCRIBE_ENVIRONMENT = Path(__file__).resolve().parent / "kernel"
 """The program, for `Sandbox.run_program`."""
@@ -29,7 +29,7 @@ async def describe_environment(sandbox: Sandbox, *, timeout: float = 60.0) -> En
     """
     result = await sandbox.run_program(DESCRIBE_ENVIRONMENT, [], timeout=timeout)
     try:
-        said = json.loads(result.stdout)
+        said = await read_json(result.stdout.encode())
     except ValueError:
         said = None
     if result.status != "ok" or not isinstance(said, dict):

@@ -66,6 +66,7 @@ class FakeSandbox:
         self._head = ""
         self._closed = False
         self._reached = Reached(sandbox=id)
+        self._ended: asyncio.Future[None] | None = None
         self.codes: list[str] = []
         """The cells that were run."""
         self.answers: list[object] = []
@@ -116,10 +117,18 @@ class FakeSandbox:
             raise AssertionError(f"cell {number} was expected to contain {scripted.code!r}:\n{code}")
         self.codes.append(code)
         self._head = ""
+        ended = self._ended = asyncio.get_running_loop().create_future()
         what = scripted.reached or getattr(scripted.result, "reached", ())
         self._reached = Reached(sandbox=self._id, head=head, what=what)
-        for name, arguments in scripted.calls:
-            self.answers.append(await _called(functions, name, arguments))
+        calling = asyncio.ensure_future(self._call(functions, scripted.calls))
+        try:
+            await asyncio.wait((calling, ended), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            calling.cancel()
+        if ended.done():
+            note = "the sandbox was closed or reset while the cell ran; variables are lost"
+            return CellResult(status="killed", note=note, variables_kept=False)
+        calling.result()
         if isinstance(scripted.result, SandboxError):
             raise scripted.result
         await asyncio.to_thread(self._write, scripted.files)
@@ -128,6 +137,10 @@ class FakeSandbox:
         if scripted.result.variables_kept:
             self._head = head
         return scripted.result
+
+    async def _call(self, functions: Functions | None, calls: Sequence[tuple[str, Sequence[object]]]) -> None:
+        for name, arguments in calls:
+            self.answers.append(await _called(functions, name, arguments))
 
     def _write(self, files: Mapping[str, bytes]) -> None:
         workspace.prepare(self._workspace)
@@ -196,9 +209,9 @@ class FakeSandbox:
         self._head = ""
         return BrokenOff("nothing runs in this sandbox")
 
-    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`."""
-        await asyncio.to_thread(self._snapshots.copy_out, names, folder)
+        await asyncio.to_thread(self._snapshots.copy_out, names, folder, max_bytes)
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool; see `Sandbox.drop_blobs`."""
@@ -213,8 +226,10 @@ class FakeSandbox:
         return await asyncio.to_thread(self._snapshots.supplied)
 
     async def reset(self) -> None:
-        """Empty the workspace except for the inputs. The script goes on where it is."""
+        """Empty the workspace except for the inputs. The script goes on where it is; a cell that runs ends."""
         self._head = ""
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
         await asyncio.to_thread(workspace.empty, self._workspace, keep=frozenset({"inputs"}))
         await asyncio.to_thread(workspace.prepare, self._workspace)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sandboxes.base import SnapshotMissingError
 from sandboxes.local import removing, workspace
+from sandboxes.local.blobs import too_large
 from sandboxes.results import SnapshotTaken
 
 
@@ -69,8 +70,11 @@ class FakeSnapshots:
             target.write_bytes(data)
         self._known = {id, *manifest["blobs"]}
 
-    def copy_out(self, names: Sequence[str], folder: Path) -> None:
+    def copy_out(self, names: Sequence[str], folder: Path, max_bytes: int | None = None) -> None:
         """See `Sandbox.take_blobs`."""
+        size = sum((self._spool / name).stat().st_size for name in names if (self._spool / name).is_file())
+        if max_bytes is not None and size > max_bytes:
+            raise too_large(size, max_bytes)
         for name in names:
             if not (self._spool / name).is_file():
                 raise SnapshotMissingError(f"The blob {name} is not in the spool.")

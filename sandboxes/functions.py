@@ -5,7 +5,7 @@ A sandbox passes on names and bytes. What is in the bytes (`sandboxes.kernel.val
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 from sandboxes.kernel import signatures
@@ -40,6 +40,8 @@ class Description:
     doc: str = ""
     parameters: tuple[Parameter, ...] = ()
     returns: str = ""
+    needs_approval: bool = False
+    """Whether each call waits for somebody's approval; a sandbox is not told."""
 
     def as_json(self) -> dict[str, Any]:
         """As a sandbox is told of it."""
@@ -58,6 +60,8 @@ class Call:
     name: str
     arguments: bytes
     """Packed: `args` and `kwargs`."""
+    place: str = field(default="", compare=False)
+    """Where in the code it was made, as the sandbox says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
 """Which sandboxes of this process have a live session: at most so many at a time, and none that idles for long.
 
 A session may be put to sleep when all that is in it is in a snapshot that the store has: its process ends, the sandbox
-stays, and whoever brings it to its snapshot again wakes it. Who needs a place while all are taken waits in order; for
-him the session that has been idle longest is put to sleep.
+stays, and whoever brings it to its snapshot again wakes it. Who needs a place while all are taken waits; for them the
+session that has been idle longest is put to sleep. Users of a server take turns, so that one who waits with many
+sessions delays another by one place, and no user has all places: one is always left for the others.
 """
 
 import asyncio
 import math
 import os
 import time
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,6 +39,20 @@ to report lost; so that is done only for others who wait."""
 on_wait: ContextVar[Callable[[str], None] | None] = ContextVar("on_wait", default=None)
 """Called in the event loop, with a sentence for the user, when something waits for a place. It is a context variable
 because any method of a sandbox may have to start a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose sessions start: a user of a server."""
+
+    name: str = ""
+    """Empty where there are no users: then whoever comes first is served first, and may have all places."""
+    places: int = 0
+    """How many they may have; 0: all but one."""
+
+
+owner: ContextVar[Owner] = ContextVar("owner", default=Owner())  # noqa: B039 - it is frozen
+"""In whose name the run works that starts sessions now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +98,10 @@ class Living:
         self._sleep_after = sleep_after or math.inf
         self._settle = settle
         self._placed: dict[object, Stay] = {}
-        self._waiting: deque[Stay] = deque()
+        self._waiting: list[Stay] = []
+        self._served: dict[str, int] = {}
+        """For each owner that waits or has places, at which turn one of theirs was served last."""
+        self._turn = 0
         self._sleeping: dict[Stay, asyncio.Task[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -103,15 +121,16 @@ class Living:
             stay.unsettle()
 
     async def enter(self, stay: "Stay") -> None:
-        """Take a place for a session; wait in order until there is one.
+        """Take a place for a session; wait until there is one, in turn with other owners.
 
         Raises:
             SandboxLostError: the sandbox was closed or reset meanwhile.
         """
         if stay.sandbox in self._placed:
             return
-        if not self._waiting and len(self._placed) < self._most:
-            self._placed[stay.sandbox] = stay
+        stay.owner = owner.get()
+        if len(self._placed) < self._most and self._may_have_more(stay.owner):
+            self._serve(stay)  # whoever waits now may have no more
             return
         stay.place = asyncio.get_running_loop().create_future()
         self._waiting.append(stay)
@@ -135,7 +154,12 @@ class Living:
             return None
 
         def say() -> None:
-            ahead = self._waiting.index(stay) if stay in self._waiting else 0
+            if not self._may_have_more(stay.owner):
+                held = self._held(stay.owner)
+                tell(f"Waiting for a place: {held} of your sandboxes {'is' if held == 1 else 'are'} in use, "
+                     "and you may have no more at a time.")  # fmt: skip
+                return
+            ahead = self._waiting.index(stay) if stay in self._waiting and not stay.owner.name else 0
             others = f", after {ahead} other{'s' if ahead > 1 else ''}" if ahead else ""
             used = "1 sandbox is" if self._most == 1 else f"{self._most} sandboxes are"
             tell(f"Waiting for a place{others}: {used} in use, and no more may be at a time (STEPWELL_MAX_SANDBOXES).")
@@ -146,24 +170,52 @@ class Living:
         """Give back the place of a session that has ended; it may have none."""
         if self._placed.pop(stay.sandbox, None) is None:
             return
-        while self._waiting and len(self._placed) < self._most:
-            first = self._waiting.popleft()
+        while len(self._placed) < self._most and (first := self._next()) is not None:
+            self._waiting.remove(first)
             if first.place is not None and not first.place.done():
-                self._placed[first.sandbox] = first
+                self._serve(first)
                 first.place.set_result(None)
         self.look()
+
+    def _next(self) -> "Stay | None":
+        """Who gets a place that is free: of the owners with the fewest, the one whose last turn is longest ago."""
+        able = [stay for stay in self._waiting if self._may_have_more(stay.owner)]
+        # The first of equals is the one that has waited longest.
+        return min(able, key=lambda one: (self._held(one.owner), self._served.get(one.owner.name, 0)), default=None)
+
+    def _serve(self, stay: "Stay") -> None:
+        self._placed[stay.sandbox] = stay
+        self._turn += 1
+        around = {one.owner.name for one in (*self._placed.values(), *self._waiting)}
+        self._served = {name: turn for name, turn in self._served.items() if name in around}
+        self._served[stay.owner.name] = self._turn
+
+    def _held(self, whose: Owner) -> int:
+        # Without users, turns are by order alone.
+        return sum(one.owner.name == whose.name for one in self._placed.values()) if whose.name else 0
+
+    def _may_have_more(self, whose: Owner) -> bool:
+        if not whose.name:
+            return True
+        share = max(self._most - 1, 1)
+        return self._held(whose) < (min(whose.places, share) if whose.places else share)
 
     def look(self) -> None:
         """Put to sleep those for whom it is time, and look again when it is time for the next."""
         now, soonest = time.monotonic(), math.inf
-        needed = len(self._waiting) - len(self._sleeping)
+        # Who may have no more can only get a place that they have themselves.
+        full = Counter(one.owner.name for one in self._waiting if not self._may_have_more(one.owner))
+        full.subtract(one.owner.name for one in self._sleeping)
+        needed = sum(self._may_have_more(one.owner) for one in self._waiting) - len(self._sleeping)
         for stay in sorted(self._placed.values(), key=lambda one: one.since):
             if stay.used or stay in self._sleeping:
                 continue
-            due = stay.since + self._patience(stay, needed=needed > 0)
+            its = stay.owner.name
+            due = stay.since + self._patience(stay, needed=needed > 0 or full[its] > 0)
             if due <= now:
                 self._sleeping[stay] = asyncio.get_running_loop().create_task(self._put_to_sleep(stay))
                 needed -= 1
+                full[its] -= 1
             else:
                 soonest = min(soonest, due)
         if self._timer is not None:
@@ -218,6 +270,8 @@ class Stay:
     def __init__(self, living: Living, sandbox: Sleeper) -> None:
         self._living = living
         self.sandbox = sandbox
+        self.owner = Owner()
+        """Whose it is, as far as is known since it took its place."""
         self.since = time.monotonic()
         """When it was used last."""
         self.settled = False

@@ -132,10 +132,12 @@ class Sandboxes:
 
     async def close_all(self) -> None:
         """Close all that are open."""
-        await self._close(list(self._open))
-        if self._living is not None:
-            await self._living.close()
-        await self._daytona.close()
+        try:
+            await self._close(list(self._open))
+        finally:
+            if self._living is not None:
+                await self._living.close()
+            await self._daytona.close()
 
     async def _close(self, keys: list[tuple[str, str]]) -> None:
         sandboxes = [self._open.pop(key) for key in keys if key in self._open]

@@ -39,6 +39,8 @@ class RebuildPlan:
     """For each variable, the cells among them that it needs itself."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Why the other variables cannot be made again."""
+    since: Mapping[str, int] = field(default_factory=dict)
+    """For each variable, the cell after which it was lost, or that made what cannot be loaded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """Reads what a kernel says. Nothing in it is trusted: types and sizes are checked, what does not fit is left out."""
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
 from sandboxes.base import workspace_path
+from sandboxes.reading import SMALL, UnreadableError, read_json
 from sandboxes.rebuilding import BrokenOff, RebuildPlan
 from sandboxes.results import (
     CellError,
@@ -19,10 +19,12 @@ from sandboxes.results import (
 
 MAX_DISPLAYS = 60
 """Displays of one cell that are listened to; an honest kernel sends fewer."""
-MAX_DISPLAY_BYTES = 3_000_000
+MAX_DISPLAY_BYTES = 1_000_000
 """Bytes of one display, and …"""
 MAX_BYTES = 12_000_000
-"""… of any other answer, that are parsed: small objects take thirty times as much memory as their text."""
+"""… of any other answer, that are read, with …"""
+MAX_ITEMS = 500_000
+"""… so many values in it: small objects take thirty times as much memory as their text."""
 MAX_TEXT = 32_000
 """Characters of one text."""
 MAX_HTML = 200_000
@@ -37,26 +39,35 @@ KINDS: dict[Any, Kind] = {"result": "result", "display": "display", "figure": "f
 CHANGES: dict[Any, Change] = {"created": "created", "changed": "changed", "deleted": "deleted"}
 
 
-def content(body: bytes) -> dict[str, Any]:
-    """The content of a frame; empty when it is not a JSON object, or is longer than any honest one."""
-    if len(body) > MAX_BYTES:
-        return {}
+async def read(body: bytes) -> dict[str, Any]:
+    """The content of an answer; empty when it is not a JSON object.
+
+    One that is larger than any honest one says so in place of all else, whatever it was the answer to.
+    """
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
+        value = await read_json(body, max_bytes=MAX_BYTES, max_items=MAX_ITEMS)
+    except UnreadableError as error:
+        if len(body) <= SMALL:
+            return {}
+        why = f"What the session said cannot be used: {error}."
+        return {"status": "error", "error": {"name": "SandboxError", "message": why}, "refused": why, "failed": why}
     return value if isinstance(value, dict) else {}
 
 
-def display(said: dict[str, Any]) -> Display | None:
-    """A display, if it is one."""
-    kind = KINDS.get(_text(said.get("kind"), 20))
-    if kind is None:
+def display(said: dict[str, Any], body: bytes) -> Display | None:
+    """A display, if it is one.
+
+    Args:
+        said: What the header of its frame says: `kind`, `path`, and in `text` how many bytes of the body are its text.
+        body: Its text, and after that its HTML.
+    """
+    kind, size = KINDS.get(_text(said.get("kind"), 20)), said.get("text")
+    if kind is None or type(size) is not int or not 0 <= size <= len(body):
         return None
-    html = _text(said.get("html"), MAX_HTML + 1)
+    html = body[size:].decode("utf-8", "replace")
     shown = Display(
         kind=kind,
-        text=_text(said.get("text"), MAX_TEXT),
+        text=body[:size].decode("utf-8", "replace")[:MAX_TEXT],
         html=html if len(html) <= MAX_HTML else "",
         path=_path(said.get("path")),
     )
@@ -144,7 +155,7 @@ def restored(said: dict[str, Any]) -> RestoredSession:
 
 def rebuild_plan(said: dict[str, Any]) -> RebuildPlan:
     """Which cells lost variables need."""
-    own, refused = said.get("own"), said.get("refused")
+    own, refused, since = said.get("own"), said.get("refused"), said.get("since")
     return RebuildPlan(
         names=_names(said.get("names")),
         base=_count(said.get("base")),
@@ -154,6 +165,7 @@ def rebuild_plan(said: dict[str, Any]) -> RebuildPlan:
         refused={_text(name, 1_000): _text(why, 500) for name, why in refused.items()}
         if isinstance(refused, dict)
         else {},
+        since={_text(name, 1_000): _count(cell) for name, cell in since.items()} if isinstance(since, dict) else {},
     )
 
 

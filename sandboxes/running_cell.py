@@ -18,6 +18,10 @@ from sandboxes.results import CellError, CellResult, Display, Streamed
 
 FLOOD = 20 * replies.MAX_DISPLAYS
 """Things shown by one cell after which its session is ended."""
+MAX_FRAMES = 10_000
+"""Frames of one cell, of whatever kind and whoever they say they are of, and …"""
+MAX_BYTES = 1 << 30
+"""… their bytes, after which its session is ended: an honest one shows and calls far less."""
 OnOutput = Callable[[Streamed], None]
 
 
@@ -61,10 +65,14 @@ class RunningCell:
         self.stdout = Stream("stdout")
         self.stderr = Stream("stderr")
         self.displays: list[Display] = []
-        self.ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        """What the kernel said in the end."""
+        self.ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        """What the kernel said in the end, unread; see `said`."""
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the kernel says that it has begun with what it was asked."""
         self._began = time.monotonic()
         self._shown = 0
+        self._frames = 0
+        self._bytes = 0
         self.calls: Calls | None = None
         self._on_output = on_output
         self._context = contextvars.copy_context()
@@ -85,25 +93,35 @@ class RunningCell:
             FloodError: there are too many.
         """
         kind = header.get("type")
+        self._frames += 1
+        self._bytes += len(body)
+        if self._frames > MAX_FRAMES or self._bytes > MAX_BYTES:
+            raise FloodError(f"it sent more than the {MAX_FRAMES:,} messages or {MAX_BYTES:,} bytes that a cell may")
         if header.get("id") != self.id:
             return
         if kind == "display":
-            self.show(body)
+            self.show(header, body)
         elif kind == "call" and self.calls is not None:
             self.calls.take(header, body)
         elif kind == "uncall" and self.calls is not None:
             self.calls.drop(header.get("call"))
+        elif kind == "begun" and not self.begun.done():
+            self.begun.set_result(None)
         elif kind == self.answer and not self.ended.done():
-            self.ended.set_result(replies.content(body))
+            self.ended.set_result(body)
 
-    def result(self, *, late: bool, timeout: float) -> CellResult:
+    async def said(self) -> dict[str, Any]:
+        """What the kernel said in the end; a large answer is read elsewhere."""
+        return await replies.read(self.ended.result())
+
+    async def result(self, *, late: bool, timeout: float) -> CellResult:
         """What the kernel said of it in the end; output aside.
 
         Args:
             late: Whether it was interrupted at its time limit.
             timeout: That limit, in seconds.
         """
-        said = self.ended.result()
+        said = await self.said()
         failed = said.get("status") != "ok"
         return CellResult(
             status="timeout" if late else "error" if failed else "ok",
@@ -137,7 +155,7 @@ class RunningCell:
         if self._on_output is not None and (text := stream.live.pieces(data, full=True)):
             self._tell(Streamed(stream.name, text=text))
 
-    def show(self, body: bytes) -> None:
+    def show(self, header: dict[str, Any], body: bytes) -> None:
         """Keep what it showed, and pass it on.
 
         Raises:
@@ -148,7 +166,7 @@ class RunningCell:
             raise FloodError(f"a cell showed more than {FLOOD} things")
         if self._shown > replies.MAX_DISPLAYS or len(body) > replies.MAX_DISPLAY_BYTES:
             return
-        shown = replies.display(replies.content(body))
+        shown = replies.display(header, body)
         if shown is not None:
             self.displays.append(shown)
             self._tell(Streamed("display", display=shown))

@@ -13,6 +13,8 @@ from sandboxes.results import RestoredSession, SnapshotTaken
 
 SNAPSHOT_SECONDS = 600.0
 """How long taking or restoring a snapshot may take before it is interrupted."""
+LEAST_SECONDS, BYTES_EACH_SECOND = 60.0, 20_000_000
+"""What taking one has at least, and for how many bytes that it may write it has a second more."""
 PLAN_SECONDS = 60.0
 """How long looking for the cells that lost variables need may take."""
 
@@ -67,7 +69,8 @@ class Steps(ABC):
             SandboxUnavailableError: a session cannot be started or reached.
         """
         async with self._turn:
-            taken = replies.snapshot(await self._ask("snapshot", {"limit_bytes": limit_bytes}))
+            seconds = min(LEAST_SECONDS + limit_bytes / BYTES_EACH_SECOND, SNAPSHOT_SECONDS)
+            taken = replies.snapshot(await self._ask("snapshot", {"limit_bytes": limit_bytes}, seconds=seconds))
             if taken.id:
                 self._at = Standing(taken.id, whole=not taken.lost)
             return taken

@@ -10,17 +10,24 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from graph.app import artifacts, draining, sandboxes, settings, uploads
+from graph.app import artifacts, consumption, draining, policy, sandboxes, settings, uploads
+from graph.data_home import make_home
 from graph.settings import named
+from sandboxes.descriptors import raise_limit
+from server.admission import Admission
 from server.artifacts import export, get_artifact, list_artifacts
 from server.auth import users
+from server.bodies import BodyLimits
 from server.connections import Connections
+from server.crons import remove_ownerless
 from server.ending import ending_well
 from server.forgetting import Forgetting
 from server.guard import Guard
-from server.health import health, ready
+from server.health import health, readiness, ready
 from server.metrics import metrics
 from server.observing import observe
+from server.rates import Rates
+from server.refusals import handlers
 from server.routing import closing
 from server.step_routes import get_step, get_step_file, list_steps
 from server.traces import configured
@@ -57,17 +64,24 @@ routes = [
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Sweep old uploads away while the server runs; end without loss, and send the last traces."""
+    """Find out whether cells run here, sweep old uploads away; end without loss, and send the last traces."""
+    raise_limit()
+    with contextlib.suppress(OSError):  # whoever writes there says what is wrong with it
+        await asyncio.to_thread(make_home, settings.home)
     # The default is made for computing: few threads, which a storage that is away would keep busy one and all.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "stepwell"))
-    sweeping = asyncio.create_task(_sweep())
+    beside = [asyncio.create_task(_sweep()), asyncio.create_task(readiness.prove())]
+    if users.asked_for:
+        beside.append(asyncio.create_task(remove_ownerless()))
     try:
         async with ending_well(draining, sandboxes, connections):
-            yield
+            try:
+                yield
+            finally:
+                for task in beside:
+                    task.cancel()
+                await asyncio.wait(beside)
     finally:
-        sweeping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await sweeping
         await asyncio.to_thread(traces.close)
 
 
@@ -85,6 +99,9 @@ all_routes = [*routes, closing(routes)]
 middleware = [
     Middleware(connections.watching),
     Middleware(Guard, users=users, origins=named(settings.origins)),
-    Middleware(Forgetting, artifacts=artifacts),
+    Middleware(Rates, policy=policy),
+    Middleware(BodyLimits, bodies=policy.bodies if policy is not None else None),
+    Middleware(Admission, policy=policy, consumption=consumption),
+    Middleware(Forgetting, artifacts=artifacts, consumption=consumption),
 ]
-app = Starlette(routes=all_routes, middleware=middleware, lifespan=lifespan)
+app = Starlette(routes=all_routes, middleware=middleware, lifespan=lifespan, exception_handlers={**handlers})

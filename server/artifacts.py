@@ -1,5 +1,6 @@
 """Routes of a thread's published files: the list, each file, and all of it as one archive."""
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -9,12 +10,16 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from graph.app import artifacts
 from graph.state import Artifact, State
-from nodes.upload import as_script
+from nodes.published_names import OURS
+from nodes.published_texts import as_script
 from server.content import FILE, SAFE, FileAnswer, disposition
 from server.platform import Platform
 from server.routing import THREAD, RefusedError, answered, path_parameter, place, route, sender
+from server.trees import newest_values
 from server.zipping import Entry, zipped
 from storage.artifacts import mime_of
+from storage.clean_text import clean
+from storage.harmless_names import harmless_name
 from storage.published import is_plain, opened
 
 LISTED = {
@@ -61,8 +66,8 @@ async def list_artifacts(request: Request) -> Response:
     """The files of the thread's newest state."""
     sender(request)
     thread = request.path_params["thread_id"]
-    state = await Platform(request).state(thread)
-    return JSONResponse({"artifacts": [_shown(request, thread, one) for one in published(state)]})
+    values = await newest_values(request, thread)
+    return JSONResponse({"artifacts": [_shown(request, thread, one) for one in published(values)]})
 
 
 @route(
@@ -78,8 +83,8 @@ async def get_artifact(request: Request) -> Response:
     """One file, or a part of it. Only what the thread has published is found, by its exact name."""
     sender(request)
     thread, name = request.path_params["thread_id"], request.path_params["name"]
-    state = await Platform(request).state(thread)
-    if all(one["name"] != name for one in published(state)):
+    values = await newest_values(request, thread)
+    if all(one["name"] != name for one in published(values)):
         raise RefusedError(404, "This thread has published no file of that name.")
     return FileAnswer(request, name, partial(opened, artifacts, thread, name))
 
@@ -98,21 +103,19 @@ async def export(request: Request) -> Response:
     sender(request)
     thread = request.path_params["thread_id"]
     state = await Platform(request).state(thread)
-    entries = [
-        Entry(one["name"], partial(opened, artifacts, thread, one["name"]))
-        for one in published(state)
-        if one["name"] != "analysis.py"
-    ]
+    plain = [one["name"] for one in published(state) if one["name"] != "analysis.py"]
+    names = packed_names(plain)
+    entries = [Entry(names[name], partial(opened, artifacts, thread, name)) for name in plain]
     taken = {one.name for one in entries}
-    names = ("answers.md", *(f"answers-{number}.md" for number in range(2, len(taken) + 3)))
-    texts = {next(name for name in names if name not in taken): answers_of(state)}
+    free = ("answers.md", *(f"answers-{number}.md" for number in range(2, len(taken) + 3)))
+    texts = {next(name for name in free if name not in taken): answers_of(state)}
     if state.get("cells") and state.get("question"):
         texts["analysis.py"] = as_script(state)
     headers = {**SAFE, "Content-Disposition": disposition(f"stepwell-{thread[:8]}.zip", inline=False)}
     return StreamingResponse(zipped(texts, entries), 200, headers, "application/zip")
 
 
-def published(state: State) -> list[Artifact]:
+def published(state: Mapping[str, Any]) -> list[Artifact]:
     """The published files that a state names, as far as what it says can be used: a client may have edited it."""
     said: Any = state.get("artifacts")
     found: dict[str, Artifact] = {}
@@ -135,7 +138,24 @@ def answers_of(state: State) -> str:
     turns = [(turn["question"], turn["answer"]) for turn in state.get("turns") or []]
     if state.get("turn", 0) > len(turns):
         turns.append((state.get("question", ""), state.get("answer", "")))
-    return "\n".join(f"# {question}\n\n{answer or '(not answered)'}\n" for question, answer in turns)
+    return clean("\n".join(f"# {question}\n\n{answer or '(not answered)'}\n" for question, answer in turns))
+
+
+def packed_names(names: Iterable[str]) -> dict[str, str]:
+    """What files are called in an archive, each by its name: a state may name files that were published under any."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(names, key=lambda name: (_packed_name(name) != name, name)):  # who keeps theirs comes first
+        packed = _packed_name(name)
+        while packed.casefold() in taken:
+            packed = f"more/{packed}"
+        taken.add(packed.casefold())
+        found[name] = packed
+    return found
+
+
+def _packed_name(name: str) -> str:
+    return name if OURS.fullmatch(name) else harmless_name(name)
 
 
 def _shown(request: Request, thread: str, one: Artifact) -> dict[str, Any]:

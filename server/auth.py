@@ -8,16 +8,21 @@ from typing import Any
 
 from langgraph_sdk import Auth
 
-from graph.app import settings
+from graph.app import policy, settings
+from graph.context import KnobError
+from graph.identity import LOCAL, OWNER, Identity
 from server.checkpoints import opened
+from server.given_knobs import check
 from server.owners import Owners
-from server.users import LOCAL, UnknownUserError, Users
+from server.request_rules import check_calls_elsewhere, check_config, check_crons, cron_of
+from server.users import UnknownUserError, Users
 
-OWNER = "stepwell_owner"
-"""The key in metadata."""
 SYSTEM = {"created_by": "system"}
 """What the server itself makes: one assistant for each graph, which everybody may use and nobody may change."""
 KEEP = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:@+")
+
+NO_THREAD = "Thread or assistant not found."
+"""What LangGraph says of a thread that is not there."""
 
 auth = Auth()
 users = Users.of(settings)
@@ -45,12 +50,18 @@ async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:
 @auth.on.threads
 async def threads(ctx: Auth.types.AuthContext, value: Any) -> Filter | None:
     """A thread, its runs and its checkpoints are its owner's."""
+    if ctx.action in ("create", "create_run", "update"):
+        check_config(value, _identity(ctx, value))
+    if ctx.action == "create_run":
+        check_calls_elsewhere(value, settings)
+        _check_cron_run(ctx, value)
+        _check_knobs(ctx, value)
     if _alone(ctx):
         return None
     thread = value.get("thread_id") if ctx.action in ("create", "create_run") else None
     # Files of a thread outlive it: nobody gets at them by making a thread of the same id.
     if thread is not None and not await owners.take(str(thread), ctx.user.identity):
-        raise Auth.exceptions.HTTPException(status_code=404, detail="There is no such thread.")
+        raise Auth.exceptions.HTTPException(status_code=404, detail=NO_THREAD)
     if ctx.action in ("create", "create_run", "update"):
         _mark(ctx, value)
     return _owned(ctx)
@@ -59,6 +70,11 @@ async def threads(ctx: Auth.types.AuthContext, value: Any) -> Filter | None:
 @auth.on.crons
 async def crons(ctx: Auth.types.AuthContext, value: Any) -> Filter | None:
     """A cron is its owner's."""
+    if ctx.action in ("create", "update"):
+        check_crons(settings)
+        check_config(value, _identity(ctx, value))
+        check_calls_elsewhere(value, settings)
+        _check_knobs(ctx, value)
     if _alone(ctx):
         return None
     if ctx.action in ("create", "update"):
@@ -69,6 +85,9 @@ async def crons(ctx: Auth.types.AuthContext, value: Any) -> Filter | None:
 @auth.on.assistants
 async def assistants(ctx: Auth.types.AuthContext, value: Any) -> Filter | None:
     """An assistant is its owner's; the server's own may be read by all."""
+    if ctx.action in ("create", "update"):
+        check_config(value, _identity(ctx))
+        _check_knobs(ctx, value)
     if _alone(ctx):
         return None
     if ctx.action in ("create", "update"):
@@ -96,6 +115,27 @@ async def store(ctx: Auth.types.AuthContext, value: Any) -> None:
 def label_of(user: str) -> str:
     """The first label of a user's namespaces: his id, with `%` and hexadecimal for what a label may not have."""
     return "".join(one if one in KEEP else "".join(f"%{byte:02X}" for byte in one.encode()) for one in user)
+
+
+def _check_knobs(ctx: Auth.types.AuthContext, value: Any) -> None:
+    try:
+        check(value, ctx.user.identity, policy)
+    except KnobError as error:
+        raise Auth.exceptions.HTTPException(status_code=422, detail=str(error)) from None
+
+
+def _identity(ctx: Auth.types.AuthContext, value: Any = None) -> Identity:
+    thread, run = ((value or {}).get(name) for name in ("thread_id", "run_id"))
+    return Identity(str(thread or ""), str(run or ""), ctx.user.identity if users.asked_for else None)
+
+
+def _check_cron_run(ctx: Auth.types.AuthContext, value: Any) -> None:
+    """See that a cron may run, and that it is somebody's: `server.crons` removes those that are nobody's."""
+    if not cron_of(value):
+        return
+    check_crons(settings)
+    if users.asked_for and ctx.user.identity in ("", LOCAL):
+        raise Auth.exceptions.HTTPException(status_code=403, detail="This cron was made before there were users.")
 
 
 def _bytes(said: bytes | str) -> bytes:

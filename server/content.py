@@ -1,7 +1,7 @@
 """How a file is handed to a browser: the part that it asked for (RFC 9110), and nothing that runs there."""
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from urllib.parse import quote
 
@@ -70,7 +70,7 @@ class FileAnswer(Response):
                 await answer(scope, receive, send)
                 return
             async with self._open() as file:
-                answer = self._answer(file)
+                answer = await self._answer(file)
                 begun = True
                 await answer(scope, receive, send)
         except NoSuchArtifactError:
@@ -82,12 +82,20 @@ class FileAnswer(Response):
         except RefusedError as refusal:
             await refusal.answer()(scope, receive, send)
 
-    def _answer(self, file: Opened) -> Response:
+    async def _answer(self, file: Opened) -> Response:
         head = self._head(file.size, file.version)
         if isinstance(head, Response):
             return head
         status, headers, start, end = head
-        return StreamingResponse(file.pieces(start, end), status, headers)
+        pieces = file.pieces(start, end)
+        first = await anext(pieces, b"")  # while an error can still be answered
+
+        async def all_pieces() -> AsyncIterator[bytes]:
+            yield first
+            async for piece in pieces:
+                yield piece
+
+        return StreamingResponse(all_pieces(), status, headers)
 
     def _head(self, size: int, version: str) -> Response | tuple[int, dict[str, str], int, int]:
         """The whole answer, when nothing of the file is in it; else its status, its headers, and which part comes.

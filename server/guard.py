@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.bodies import replayed
 from server.platform import has_thread
 from server.routing import USER, RefusedError
 from server.users import UnknownUserError, User, Users
@@ -21,7 +22,27 @@ NOBODY = ("/internal",)
 STREAMS = re.compile(r"/threads/([^/]+)/(?:stream|stream/events|runs/[^/]+/stream)/?")
 """LangGraph answers these with 200 before it looks whose the thread is."""
 STUDIO = ("https://smith.langchain.com", "https://eu.smith.langchain.com")
-FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
+FORWARDED = frozenset(
+    name.encode()
+    for name in (
+        "via", "forwarded", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-for", "x-original-host",
+        "x-original-forwarded-for", "x-original-uri", "x-original-url", "x-proxyuser-ip", "x-remote-addr",
+        "x-remote-ip", "x-scheme", "x-amzn-trace-id", "x-amz-cf-id", "x-azure-clientip", "x-appengine-user-ip",
+        "x-cloud-trace-context", "x-vercel-id", "x-request-start", "true-client-ip", "client-ip", "cdn-loop",
+        "proxy-connection", "akamai-origin-hop",
+    )
+)  # fmt: skip
+FORWARDED_BEGINNINGS = tuple(
+    f"{name}-".encode()
+    for name in ("x-forwarded", "x-envoy", "x-arr", "x-azure", "x-fastly", "cf", "fastly", "fly", "tailscale", "ngrok")
+)
+"""What proxies, load balancers and tunnels add to a request."""
+OLD_HTTP = ("0.9", "1.0")
+"""What browsers and clients do not speak any more, and nginx does to what is behind it unless told otherwise."""
+ASKS_NOBODY = (
+    "This server asks nobody who they are, so it answers its own machine alone, and nobody through a proxy; for others "
+    "set STEPWELL_API_KEYS or STEPWELL_OIDC_ISSUER."
+)
 REFUSED = 4401
 """The code with which a WebSocket is closed; before it is accepted, that is HTTP's 403."""
 
@@ -53,6 +74,8 @@ class Guard:
             else:
                 await refusal.answer()(scope, receive, send)
             return
+        if user is None and scope["type"] == "http":
+            receive = replayed(b"", receive)  # nobody reads what comes from nobody
         await self._app({**scope, USER: user} if user is not None else scope, receive, send)
 
     async def _let_in(self, scope: Scope, headers: Mapping[bytes, bytes]) -> User | None:
@@ -83,13 +106,10 @@ class Guard:
             RefusedError: it does not come from this machine.
         """
         client = scope.get("client")
-        through = any(name in headers for name in FORWARDED)
-        if through or (client is not None and not is_loopback(client[0])):
-            raise RefusedError(
-                403,
-                "This server asks nobody who he is, so it answers its own machine alone; for others set "
-                "STEPWELL_API_KEYS or STEPWELL_OIDC_ISSUER.",
-            )
+        if through := proxied(headers, str(scope.get("http_version", ""))):
+            raise RefusedError(403, f"This came through a proxy ({through}). {ASKS_NOBODY}")
+        if client is not None and not is_loopback(client[0]):
+            raise RefusedError(403, ASKS_NOBODY)
         host = headers.get(b"host", b"localhost").decode("latin-1")
         if not is_loopback(_name_in(f"//{host}")):
             raise RefusedError(403, f"This server is asked for under the name {host[:100]!r}; use localhost.")
@@ -99,6 +119,14 @@ class Guard:
         elsewhere = headers.get(b"sec-fetch-site") == b"cross-site" and headers.get(b"sec-fetch-mode") != b"navigate"
         if elsewhere and not origin:
             raise RefusedError(403, "Pages of other sites are not answered here; see STEPWELL_ORIGINS.")
+
+
+def proxied(headers: Mapping[bytes, bytes], version: str) -> str:
+    """What shows that a request came through a proxy; empty when nothing does."""
+    for name in headers:
+        if name in FORWARDED or name.startswith(FORWARDED_BEGINNINGS):
+            return name.decode("latin-1")[:40]
+    return f"HTTP/{version}" if version in OLD_HTTP else ""
 
 
 def is_loopback(host: str) -> bool:

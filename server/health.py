@@ -1,19 +1,13 @@
 """Routes for whoever watches the server: whether it lives, and whether it can work."""
 
-import asyncio
-import tempfile
-from pathlib import Path
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from graph.app import blobs, settings, uploads
+from graph.app import blobs, sandboxes, settings, uploads
+from server.readiness import Readiness
 from server.routing import answered, route
-from storage.blobs import BlobError
 
-NO_BLOB = "0" * 64
-PATIENCE = 5.0
-"""Seconds a check may take."""
+readiness = Readiness(settings, sandboxes, blobs, uploads.root)
 
 
 @route(
@@ -38,25 +32,11 @@ async def health(request: Request) -> Response:
     open_to_all=True,
 )
 async def ready(request: Request) -> Response:
-    """Send it no requests while this says 503: a folder cannot be written, or the store of snapshots is away."""
-    names = ("data folder", "uploads", "snapshots")
-    found = await asyncio.gather(
-        _checked(asyncio.to_thread(_writable, settings.home)),
-        _checked(asyncio.to_thread(_writable, uploads.root)),
-        _checked(blobs.has([NO_BLOB])),
-    )
-    return JSONResponse({"ok": all(found), "checks": dict(zip(names, found, strict=True))}, 200 if all(found) else 503)
+    """Send it no requests while this says 503.
 
-
-async def _checked(check: object) -> bool:
-    try:
-        await asyncio.wait_for(check, PATIENCE)  # type: ignore[arg-type]  # something to wait for
-    except (OSError, TimeoutError, BlobError):
-        return False
-    return True
-
-
-def _writable(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
+    No cell has run on it yet, a folder cannot be written, or the store of snapshots is away. The log says why no cell
+    can run.
+    """
+    checks = await readiness.checks()
+    ok = all(checks.values())
+    return JSONResponse({"ok": ok, "checks": checks}, 200 if ok else 503)

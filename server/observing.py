@@ -18,7 +18,7 @@ from langgraph.errors import GraphBubbleUp
 from server import metrics
 from server.traces import Span, Traces
 
-NODES = frozenset({"plan", "generate", "approve", "execute", "check_final", "upload"})
+NODES = frozenset({"plan", "generate", "approve", "approve_call", "execute", "check_final", "upload"})
 GRAPH = "stepwell"
 
 logger = logging.getLogger("stepwell")

@@ -22,6 +22,8 @@ AGAIN_SECONDS = 10.0
 WAIT_SECONDS = 10.0
 LEEWAY = 30
 """Seconds that clocks may differ."""
+RSA_BITS = 2_048
+"""The shortest key that is taken, as RFC 7518 demands it."""
 OPERATOR = "stepwell:operator"
 """The scope that opens what concerns the whole server."""
 
@@ -76,6 +78,9 @@ class Issuer:
             )
         except (jwt.InvalidTokenError, jwt.InvalidKeyError, TypeError, ValueError) as error:
             raise UnknownUserError(f"This token is not valid: {_sentence(error)}.") from None
+        several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+        if several and claims.get("azp") != self._audience:  # whom it was made for could show it to us
+            raise UnknownUserError("This token is for several audiences, and its `azp` does not name this server.")
         return self._user(claims)
 
     def _user(self, claims: dict[str, Any]) -> User:
@@ -131,9 +136,13 @@ class Issuer:
             if one.get("use", "sig") != "sig" or one.get("kty") == "oct":
                 continue
             try:
-                keys[str(one.get("kid") or "")] = jwt.PyJWK(one)
+                key = jwt.PyJWK(one)
             except (jwt.PyJWTError, ValueError):
                 continue  # of a kind that is not known here
+            if one.get("kty") == "RSA" and key.key.key_size < RSA_BITS:
+                logger.warning("A key of the issuer is not taken: it has fewer than %d bits.", RSA_BITS)
+                continue
+            keys[str(one.get("kid") or "")] = key
         return keys
 
 

@@ -1,14 +1,9 @@
 """Routes of a thread's steps: the tree, each step's code, output, variables and files."""
 
-import asyncio
 import hashlib
-import os
-import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -17,16 +12,16 @@ from starlette.responses import JSONResponse, Response
 from graph.app import blobs
 from graph.state import State
 from graph.step_tree import Step
-from nodes.snapshots import NotRestoredError
+from nodes.manifests import NotRestoredError
+from sandboxes.kernel.snapshots.blobs import CHUNK
 from server.content import FILE, FileAnswer
 from server.platform import Platform
 from server.routing import THREAD, RefusedError, answered, path_parameter, route, sender
 from server.trees import tree_of
 from stepwell.kept_step import KeptFile, KeptStep, kept_step
 from storage.blobs import BlobError
-from storage.published import Opened, is_plain, opened_file
+from storage.published import Opened, StoredFile, is_plain
 
-MAX_FILE = 1_000_000_000
 STEP = path_parameter("step", "The step's name: `3`, on a branch `4b`; `head` is where the thread is now.")
 
 
@@ -83,7 +78,7 @@ async def get_step(request: Request) -> Response:
     summary="A file of the workspace, as it was after a step",
     parameters=[THREAD, STEP, path_parameter("path", "Its path in the workspace, such as `figures/cell-3-1.png`.")],
     responses=FILE,
-    refusals=[404, 413, 416, 503],
+    refusals=[404, 416, 503],
     tag="Stepwell: steps",
 )
 async def get_step_file(request: Request) -> Response:
@@ -94,9 +89,7 @@ async def get_step_file(request: Request) -> Response:
     file = kept.files.get(request.path_params["path"]) if kept is not None else None
     if file is None or not is_plain(file.path):
         raise RefusedError(404, "There is no such file in this step's snapshot.")
-    if file.size > MAX_FILE:
-        raise RefusedError(413, f"It has {file.size:,} bytes; copy it to outputs/ to have it published.")
-    return FileAnswer(request, file.path, partial(_assembled, file), known=(file.size, _version(file)))
+    return FileAnswer(request, file.path, partial(_opened, file), known=(file.size, _version(file)))
 
 
 async def _found(request: Request, thread: str, name: str) -> Step:
@@ -112,40 +105,17 @@ async def _kept(step: Step) -> KeptStep | None:
     if not isinstance(snapshot, str) or not snapshot:
         return None
     try:
-        return await kept_step(blobs, snapshot)
+        return await kept_step(blobs, snapshot, count_missing=False)
     except (NotRestoredError, BlobError, ValueError):
         return None
 
 
 @asynccontextmanager
-async def _assembled(file: KeptFile) -> AsyncIterator[Opened]:
-    """The file in a temporary one, put together from its pieces; each is checked by its hash on the way."""
-    folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-step-")
-    try:
-        whole, piece = Path(folder.name) / "whole", Path(folder.name) / "piece"
-        await asyncio.to_thread(whole.touch)
-        size = 0
-        for chunk in file.chunks:
-            size += await blobs.fetch(chunk, piece)
-            if size > file.size:
-                raise RefusedError(404, "This step's snapshot is damaged.")
-            await asyncio.to_thread(_append, piece, whole)
-        descriptor = await asyncio.to_thread(os.open, whole, os.O_RDONLY)
-        try:
-            yield opened_file(descriptor, version=_version(file))
-        finally:
-            await asyncio.to_thread(os.close, descriptor)
-    except BlobError as error:
-        raise RefusedError(503, f"The file cannot be read now ({str(error).rstrip('.')}).") from None
-    finally:
-        await asyncio.to_thread(folder.cleanup)
-
-
-def _append(piece: Path, whole: Path) -> None:
-    with piece.open("rb") as source, whole.open("ab") as out:
-        shutil.copyfileobj(source, out, 1 << 20)
-    piece.chmod(0o600)
-    piece.unlink()
+async def _opened(file: KeptFile) -> AsyncIterator[Opened]:
+    """The file as its pieces lie in the store; only those of the part that is asked for are read."""
+    if len(file.chunks) != -(-file.size // CHUNK):
+        raise RefusedError(404, "This step's snapshot is damaged.")
+    yield StoredFile(blobs, file.chunks, file.size, _version(file), piece=CHUNK)
 
 
 def _version(file: KeptFile) -> str:

@@ -18,9 +18,23 @@ async def tree_of(request: Request, thread: str) -> StepTree:
         RefusedError: there is no such thread, or it is not his.
     """
     platform = Platform(request)
-    await platform.state(thread)  # whose it is, LangGraph decides
+    await platform.owns(thread)
     saver = opened.here
     return await step_tree(saver, str(UUID(thread))) if saver is not None else await _from_states(platform, thread)
+
+
+async def newest_values(request: Request, thread: str) -> dict[str, Any]:
+    """What the newest checkpoint of a thread holds by itself: all but the channels that grow.
+
+    Raises:
+        RefusedError: there is no such thread, or it is not the sender's.
+    """
+    platform = Platform(request)
+    saver = opened.here
+    if saver is None:
+        return dict(await platform.state(thread))
+    await platform.owns(thread)
+    return await saver.channel_values(str(UUID(thread)))
 
 
 async def _from_states(platform: Platform, thread: str) -> StepTree:

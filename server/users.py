@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from graph.identity import LOCAL
 from graph.settings import Settings
 
-LOCAL = "local"
-"""Who everybody is where nobody is asked."""
 MAX_CREDENTIAL = 16_384
 """Characters of a key or a token."""
 

@@ -109,6 +109,7 @@ async def run(
     settings: "Settings | None" = None,
     functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
     network: "Network | None" = None,
+    accept_changed: bool = False,
 ) -> "Finished":
     """Analyse: ask a question about files and wait for the answer.
 
@@ -122,6 +123,7 @@ async def run(
             repeated or need approval. They are not remembered: offer them again when the thread goes on.
         network: What cells may reach, such as `stepwell.Network.only("pypi.org", "files.pythonhosted.org")`; None: what
             the settings say.
+        accept_changed: Whether a thread goes on with inputs that are gone or were changed from outside.
 
     Returns:
         The answer, its files, and what it took.
@@ -129,8 +131,8 @@ async def run(
     Raises:
         FunctionError: one of the functions cannot be offered.
         RunFailedError: it stopped on an error; `resume` goes on once the cause is mended.
-        ApprovalNeededError: a cell waits for a decision (with `approval="cells"`, or when it calls a function that
-            needs approval).
+        ApprovalNeededError: a cell waits for a decision (with `approval="cells"`), or a call of a function that needs
+            approval.
         ThreadError: the thread cannot take a question.
         SettingsError: a setting cannot be used.
     """
@@ -144,6 +146,7 @@ async def run(
         settings=settings,
         functions=functions,
         network=network,
+        accept_changed=accept_changed,
     )
     return await finish(asked)
 
@@ -157,6 +160,7 @@ def stream(
     settings: "Settings | None" = None,
     functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
     network: "Network | None" = None,
+    accept_changed: bool = False,
 ) -> "Run":
     """The same as `run`, event by event: `async for event in stepwell.stream(…)`."""
     from stepwell.runs import start
@@ -169,6 +173,7 @@ def stream(
         settings=settings,
         functions=functions,
         network=network,
+        accept_changed=accept_changed,
     )
 
 
@@ -180,6 +185,7 @@ async def resume(
     settings: "Settings | None" = None,
     functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
     network: "Network | None" = None,
+    accept_changed: bool = False,
 ) -> "Finished":
     """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
 
@@ -191,7 +197,13 @@ async def resume(
     from stepwell import runs
 
     rest = runs.resume(
-        thread, decision=decision, context=context, settings=settings, functions=functions, network=network
+        thread,
+        decision=decision,
+        context=context,
+        settings=settings,
+        functions=functions,
+        network=network,
+        accept_changed=accept_changed,
     )
     return await runs.finish(rest)
 

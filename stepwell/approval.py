@@ -1,43 +1,50 @@
-"""Asks somebody at a terminal whether a cell may run."""
+"""Asks somebody at a terminal whether a cell may run, or whether a call may be made."""
 
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import termios
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from graph.events import ApprovalAsked
+from sandboxes.scratch import held_folder
 from stepwell.live_view import highlighted
 from stepwell.runs import Decision
 from stepwell.terminal_text import one_line
+from stepwell.words import call_lines
 
 EDITORS = ("sensible-editor", "nano", "vim", "vi")
 """Tried in this order when neither VISUAL nor EDITOR is set."""
 
 
 def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
-    """Show a cell and ask what to do with it.
+    """Show a cell, or a call, and ask what to do with it.
 
     Returns:
         The decision, or None to leave the cell waiting.
     """
     console.print()
-    console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
+    if asked.call is not None:
+        title, *lines = call_lines(asked.number, asked.call)
+        console.print(Text(f"{title[0].upper()}{title[1:]}", "bold"))
+        console.print(Text("\n".join(lines)))
+        console.print(Text(f"The code of cell {asked.number}:"))
+    else:
+        console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
     for line in highlighted(asked.code):
         console.print(Text.assemble("  ", line))
     if asked.functions:
-        console.print(Text(f"It calls: {one_line(', '.join(asked.functions))}", "yellow"))
+        console.print(Text(f"It names: {one_line(', '.join(asked.functions))}", "yellow"))
     console.print()
     _forget_typed()
+    prompt = "[a]pprove, [e]dit, [r]eject, [q]uit? " if asked.call is None else "[a]pprove, [r]eject, [q]uit? "
     try:
         while True:
-            decision = _decided(console, asked, _typed("[a]pprove, [e]dit, [r]eject, [q]uit? ").lower())
+            decision = _decided(console, asked, _typed(prompt).lower())
             if decision != "ask again":
                 return decision if isinstance(decision, Decision) else None
     except (EOFError, KeyboardInterrupt):
@@ -47,12 +54,12 @@ def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
 
 def _decided(console: Console, asked: ApprovalAsked, word: str) -> Decision | str:
     if word in ("a", "approve", "y", "yes"):
-        return Decision("approve")
+        return Decision("approve", call=asked.call["id"] if asked.call is not None else "")
     if word in ("r", "reject", "n", "no"):
         return Decision("reject", remark=_typed("What should be different? "))
     if word in ("q", "quit"):
         return "leave"
-    if word in ("e", "edit"):
+    if word in ("e", "edit") and asked.call is None:
         try:
             return Decision("edit", code=edited(asked.code, asked.number))
         except EditError as problem:
@@ -73,8 +80,8 @@ def edited(code: str, number: int) -> str:
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(filter(shutil.which, EDITORS), "")
     if not command:
         raise EditError("No editor was found; set EDITOR to one, or use: stepwell resume … --edit FILE")
-    with tempfile.TemporaryDirectory(prefix="stepwell-") as folder:
-        file = Path(folder) / f"cell-{number}.py"
+    with held_folder("edit") as folder:
+        file = folder / f"cell-{number}.py"
         file.write_text(code, encoding="utf-8", errors="replace")
         try:
             # The user's own editor, by the user's own choice, without a shell.

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graph.checkpoints import open_checkpoints
+from graph.damage import REPAIR
+from graph.saver import Saver
 from graph.settings import Settings, SettingsError, given_or_read
 from graph.thread_lock import anybody_at_work, forget_lock
 from graph.wiring import make_blobs, make_sandboxes
-from nodes.snapshots import MAX_MANIFEST, NotRestoredError, blobs_of
+from nodes.manifests import MAX_MANIFEST, NotRestoredError, blobs_of
 from sandboxes.base import SandboxError
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
@@ -42,13 +44,15 @@ async def gc(*, grace: float = GRACE_SECONDS, dry_run: bool = False, settings: S
         settings: Whose data folder; None reads the environment.
 
     Raises:
-        SettingsError: the store cannot be used, or another data folder's checkpoints name blobs in it, too.
+        SettingsError: the store cannot be used, another data folder's checkpoints name blobs in it, too, or a thread is
+            damaged.
     """
     settings = await given_or_read(settings)
     blobs = make_blobs(settings)
     try:
         async with open_checkpoints(settings) as saver:
             await _refuse_when_shared(blobs)
+            await _refuse_when_damaged(saver)
             # Listed before the checkpoints are read: what is named later than that was stored later, and is young.
             stored = [one async for one in blobs.names()]
             named = await _with_parts(blobs, stored, await saver.hashes_named())
@@ -73,7 +77,7 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
     settings = await given_or_read(settings)
     async with open_checkpoints(settings) as saver, alone_on(thread, settings):
         mine = await saver.hashes_named(thread)
-        if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
+        if not await saver.has(thread):
             raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
         try:
             async with make_sandboxes(settings) as sandboxes:
@@ -88,8 +92,9 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
         own = await _with_parts(blobs, stored, mine)
         async with open_checkpoints(settings) as saver:
             named = await _with_parts(blobs, stored, await saver.hashes_named())
-        if await blobs.other_owners():
-            named |= own
+            # Asked last: it reads whatever there is of all threads.
+            if own - named and (await blobs.other_owners() or await saver.unreadable_threads()):
+                named |= own
         # Who is at work on other machines cannot be seen from here.
         busy = bool(settings.database_url.get_secret_value()) or await asyncio.to_thread(anybody_at_work, settings.home)
         grace = GRACE_SECONDS if busy else -1.0
@@ -117,7 +122,7 @@ async def _with_parts(blobs: Blobs, stored: list[Stored], hashes: set[str]) -> s
             return set()
         async with turn:
             try:
-                return blobs_of(await blobs.read(name, max_bytes=MAX_MANIFEST))
+                return await asyncio.to_thread(blobs_of, await blobs.read(name, max_bytes=MAX_MANIFEST))
             except (
                 NotRestoredError,
                 BlobMissingError,
@@ -135,6 +140,15 @@ async def _refuse_when_shared(blobs: Blobs) -> None:
         raise SettingsError(
             f"The blobs in {blobs.location} are named by the checkpoints of other data folders, too "
             f"({'; '.join(others[:5])}); give each a STEPWELL_BLOBS of its own to use gc."
+        )
+
+
+async def _refuse_when_damaged(saver: Saver) -> None:
+    if found := sorted(await saver.unreadable_threads()):
+        named = ", ".join(found[:5])
+        raise SettingsError(
+            f"What cannot be read needs blobs that nobody knows of (damaged: {named}), so nothing is removed; "
+            f"{REPAIR}, or delete what is damaged with `stepwell delete THREAD`."
         )
 
 

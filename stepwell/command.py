@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sandboxes.descriptors import raise_limit
 from stepwell import commands_elsewhere, commands_looking, commands_running, commands_stepping
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
@@ -18,7 +19,7 @@ no keys, and limits. `stepwell doctor` says what holds on this machine. Use --ap
 Without a model (STEPWELL_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL) the built-in playbook answers: a fixed analysis of
 any table, no key and no network needed.
 
-Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a cell waits for approval, 130 paused.
+Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a cell or a call waits for approval, 130 paused.
 """
 
 # Boxes and colours for people, plain text for pipes.
@@ -54,7 +55,7 @@ for command in (
     *(commands_stepping.fork, commands_stepping.shell, commands_stepping.diff, commands_stepping.replay),
     *(commands_looking.threads, commands_looking.show, commands_looking.log),
     *(commands_elsewhere.move, commands_elsewhere.sandboxes),
-    *(commands_looking.delete, commands_looking.gc, commands_looking.doctor),
+    *(commands_looking.delete, commands_looking.gc, commands_looking.doctor, commands_looking.trust),
 ):
     app.command()(command)
 
@@ -65,4 +66,5 @@ def main() -> None:
         # A character that a terminal's encoding lacks is no reason to lose an answer.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    raise_limit()
     app(prog_name="stepwell")

@@ -1,7 +1,7 @@
 """The options that several commands share, and what becomes of them."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -60,6 +60,9 @@ AllowDomains = Annotated[
 ]
 AsEvents = Annotated[bool, typer.Option("--json", help="Each event as a line of JSON on stdout, and nothing else.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, one object a line.")]
+AcceptChanged = Annotated[
+    bool, typer.Option("--accept-changed", help="Go on although inputs are gone or were changed from outside.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer and its files.")]
 NoLive = Annotated[bool, typer.Option("--no-live", help="Plain lines, also on a terminal.")]
 
@@ -96,6 +99,8 @@ def choices(
     no_live: bool,
     network: str = "",
     domains: list[str] | None = None,
+    *,
+    accept_changed: bool = False,
 ) -> Any:
     """What the options of a command that runs something say."""
     from stepwell.named_files import UsageError
@@ -105,9 +110,8 @@ def choices(
     if as_json and quiet:
         raise UsageError("Give only one of --json and --quiet.")
     chosen = NetworkChoice(network, tuple(domains or ()))
-    return Choices(
-        given, artifacts, "json" if as_json else "quiet" if quiet else "full", live=not no_live, network=chosen
-    )
+    output: Literal["full", "quiet", "json"] = "json" if as_json else "quiet" if quiet else "full"
+    return Choices(given, artifacts, output, live=not no_live, network=chosen, accept_changed=accept_changed)
 
 
 def end(work: Callable[[], int]) -> NoReturn:

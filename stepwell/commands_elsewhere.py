@@ -10,10 +10,12 @@ from stepwell.command_options import AsJson, Thread, end
 def move(
     thread: Thread,
     to: Annotated[str, typer.Option("--to", metavar="KIND", help="Where it goes on: `local` or `daytona`.")],
+    lossy: Annotated[bool, typer.Option("--lossy", help="Move it although variables would be lost there.")] = False,
 ) -> None:
     """Have a thread go on in a sandbox of another kind, with its variables and files.
 
-    Its inputs are carried there now, everything else with its next cell.
+    Its inputs are carried there now, everything else with its next cell. What the other sandbox's Python and packages
+    cannot bring back is said; where that cannot be made again, the thread is not moved unless --lossy says so.
 
     Example: stepwell move last --to daytona
     """
@@ -21,7 +23,7 @@ def move(
     def work() -> int:
         from stepwell import elsewhere
 
-        return elsewhere.move(thread, to)
+        return elsewhere.move(thread, to, lossy=lossy)
 
     end(work)
 

@@ -1,5 +1,6 @@
-"""The commands about what is kept: `threads`, `show`, `log`, `delete`, `gc`; and about this machine: `doctor`."""
+"""The commands about what is kept, `threads`, `show`, `log`, `delete`, `gc`; and this machine's, `doctor`, `trust`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -101,19 +102,77 @@ def gc(
     end(work)
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    daytona: Annotated[
+        bool,
+        typer.Option(
+            "--daytona", help="Try the account in Daytona instead: create, cell, snapshot, stop, start, delete."
+        ),
+    ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Write a damaged file of threads anew with what can be read of it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Say how well local sandboxes are isolated on this machine.
 
     Each level is tried and probed; for the chosen one: what is enforced, what is soft, what is not there, and why.
     Nothing starts that is weaker. Exit code 1: no sandbox can be started with these settings.
 
     In a pipe the fields are separated by tabs: `level`, name, whether it works, why; `property`, name, state, why;
-    `limit`, name, value; `network`, mode.
+    `limit`, name, value; `network`, mode. With --daytona: what was tried, whether it works, how long it took.
+
+    With --repair instead: threads that lost something go back to the newest step before it and are named; the damaged
+    file is kept beside the new one. Nothing may be running.
     """
 
     def work() -> int:
+        from stepwell.named_files import UsageError
+
+        if daytona and repair:
+            raise UsageError("Give only one of --daytona and --repair.")
+        if daytona:
+            from stepwell import doctor_daytona
+
+            return doctor_daytona.doctor(as_json=as_json)
+        if repair:
+            from stepwell import repairing
+
+            return repairing.repair(as_json=as_json)
         from stepwell import doctor as examining
 
         return examining.doctor(as_json=as_json)
+
+    end(work)
+
+
+def trust(
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", show_default=False)] = Path(),
+    remove: Annotated[bool, typer.Option("--remove", help="Trust it no more.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Only list what is trusted.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Let the file .env of a folder decide settings and keys.
+
+    Without a folder: of the working directory. It is shown first. Until then nothing of it is applied, and nothing once
+    it has changed: it could name programs, turn isolation off, or send your keys elsewhere. The file .env of the data
+    folder (STEPWELL_HOME) needs no trust.
+
+    In a pipe nobody is asked; --list separates fields by tabs: path, `trusted`, `changed` or `gone`.
+    """
+
+    def work() -> int:
+        from stepwell import trusting
+        from stepwell.named_files import UsageError
+
+        if remove and listed:
+            raise UsageError("Give only one of --remove and --list.")
+        return (
+            trusting.list_trusted()
+            if listed
+            else trusting.distrust(folder)
+            if remove
+            else trusting.trust(folder, yes=yes)
+        )
 
     end(work)

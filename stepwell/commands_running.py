@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from stepwell.command_options import (
+    AcceptChanged,
     AllowDomains,
     Approve,
     ArtifactsTo,
@@ -81,6 +82,7 @@ def ask(
     as_json: AsEvents = False,
     quiet: Quiet = False,
     no_live: NoLive = False,
+    accept_changed: AcceptChanged = False,
 ) -> None:
     """Ask a further question on a finished thread.
 
@@ -94,9 +96,10 @@ def ask(
     def work() -> int:
         from stepwell.running import ask_on
 
-        return ask_on(
-            thread, question, files or [], choices(named, artifacts, as_json, quiet, no_live, network, allow_domain)
+        options = choices(
+            named, artifacts, as_json, quiet, no_live, network, allow_domain, accept_changed=accept_changed
         )
+        return ask_on(thread, question, files or [], options)
 
     end(work)
 
@@ -104,11 +107,14 @@ def ask(
 def resume(
     thread: Thread,
     approve_cell: Annotated[bool, typer.Option("--approve-cell", help="Run the cell that waits.")] = False,
+    approve_call: Annotated[
+        str | None, typer.Option(metavar="ID", help="Make the call of a function that waits; ID is shown with it.")
+    ] = None,
     edit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Run the code in this file instead of the cell that waits.")
     ] = None,
     reject: Annotated[
-        str | None, typer.Option(metavar="REMARK", help="Refuse the cell that waits, and say what to do instead.")
+        str | None, typer.Option(metavar="REMARK", help="Refuse the cell or call that waits, and say what to do.")
     ] = None,
     model: Model = None,
     sandbox: SandboxKind = None,
@@ -124,11 +130,12 @@ def resume(
     as_json: AsEvents = False,
     quiet: Quiet = False,
     no_live: NoLive = False,
+    accept_changed: AcceptChanged = False,
 ) -> None:
     """Go on with a paused, failed or waiting thread.
 
-    A thread whose process was killed goes on as well. A cell that waits for approval is shown, and you are asked;
-    --approve-cell, --edit and --reject decide without asking.
+    A thread whose process was killed goes on as well. A cell or a call that waits for approval is shown, and you are
+    asked; --approve-cell, --approve-call, --edit and --reject decide without asking.
 
     Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
     --allow-domain).
@@ -138,7 +145,10 @@ def resume(
     def work() -> int:
         from stepwell.running import decided, go_on
 
-        decision = decided(approve=approve_cell, edit=edit, reject=reject)
-        return go_on(thread, decision, choices(named, artifacts, as_json, quiet, no_live, network, allow_domain))
+        decision = decided(approve=approve_cell, edit=edit, reject=reject, call=approve_call)
+        options = choices(
+            named, artifacts, as_json, quiet, no_live, network, allow_domain, accept_changed=accept_changed
+        )
+        return go_on(thread, decision, options)
 
     end(work)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from stepwell.command_options import (
+    AcceptChanged,
     AllowDomains,
     Approve,
     ArtifactsTo,
@@ -36,6 +37,7 @@ def fork(
     as_json: AsEvents = False,
     quiet: Quiet = False,
     no_live: NoLive = False,
+    accept_changed: AcceptChanged = False,
 ) -> None:
     """Begin a new thread, or a branch, at a step.
 
@@ -49,9 +51,10 @@ def fork(
     def work() -> int:
         from stepwell.running import fork_at
 
-        return fork_at(
-            step, instruction, here, choices(named, artifacts, as_json, quiet, no_live, network, allow_domain)
+        options = choices(
+            named, artifacts, as_json, quiet, no_live, network, allow_domain, accept_changed=accept_changed
         )
+        return fork_at(step, instruction, here, options)
 
     end(work)
 

@@ -10,7 +10,8 @@ from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
 from nodes.catching_up import catch_up
-from nodes.snapshots import NotRestoredError, Snapshots
+from nodes.manifests import NotRestoredError
+from nodes.snapshots import Snapshots
 from sandboxes.base import SandboxError
 from sandboxes.opening import Sandboxes
 from stepwell.kept_step import KeptStep, contents, kept_step

@@ -73,9 +73,9 @@ def _limits(limits: Limits) -> list[tuple[str, int]]:
         ("memory", limits.memory_or_half),
         ("processes", limits.processes),
         ("workspace", limits.workspace),
-        ("file", limits.file),
-        ("tmp", limits.tmp),
-        ("shared memory", limits.shared_memory),
+        ("file", limits.file_bytes),
+        ("tmp", limits.tmp_bytes),
+        ("shared memory", limits.shared_memory_bytes),
         ("open files", limits.open_files),
         ("cpu seconds", limits.cpu),
     ]

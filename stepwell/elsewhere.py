@@ -15,21 +15,21 @@ from stepwell.thread_error import ThreadError
 from stepwell.threads import find_thread
 
 
-def move(name: str, to: str) -> int:
+def move(name: str, to: str, *, lossy: bool = False) -> int:
     """`stepwell move`."""
-    moved = asyncio.run(_move(name, to))
+    moved = asyncio.run(_move(name, to, lossy=lossy))
     if moved.source == moved.target:
         sys.stdout.write(f"thread {moved.thread} is in a sandbox of kind {to} already\n")
     else:
         sys.stdout.write(f"thread {moved.thread} goes on in a sandbox of kind {to} (before: {moved.source})\n")
-    for problem in moved.problems:
+    for problem in (*moved.problems, *moved.differs):
         sys.stderr.write(f"{problem}\n")
     return FINISHED
 
 
-async def _move(name: str, to: str) -> moving.Moved:
+async def _move(name: str, to: str, *, lossy: bool) -> moving.Moved:
     settings = await asyncio.to_thread(read_settings)
-    return await moving.move(await find_thread(name, settings), to, settings=settings)
+    return await moving.move(await find_thread(name, settings), to, settings=settings, lossy=lossy)
 
 
 def sandboxes(*, prune: bool, as_json: bool) -> int:

@@ -3,6 +3,10 @@
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graph.settings import Settings
 
 FINISHED, FAILED, MISUSED, WAITING, PAUSED = 0, 1, 2, 3, 130
 """The exit codes that scripts may rely on."""
@@ -30,6 +34,9 @@ def guarded(work: Callable[[], int]) -> int:
         if _is_mistake(error):
             complain(f"error: {error}")
             return MISUSED
+        if said := _failure(error):
+            complain(f"error: {said}")
+            return FAILED
         if os.environ.get("STEPWELL_DEBUG", "") not in ("", "0"):
             raise
         complain(f"internal error: {described(error)} (set STEPWELL_DEBUG=1 for the traceback)")
@@ -43,6 +50,16 @@ def complain(text: str) -> None:
 
     sys.stderr.write(clean(text) + "\n")
     sys.stderr.flush()
+
+
+def say_without_walls(settings: "Settings") -> None:
+    """Say on stderr, in red on a terminal, that code runs without isolation, if it does."""
+    from graph.settings import WITHOUT_WALLS
+
+    if settings.without_walls:
+        red, plain = ("\x1b[1;31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
+        sys.stderr.write(f"{red}{WITHOUT_WALLS}{plain}\n")
+        sys.stderr.flush()
 
 
 def described(error: BaseException) -> str:
@@ -59,6 +76,18 @@ def _is_mistake(error: Exception) -> bool:
     from stepwell.thread_error import ThreadError
 
     return isinstance(error, UsageError | SettingsError | ThreadError)
+
+
+def _failure(error: Exception) -> str:
+    """What failed without anybody's mistake, in one sentence; empty when the error does not say it."""
+    from graph.damage import disk_problem
+    from sandboxes.base import SandboxError
+    from storage.artifacts import StorageError
+    from storage.blobs import BlobError
+
+    if isinstance(error, SandboxError | StorageError | BlobError):
+        return str(error)
+    return disk_problem(error) if isinstance(error, OSError) else ""
 
 
 def _after_broken_pipe() -> int:

@@ -1,9 +1,6 @@
 """Forks: a new thread, or a new branch of the same, that begins at a step and goes its own way."""
 
-import asyncio
-import tempfile
 import uuid
-from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -12,6 +9,7 @@ from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
 from nodes.carrying import HERE
 from sandboxes.opening import Sandboxes
+from sandboxes.scratch import scratch_folder
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import Place, at_step
 from stepwell.thread_error import ThreadError
@@ -129,8 +127,5 @@ async def _give_inputs(sandboxes: Sandboxes, kind: str, thread: str, new: str) -
     if kind != HERE:
         return  # they are in the store, and go where the fork goes on
     source, target = await sandboxes.open(kind, thread), await sandboxes.open(kind, new)
-    folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-fork-")
-    try:
-        await copy_inputs(source, target, Path(folder.name))
-    finally:
-        await asyncio.to_thread(folder.cleanup)
+    async with scratch_folder("fork") as folder:
+        await copy_inputs(source, target, folder)

@@ -1,17 +1,18 @@
 """What a snapshot's manifest tells without restoring it: files, sizes, versions, which variables are the same."""
 
+import asyncio
 import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from nodes.snapshots import MAX_MANIFEST, NotRestoredError, blobs_of
+from nodes.manifests import MAX_MANIFEST, NotRestoredError, blobs_of, manifest_of
 from storage.blobs import BlobError, Blobs
 
 INSTALLED = ".packages/"
 """Where packages lie that cells installed; they are no files of the user's."""
 MAX_PACK = 512 << 20
-"""Bytes of a pack of streams that is read to compare them."""
+"""Bytes of packs of streams that are read to compare those of one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +37,37 @@ class KeptStep:
     python: str
     packages: dict[str, str]
     missing: int
-    """Blobs that it names and the store does not have."""
+    """Blobs that it names and the store does not have, where that was looked at."""
     units: tuple[dict[str, Any], ...]
     packs: tuple[str, ...]
     modules: dict[str, str]
 
 
-async def kept_step(blobs: Blobs, snapshot: str) -> KeptStep:
+async def kept_step(blobs: Blobs, snapshot: str, *, count_missing: bool = True) -> KeptStep:
     """Read a manifest.
+
+    Args:
+        blobs: The store.
+        snapshot: The manifest's hash.
+        count_missing: Whether to look which of the blobs that it names are there.
 
     Raises:
         NotRestoredError: it is missing, damaged, or of another version.
     """
     try:
         data = await blobs.read(snapshot, max_bytes=MAX_MANIFEST)
-        named = blobs_of(data)
-        there = await blobs.has(named)
+        missing = 0
+        if count_missing:
+            named = await asyncio.to_thread(blobs_of, data)
+            missing = len(named - await blobs.has(named))
     except BlobError as error:
         raise NotRestoredError(str(error)) from error
+    said = await manifest_of(data)
+    return await asyncio.to_thread(_described, said, missing)
+
+
+def _described(said: dict[str, Any], missing: int) -> KeptStep:
     try:
-        said = json.loads(data)
         variables = said["variables"]
         units = tuple(variables["units"])
         files = {
@@ -63,6 +75,10 @@ async def kept_step(blobs: Blobs, snapshot: str) -> KeptStep:
             for path, entry in said["files"].items()
             if "chunks" in entry
         }
+        packs = tuple(map(str, said["packs"]))
+        if not {*packs, *(chunk for file in files.values() for chunk in file.chunks)} <= set(said["blobs"]):
+            # Only what the list of blobs names was handed over by the sandbox that wrote the manifest.
+            raise NotRestoredError("The snapshot's manifest names contents that are not its own.")
         in_files = sum(file.size for file in files.values())
         size = sum(int(unit["stream"]["size"]) + sum(int(one["size"]) for one in unit["buffers"]) for unit in units)
         return KeptStep(
@@ -71,12 +87,12 @@ async def kept_step(blobs: Blobs, snapshot: str) -> KeptStep:
             bytes=size + in_files,
             python=str(said["python"]),
             packages={str(name): str(version) for name, version in said["packages"].items()},
-            missing=len(named - there),
+            missing=missing,
             units=units,
-            packs=tuple(map(str, said["packs"])),
+            packs=packs,
             modules={str(name): str(module) for name, module in said["modules"].items()},
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
 
 
@@ -88,15 +104,28 @@ async def contents(blobs: Blobs, step: KeptStep) -> dict[str, str]:
         NotRestoredError: the manifest does not fit together.
     """
     packs: dict[str, bytes] = {}
+    room = MAX_PACK
+    for pack in await asyncio.to_thread(_packs_of, step):
+        packs[pack] = await blobs.read(pack, max_bytes=room)
+        room -= len(packs[pack])
+    return await asyncio.to_thread(_hashes, step, packs)
+
+
+def _packs_of(step: KeptStep) -> list[str]:
+    try:
+        used = {unit["stream"]["pack"] for unit in step.units if "pack" in unit["stream"]}
+        return [step.packs[number] for number in sorted(used)]
+    except (KeyError, TypeError, IndexError) as error:
+        raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
+
+
+def _hashes(step: KeptStep, packs: dict[str, bytes]) -> dict[str, str]:
     found = {name: f"module {module}" for name, module in step.modules.items()}
     try:
         for unit in step.units:
             stream = unit["stream"]
             if "pack" in stream:
-                pack = step.packs[stream["pack"]]
-                if pack not in packs:
-                    packs[pack] = await blobs.read(pack, max_bytes=MAX_PACK)
-                data = packs[pack][stream["at"] : stream["at"] + stream["size"]]
+                data = packs[step.packs[stream["pack"]]][stream["at"] : stream["at"] + stream["size"]]
                 place = hashlib.sha256(data).hexdigest()
             else:
                 place = ",".join(stream["blobs"])

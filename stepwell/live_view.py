@@ -30,6 +30,7 @@ from graph.events import (
     SentBack,
     Started,
 )
+from graph.settings import WITHOUT_WALLS
 from graph.state import Artifact, Cell, PlanStep
 from stepwell.terminal_text import OutputTail, clean, duration_text, one_line, place, reveal, size_text
 from stepwell.words import MAKING, MARKS, brought_back, ending, made, next_command, not_brought_back, removed, sums
@@ -269,6 +270,8 @@ def scrollback(event: Event) -> Iterator[Text]:
         case Started(thread=thread, question=question, resumed=resumed):
             verb = "goes on" if resumed else "begins"
             yield Text.assemble((f"thread {thread} {verb}: ", "dim"), (one_line(question, 500), "bold"))
+        case Notice(text=text) if text == WITHOUT_WALLS:
+            pass  # the command has said so
         case Notice(text=text, level=level):
             yield Text(clean(text), "yellow" if level == "warning" else "dim")
         case InputTaken(input=taken):

@@ -9,6 +9,7 @@ from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
 from nodes.carrying import carry_inputs
+from nodes.catching_up import Receipt, would_come_back
 from nodes.snapshots import Snapshots
 from sandboxes.base import SandboxError
 from stepwell.remembered import changed
@@ -16,6 +17,8 @@ from stepwell.runs import CONTEXT_KEY
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
 from stepwell.threads import reading
+
+ALL_THE_SAME = "Move it all the same with --lossy; or choose a sandbox with the same versions."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +31,26 @@ class Moved:
     target: str
     problems: tuple[str, ...] = ()
     """Inputs that could not be carried along, one sentence each."""
+    differs: tuple[str, ...] = ()
+    """What will not be as it was there: other versions, and what is made again or lost because of them."""
 
 
-async def move(thread: str, to: str, *, settings: Settings | None = None) -> Moved:
+async def move(thread: str, to: str, *, settings: Settings | None = None, lossy: bool = False) -> Moved:
     """Have a thread go on in a sandbox of another kind.
 
-    Its inputs are carried there now. Its variables and files are restored from its snapshot when its next cell runs;
-    what differs there, as versions of packages, is in that receipt. The sandbox that it was in stays as it is, stopped.
+    Its inputs are carried there now, and its snapshot is restored there once, to see what does not come back with the
+    Python and the packages of that sandbox: what can be made again will be with the next cell, and a thread that would
+    lose variables is not moved. The sandbox that it was in stays as it is, stopped.
 
     Args:
         thread: Its full id.
         to: The kind: `local`, `daytona`.
         settings: Where threads are kept; None reads the environment.
+        lossy: Move it although variables would be lost.
 
     Raises:
-        ThreadError: there is no such thread or kind, somebody is working on it, or the other sandbox cannot be had.
+        ThreadError: there is no such thread or kind, somebody is working on it, the other sandbox cannot be had, or
+            variables would be lost.
     """
     settings = await given_or_read(settings)
     async with reading(settings) as (graph, sandboxes), alone_on(thread, settings):
@@ -56,12 +64,37 @@ async def move(thread: str, to: str, *, settings: Settings | None = None) -> Mov
         async with open_checkpoints(settings) as saver:
             before = remembered(await saver.newest_metadata(thread, CONTEXT_KEY))
             source = state["sandbox"]["kind"] if state.get("sandbox") else before.sandbox
-            if source != to and state.get("inputs"):
+            differs: list[str] = []
+            if source != to and (state.get("inputs") or state.get("cells")):
+                snapshots = Snapshots(make_blobs(settings))
                 try:
                     sandbox = await sandboxes.open(to, thread)
-                    problems = await carry_inputs(sandbox, state, Snapshots(make_blobs(settings)), sandboxes.open)
+                    problems = await carry_inputs(sandbox, state, snapshots, sandboxes.open)
+                    limit = before.max_rebuild_seconds
+                    receipt = await would_come_back(sandbox, state, snapshots, rebuild_seconds=limit)
                 except SandboxError as error:
                     raise ThreadError(f"Thread {thread} cannot move to {to}: {error}") from None
+                if receipt is not None:
+                    if receipt.lost and not lossy:
+                        raise ThreadError(f"Thread {thread} was not moved: {_lost_there(receipt, to)} {ALL_THE_SAME}")
+                    differs = _different_there(receipt, to)
             knobs = changed(before, {"sandbox": to})
             await saver.change_metadata(thread, CONTEXT_KEY, knobs.model_dump_json())
-    return Moved(thread, source, to, tuple(problems))
+    return Moved(thread, source, to, tuple(problems), tuple(differs))
+
+
+def _lost_there(receipt: Receipt, to: str) -> str:
+    """What a sandbox of a kind would lose, in a sentence."""
+    event = receipt.event()
+    versions = f" ({', '.join(event.versions)})" if event.versions else ""
+    return f"in a sandbox of kind {to} these variables cannot be brought back{versions}: {', '.join(event.lost)}."
+
+
+def _different_there(receipt: Receipt, to: str) -> list[str]:
+    """What will not be as it was, one sentence each."""
+    event = receipt.event()
+    return [
+        *([f"Other versions in a sandbox of kind {to}: {', '.join(event.versions)}."] if event.versions else []),
+        *([f"Made again with the next cell: {', '.join(event.rebuilt)}."] if event.rebuilt else []),
+        *([f"Lost: {', '.join(event.lost)}."] if event.lost else []),
+    ]

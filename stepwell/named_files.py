@@ -5,6 +5,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from stepwell.exits import complain
+
 
 class UsageError(Exception):
     """The command was used wrongly; the message is one sentence that says what to do."""
@@ -36,7 +38,15 @@ def _expanded(name: str) -> list[str]:
     matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - Path.glob takes no absolute patterns
     if not matches:
         raise UsageError(f"No file matches {name}; check the pattern and the folder ({Path.cwd()}).")
-    return [_readable(Path(match), match) for match in matches]
+    from storage.inputs import fixed_folder, leading_out_text, within
+
+    kept, leading_out = within(fixed_folder(str(path)), matches)
+    if leading_out:
+        told = leading_out_text(name, leading_out)
+        if not kept:
+            raise UsageError(told)
+        complain(told)
+    return [_readable(Path(match), match) for match in kept]
 
 
 def _fetchable(url: str) -> str:

@@ -18,8 +18,10 @@ from graph.events import (
     SentBack,
     Started,
 )
+from graph.settings import WITHOUT_WALLS
 from stepwell.terminal_text import clean, duration_text, one_line, size_text
 from stepwell.words import artifact_line, brought_back, ending, made, next_command, not_brought_back, removed, sums
+from storage.clean_text import clean_prose
 
 
 class PlainView:
@@ -91,7 +93,7 @@ class JsonView:
 
 def result_text(event: Finished) -> str:
     """The answer as Markdown, what was not verified, and where the files are."""
-    parts = [clean(event.answer).strip()]
+    parts = [clean_prose(event.answer).strip()]
     if event.concerns:
         parts.append("\n".join(f"Not verified: {one_line(concern)}" for concern in event.concerns))
     if event.artifacts:
@@ -104,6 +106,8 @@ def progress_lines(event: Event) -> Sequence[str]:
     match event:
         case Started(thread=thread, question=question, resumed=resumed):
             return [f"thread {thread}{' goes on' if resumed else ''}: {one_line(question)}"]
+        case Notice(text=text) if text == WITHOUT_WALLS:
+            return []  # the command has said so
         case Notice(text=text, level=level):
             return [f"{'warning: ' if level == 'warning' else ''}{one_line(text)}"]
         case InputTaken(input=taken):

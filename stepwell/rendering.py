@@ -12,12 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from graph.state import State
+from nodes.held_cells import shown_call
 from stepwell.live_view import files_table
 from stepwell.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
 from stepwell.threads import ThreadDetail, ThreadSummary
-from stepwell.words import artifact_line, how_to_decide, next_command
+from stepwell.words import artifact_line, call_lines, how_to_decide, next_command
 
-STATUS_STYLES = {"finished": "green", "waiting": "yellow", "paused": "yellow", "failed": "red"}
+STATUS_STYLES = {"finished": "green", "waiting": "yellow", "paused": "yellow", "failed": "red", "damaged": "red"}
 SHOWN_KEYS = (
     "question", "turn", "turns", "inputs", "plan", "pending", "namespace", "answer", "concerns", "artifacts", "usage",
     "sandbox",
@@ -147,6 +148,10 @@ def _next(detail: ThreadDetail) -> str:
     if detail.status == "waiting":
         pending = detail.state.get("pending") or []
         code = "\n".join(f"    {line}" for line in reveal(pending[0]["code"]).split("\n")) if pending else ""
+        if (call := shown_call(detail.state)) is not None:
+            title, *lines = call_lines(len(detail.state.get("cells") or []) + 1, call)
+            said = "\n".join((f"{title[0].upper()}{title[1:]}:", *lines))
+            return f"{said}\n\n{code}\n\n{how_to_decide(detail.id, call=call['id'])}"
         return f"A cell waits for approval:\n\n{code}\n\n{how_to_decide(detail.id)}"
     if detail.status == "finished":
         return f"Ask on with: {next_command('ask', detail.id, question='…')}"

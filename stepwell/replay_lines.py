@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import asdict
 
 from graph.settings import Settings, read_settings
-from stepwell.exits import FAILED, FINISHED
+from stepwell.exits import FAILED, FINISHED, say_without_walls
 from stepwell.network_choice import NetworkChoice
 from stepwell.rendering import json_out, line_out
 from stepwell.replaying import ReplayedCell, ReplayEnd, replay
@@ -16,7 +16,9 @@ from stepwell.threads import find_thread
 
 def replay_one(name: str, *, verify: bool, as_json: bool, network: NetworkChoice) -> int:
     """Replay a thread and say what differs; with `verify` the exit code is 1 when something does."""
-    return asyncio.run(_replay(name, read_settings(**network.settings()), verify=verify, as_json=as_json))
+    settings = read_settings(**network.settings())
+    say_without_walls(settings)
+    return asyncio.run(_replay(name, settings, verify=verify, as_json=as_json))
 
 
 async def _replay(name: str, settings: Settings, *, verify: bool, as_json: bool) -> int:

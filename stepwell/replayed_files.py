@@ -6,8 +6,8 @@ import zipfile
 from pathlib import Path
 
 from graph.state import Cell, State
+from nodes.manifests import NotRestoredError
 from nodes.published_names import published_names
-from nodes.snapshots import NotRestoredError
 from sandboxes.base import Sandbox
 from stepwell.kept_step import KeptFile, KeptStep, kept_step
 from storage.blobs import BlobError, Blobs

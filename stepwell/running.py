@@ -11,7 +11,7 @@ from typing import Any, Literal
 from graph.context import Context
 from graph.settings import Settings, read_settings
 from stepwell import approval, runs
-from stepwell.exits import FINISHED
+from stepwell.exits import FINISHED, say_without_walls
 from stepwell.foreground import Begin, Foreground, View
 from stepwell.forking import fork_here, fork_thread
 from stepwell.live_view import LiveView
@@ -35,11 +35,14 @@ class Choices:
     output: Literal["full", "quiet", "json"] = "full"
     live: bool = True
     network: NetworkChoice = field(default_factory=NetworkChoice)
+    accept_changed: bool = False
 
     def settings(self) -> Settings:
         """The operator's settings with what the command line puts over them."""
         artifacts = {"artifacts": self.artifacts} if self.artifacts else {}
-        return read_settings(**artifacts, **self.network.settings())
+        settings = read_settings(**artifacts, **self.network.settings())
+        say_without_walls(settings)
+        return settings
 
 
 def run_new(question: str, files: Sequence[str], choices: Choices) -> int:
@@ -60,7 +63,14 @@ def ask_on(name: str, question: str, files: Sequence[str], choices: Choices) -> 
     async def begin() -> Run:
         thread = await find_thread(name, settings)
         context = await with_changes(thread, choices.knobs, settings)
-        return runs.start(question, files=inputs, thread=thread, context=context, settings=settings)
+        return runs.start(
+            question,
+            files=inputs,
+            thread=thread,
+            context=context,
+            settings=settings,
+            accept_changed=choices.accept_changed,
+        )
 
     return _conduct(begin, choices, settings)
 
@@ -72,7 +82,9 @@ def go_on(name: str, decision: Decision | None, choices: Choices) -> int:
     async def begin() -> Run:
         thread = await find_thread(name, settings)
         context = await with_changes(thread, choices.knobs, settings)
-        return runs.resume(thread, decision=decision, context=context, settings=settings)
+        return runs.resume(
+            thread, decision=decision, context=context, settings=settings, accept_changed=choices.accept_changed
+        )
 
     return _conduct(begin, choices, settings)
 
@@ -96,19 +108,25 @@ def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
     async def begin() -> Run:
         new = await forked()
         context = await with_changes(new, choices.knobs, settings)
-        return runs.start(instruction, thread=new, context=context, settings=settings)
+        return runs.start(
+            instruction, thread=new, context=context, settings=settings, accept_changed=choices.accept_changed
+        )
 
     return _conduct(begin, choices, settings)
 
 
-def decided(*, approve: bool, edit: Path | None, reject: str | None) -> Decision | None:
+def decided(*, approve: bool, edit: Path | None, reject: str | None, call: str | None = None) -> Decision | None:
     """The decision that a command line names, if any.
 
     Raises:
         UsageError: it names more than one, or the file with the edited code cannot be used.
     """
-    if approve + (edit is not None) + (reject is not None) > 1:
-        raise UsageError("Give only one of --approve-cell, --edit and --reject.")
+    if approve + (edit is not None) + (reject is not None) + (call is not None) > 1:
+        raise UsageError("Give only one of --approve-cell, --approve-call, --edit and --reject.")
+    if call is not None and not call.strip():
+        raise UsageError("--approve-call needs the id of the call; `stepwell show THREAD` names it.")
+    if call is not None:
+        return Decision("approve", call=call.strip())
     if edit is not None:
         return Decision("edit", code=_code_in(edit))
     if reject is not None:
@@ -138,7 +156,9 @@ def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:
     def further(thread: str, decision: Decision) -> Begin:
         async def resumed() -> Run:
             context = await with_changes(thread, choices.knobs, settings)
-            return runs.resume(thread, decision=decision, context=context, settings=settings)
+            return runs.resume(
+                thread, decision=decision, context=context, settings=settings, accept_changed=choices.accept_changed
+            )
 
         return resumed
 

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -15,19 +15,23 @@ from langgraph.types import Command, StateSnapshot
 
 from graph.checkpoints import open_checkpoints
 from graph.context import Context, remembered
-from graph.events import ApprovalAsked, Event, Failed, Finished, Started, read_event
+from graph.damage import damage_of, disk_problem
+from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
 from graph.journal import JournalError
 from graph.offered import HostFunction, offered
-from graph.settings import Settings, SettingsError, given_or_read
+from graph.settings import WITHOUT_WALLS, Settings, SettingsError, given_or_read
+from graph.state import State
 from graph.thread_lock import ThreadHeldError
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError
 from models.received import whole_text
 from nodes.plan import NoQuestionError
+from nodes.snapshots import Snapshots
 from nodes.spending import tokens_spent
 from sandboxes.base import SandboxError
 from sandboxes.local.network.rules import Network
-from sandboxes.opening import ID
+from sandboxes.opening import ID, Sandboxes
+from stepwell.given_inputs import bring_inputs_back
 from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
 from storage.artifacts import Artifacts, StorageError
@@ -53,13 +57,15 @@ STOPS = (
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What somebody decided about a cell that waits for approval."""
+    """What somebody decided about a cell, or a call of a host function, that waits for approval."""
 
     verdict: Literal["approve", "edit", "reject"]
     code: str = ""
     """With `edit`: the code to run instead."""
     remark: str = ""
     """With `reject`: what the model should do instead."""
+    call: str = ""
+    """To approve a call: the `id` of `ApprovalAsked.call`, so that no other call is meant."""
 
 
 class RunFailedError(Exception):
@@ -71,10 +77,12 @@ class RunFailedError(Exception):
 
 
 class ApprovalNeededError(Exception):
-    """A run waits for a decision about a cell: `await stepwell.resume(thread, decision=…)`."""
+    """A run waits for a decision about a cell or a call: `await stepwell.resume(thread, decision=…)`."""
 
     def __init__(self, asked: ApprovalAsked) -> None:
-        super().__init__(f"Cell {asked.number} of thread {asked.thread} waits for approval: {asked.purpose}")
+        call = f"The call of {asked.call['function']} in cell" if asked.call is not None else "Cell"
+        what = f"{call} {asked.number}"
+        super().__init__(f"{what} of thread {asked.thread} waits for approval: {asked.purpose}")
         self.asked = asked
 
 
@@ -97,6 +105,8 @@ class Run:
     resumes: bool = False
     follows: bool = False
     """Whether the thread must be there already."""
+    accept_changed: bool = False
+    """Whether it goes on with inputs that are gone or changed."""
     config: RunnableConfig = field(init=False)
 
     def __post_init__(self) -> None:
@@ -128,14 +138,23 @@ class Run:
                     functions=functions,
                 )
                 graph = builder.compile(checkpointer=saver, name="stepwell")
-                before = await graph.aget_state(self.config)
+                if self.resumes:
+                    await saver.reopen(self.thread)
+                with damage_of(self.thread):
+                    before = await graph.aget_state(self.config)
                 given = await self._given(before)
                 context = self.context or remembered(await saver.newest_metadata(self.thread, CONTEXT_KEY))
                 if context.sandbox not in sandboxes.kinds:
                     known = ", ".join(sandboxes.kinds)
                     raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
+                goes_on = given is not before and (self.resumes or self.follows)
+                told = await self._look_at_inputs(before, sandboxes, settings) if goes_on else []
                 started, begun = time.monotonic(), True
                 yield Started(self.thread, self.question or last_question(before.values), resumed=self.resumes)
+                if settings.without_walls and context.sandbox == "local":
+                    told.insert(0, WITHOUT_WALLS)
+                for sentence in told:
+                    yield Notice(sentence, level="warning")
                 if given is not before:
                     config: RunnableConfig = {**self.config, "metadata": {CONTEXT_KEY: context.model_dump_json()}}
                     events = graph.astream(given, config, context=context, stream_mode="custom", durability="sync")
@@ -147,12 +166,20 @@ class Run:
                         ending = Failed(self.thread, str(error))
                 if ending is None:
                     ending = _ending(self.thread, await graph.aget_state(self.config), time.monotonic() - started)
-        except SettingsError as error:  # of the checkpoints, while the run went on
-            if not begun:
+        except (SettingsError, OSError) as error:  # of the checkpoints or the disk, while the run went on
+            said = disk_problem(error) if isinstance(error, OSError) else str(error)
+            if not begun or not said:
                 raise
-            ending = Failed(self.thread, str(error))
+            ending = Failed(self.thread, said)
         # Only now: whoever sees the last event may use the thread at once.
         yield ending
+
+    async def _look_at_inputs(self, before: StateSnapshot, sandboxes: Sandboxes, settings: Settings) -> list[str]:
+        snapshots, folder = Snapshots(make_blobs(settings)), settings.home / "threads"
+        state = cast("State", before.values)
+        return await bring_inputs_back(
+            self.thread, state, sandboxes, snapshots, folder, accept_changed=self.accept_changed
+        )
 
     async def _given(self, before: StateSnapshot) -> Any:
         """What the graph is started with; the snapshot itself when there is nothing to do but to ask again."""
@@ -170,15 +197,13 @@ class Run:
             raise ThreadError(f"Thread {self.thread} is finished; ask on with: stepwell ask {self.thread} QUESTION")
         if self.decision is not None and not before.interrupts:
             raise ThreadError(
-                f"No cell of thread {self.thread} waits for a decision; go on with: stepwell resume {self.thread}"
+                f"Nothing in thread {self.thread} waits for a decision; go on with: stepwell resume {self.thread}"
             )
         if not before.interrupts:
             return None
         if self.decision is None:
             return before
-        return Command(
-            resume={"verdict": self.decision.verdict, "code": self.decision.code, "remark": self.decision.remark}
-        )
+        return Command(resume=_answer(self.decision, before.interrupts[0].value, self.thread))
 
 
 def start(
@@ -190,6 +215,7 @@ def start(
     settings: Settings | None = None,
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
     network: Network | None = None,
+    accept_changed: bool = False,
 ) -> Run:
     """A new turn: on a new thread, or a further question on `thread`.
 
@@ -201,6 +227,7 @@ def start(
         settings: What the operator configured; None reads the environment.
         functions: What cells can call of this program.
         network: What cells may reach, before what the settings say.
+        accept_changed: Whether a thread goes on with inputs that are gone or were changed from outside.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
@@ -219,6 +246,7 @@ def start(
         functions=tuple(offered(functions).values()),
         network=network,
         follows=thread is not None,
+        accept_changed=accept_changed,
     )
 
 
@@ -230,6 +258,7 @@ def resume(
     settings: Settings | None = None,
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
     network: Network | None = None,
+    accept_changed: bool = False,
 ) -> Run:
     """Go on with a thread that was paused, stopped on an error, was killed, or waits for a decision.
 
@@ -244,6 +273,7 @@ def resume(
         functions=tuple(offered(functions).values()),
         network=network,
         resumes=True,
+        accept_changed=accept_changed,
     )
 
 
@@ -277,7 +307,30 @@ def _absolute(file: str) -> str:
     return file if not file.strip() or "://" in file else os.path.abspath(os.path.expanduser(file))  # noqa: PTH100, PTH111 - following no links
 
 
+def _answer(decision: Decision, asked: dict[str, Any], thread: str) -> dict[str, str]:
+    """A decision as the node takes it that asked for it.
+
+    Raises:
+        ThreadError: it is about something else than what waits.
+    """
+    call = asked.get("call")
+    if call is None:
+        if decision.call:
+            raise ThreadError(f"No call of thread {thread} waits for approval, but cell {asked['number']} does.")
+        return {"verdict": decision.verdict, "code": decision.code, "remark": decision.remark}
+    waits = f"What waits in thread {thread} is call {call['id']} of {call['function']}"
+    if decision.verdict == "edit":
+        raise ThreadError(f"{waits}; a call cannot be edited: approve it, or reject it with a remark.")
+    if decision.verdict == "approve" and not decision.call:
+        raise ThreadError(f"{waits}, and no cell; look at it, and approve it with: --approve-call {call['id']}")
+    if decision.call not in ("", call["id"]):
+        raise ThreadError(f"{waits}, and not {decision.call}; look at it before you decide.")
+    return {"verdict": decision.verdict, "remark": decision.remark, "call": call["id"]}
+
+
 def _ending(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:
+    if snapshot.tasks and not snapshot.interrupts:
+        return Failed(thread, "The run ended before the turn did.")
     if snapshot.interrupts:
         asked = snapshot.interrupts[0].value
         return ApprovalAsked(
@@ -286,6 +339,7 @@ def _ending(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:
             purpose=asked["purpose"],
             code=asked["code"],
             functions=list(asked.get("functions") or []),
+            call=asked.get("call"),
         )
     state: Any = snapshot.values
     spent_in, spent_out = tokens_spent(state)

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from graph.settings import read_settings
 from sandboxes.results import CellResult, Streamed
-from stepwell.exits import FAILED, FINISHED, complain
+from stepwell.exits import FAILED, FINISHED, complain, say_without_walls
 from stepwell.leaving import Leaving, LeftError
 from stepwell.named_files import UsageError
 from stepwell.network_choice import NetworkChoice
 from stepwell.restored import RestoredStep, at
 from stepwell.terminal_text import clean, one_line
 from stepwell.words import brought_back, not_brought_back
+from storage.harmless_names import harmless_name
+from storage.safe_names import safe_names
 
 PROMPT, MORE = ">>> ", "... "
 NO_LIMIT = 10_000_000.0
@@ -40,6 +42,7 @@ def open_shell(name: str, keep: Path | None, network: NetworkChoice) -> int:
     if keep is not None and keep.exists() and not keep.is_dir():
         raise UsageError(f"{keep} is not a folder; give --keep a folder for the files that cells make.")
     settings = read_settings(**network.settings())
+    say_without_walls(settings)
     talks = sys.stdin.isatty()
     code = "" if talks else sys.stdin.read()
     with asyncio.Runner() as runner, (leaving := Leaving(runner)).on_signals():
@@ -70,6 +73,8 @@ class Shell:
         self._leaving = leaving
         self._session = session
         self._keep = keep
+        self._paths: list[str] = []
+        """Of files that were copied, in the order in which they came."""
         self._ends_line = True
         self._left = False
 
@@ -120,9 +125,10 @@ class Shell:
             self._bring_back_if_gone()
             return False
         self._end_line()
-        for display in result.displays:
-            if display.path:
-                self._tell_figure(display.path)
+        figures = [display.path for display in result.displays if display.path]
+        names = self._names(figures)
+        for path in figures:
+            self._tell_figure(path, names[path])
         return self._ended(result)
 
     def _ended(self, result: CellResult) -> bool:
@@ -169,8 +175,15 @@ class Shell:
         self._ends_line = True
         sys.stdout.flush()
 
-    def _tell_figure(self, path: str) -> None:
-        target = (self._keep or self._session.folder) / path
+    def _names(self, paths: list[str]) -> dict[str, str]:
+        """What files are called where they are copied to: nobody's own name, and each another one."""
+        self._paths = list(dict.fromkeys([*self._paths, *paths]))
+        keys = {path: f"{number:09}" for number, path in enumerate(self._paths)}  # a later one changes no name
+        names = safe_names((key, harmless_name(path)) for path, key in keys.items())
+        return {path: names[keys[path]] for path in paths}
+
+    def _tell_figure(self, path: str, name: str) -> None:
+        target = (self._keep or self._session.folder) / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             self._leaving.run(self._session.fetch(path, target))
@@ -184,16 +197,15 @@ class Shell:
         if self._keep is None:
             return
         shown = {display.path for display in result.displays}
-        for file in result.files:
-            if file.change == "deleted" or file.path in shown:
-                continue
-            target = self._keep / file.path
+        paths = [file.path for file in result.files if file.change != "deleted" and file.path not in shown]
+        for path, name in self._names(paths).items():
+            target = self._keep / name
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                self._leaving.run(self._session.fetch(file.path, target))
+                self._leaving.run(self._session.fetch(path, target))
                 complain(f"kept: {target}")
             except (OSError, ValueError) as error:
-                complain(f"{one_line(file.path)} cannot be kept: {error}")
+                complain(f"{one_line(path)} cannot be kept: {error}")
 
 
 def _goes_on(code: str) -> bool:

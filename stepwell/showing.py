@@ -8,7 +8,7 @@ from graph.state import Cell, Input, LostName, State, Variable
 from graph.step_tree import Step
 from graph.wiring import make_blobs
 from nodes.catching_up import TOOK_EFFECT
-from nodes.snapshots import NotRestoredError
+from nodes.manifests import NotRestoredError
 from stepwell.comparing import files_by_cells
 from stepwell.kept_step import KeptStep, kept_step
 from stepwell.steps import answer_after, at_step, step_named

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
+from graph.damage import damage_of
 from graph.saver import Saver
 from graph.state import Cell, PlanStep, SandboxRef, State
 from graph.step_tree import Step, StepTree, step_tree
@@ -51,7 +52,8 @@ async def tree_of(saver: Any, thread: str) -> StepTree:
     Raises:
         ThreadError: there is no such thread.
     """
-    tree = await step_tree(cast("Saver", saver), thread)
+    with damage_of(thread):
+        tree = await step_tree(cast("Saver", saver), thread)
     if tree.beginning is None:
         raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
     return tree
@@ -65,7 +67,8 @@ async def at_step(graph: Graph, thread: str, step: str | int | None) -> Place:
     """
     tree = await tree_of(graph.checkpointer, thread)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    head, now = await graph.aget_state(config), tree.head
+    with damage_of(thread):
+        head, now = await graph.aget_state(config), tree.head
     if not head.values.get("sandbox"):
         raise ThreadError(f"Thread {thread} has no step yet: it stopped before its plan.")
     if step is None and now is not None and (not head.tasks or head.next in RUNNING):

@@ -1,22 +1,13 @@
 """Text that is safe and short enough for a terminal: no control characters, sizes and times in few words."""
 
-import re
 import unicodedata
 from collections import deque
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-ESCAPE = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor movements
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"  # strings: titles, links, images
-    r"|\x1b[ -/]*[0-~]?"
-)
-"""One escape sequence, ended or not."""
+from storage.clean_text import clean, escaped
 
-INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Control characters but tab and newline, and the marks that turn the direction of text."""
-
-SURROGATE = re.compile(r"[\ud800-\udfff]")
+__all__ = ["OutputTail", "ago_text", "clean", "duration_text", "one_line", "place", "reveal", "size_text"]
 
 LONGEST_LINE = 4_000
 """Characters kept of a line that has no end."""
@@ -25,31 +16,13 @@ THOUSAND = 1_000
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
-def clean(text: str) -> str:
-    """Text that cannot move the cursor, set a title, make a link or turn the reading direction.
-
-    Newlines and tabs stay. Carriage returns before a newline go; what a lone one would overwrite is left out.
-    """
-    text = ESCAPE.sub("", text.replace("\r\n", "\n"))
-    if "\r" in text:
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    text = re.sub("[\u2028\u2029\x85]", "\n", text)
-    return SURROGATE.sub("\ufffd", INVISIBLE.sub("", text))
-
-
 def reveal(code: str) -> str:
     """Code with every character that a terminal would not show written as an escape sequence of Python.
 
     What somebody approves must be what runs, so nothing is left out.
     """
-    return "".join(char if char in "\n\t" or char.isprintable() else _escaped(char) for char in code)
-
-
-def _escaped(char: str) -> str:
-    if unicodedata.category(char) == "Zs":
-        return " "
-    point = ord(char)
-    return f"\\x{point:02x}" if point <= 0xFF else f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
+    code = "".join(" " if unicodedata.category(char) == "Zs" else char for char in code)
+    return escaped(code, lambda char: char not in "\n\t" and not char.isprintable())
 
 
 def one_line(text: str, longest: int = LONGEST_LINE) -> str:

@@ -10,8 +10,10 @@ from typing import Literal, cast
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
+from graph.checkpoint_order import time_named
 from graph.checkpoints import open_checkpoints
 from graph.context import Context
+from graph.damage import DamagedThreadError, damage_of
 from graph.saver import Saver
 from graph.settings import Settings, given_or_read
 from graph.state import FinalOutput, StartInput, State
@@ -21,7 +23,7 @@ from stepwell.runs import last_question
 from stepwell.thread_error import ThreadError
 from storage.artifacts import Artifacts
 
-ThreadStatus = Literal["finished", "waiting", "failed", "paused"]
+ThreadStatus = Literal["finished", "waiting", "failed", "paused", "damaged"]
 MIN_PREFIX = 4
 
 
@@ -31,7 +33,7 @@ class ThreadSummary:
 
     id: str
     question: str
-    """The last one."""
+    """The last one; of a damaged thread, what is wrong."""
     status: ThreadStatus
     turns: int
     cells: int
@@ -56,19 +58,26 @@ async def list_threads(*, limit: int = 20, settings: Settings | None = None) -> 
     summaries = []
     async with reading(settings) as (graph, _):
         for head in await saver_of(graph).newest_threads(limit=limit):
-            detail = _detail(head.thread, await graph.aget_state({"configurable": {"thread_id": head.thread}}))
-            state = detail.state
-            summaries.append(
-                ThreadSummary(
-                    id=head.thread,
-                    question=last_question(state),
-                    status=detail.status,
-                    turns=max(state.get("turn", 0), len(state.get("turns") or [])),
-                    cells=len(state.get("cells") or []),
-                    updated=detail.updated,
-                )
-            )
+            try:
+                with damage_of(head.thread):
+                    snapshot = await graph.aget_state({"configurable": {"thread_id": head.thread}})
+                    summaries.append(_summary(_detail(head.thread, snapshot)))
+            except DamagedThreadError as error:
+                when = time_named(head.checkpoint) or datetime.now(UTC)
+                summaries.append(ThreadSummary(head.thread, str(error), "damaged", turns=0, cells=0, updated=when))
     return summaries
+
+
+def _summary(detail: ThreadDetail) -> ThreadSummary:
+    state = detail.state
+    return ThreadSummary(
+        id=detail.id,
+        question=last_question(state),
+        status=detail.status,
+        turns=max(state.get("turn", 0), len(state.get("turns") or [])),
+        cells=len(state.get("cells") or []),
+        updated=detail.updated,
+    )
 
 
 async def read_thread(thread: str, settings: Settings | None = None) -> ThreadDetail:
@@ -78,7 +87,8 @@ async def read_thread(thread: str, settings: Settings | None = None) -> ThreadDe
         ThreadError: there is no such thread.
     """
     async with reading(await given_or_read(settings)) as (graph, _):
-        snapshot = await graph.aget_state({"configurable": {"thread_id": thread}})
+        with damage_of(thread):
+            snapshot = await graph.aget_state({"configurable": {"thread_id": thread}})
     if snapshot.created_at is None:
         raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
     return _detail(thread, snapshot)

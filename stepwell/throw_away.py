@@ -1,8 +1,6 @@
 """Sandboxes that are thrown away: in a temporary folder, with a thread's inputs and nothing else of it."""
 
 import asyncio
-import shutil
-import tempfile
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +14,7 @@ from nodes.carrying import HERE, carry_inputs
 from nodes.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
+from sandboxes.scratch import scratch_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,8 @@ async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> 
     Raises:
         SandboxError: it cannot be had.
     """
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-"))
     kind, id = state["sandbox"]["kind"], str(uuid.uuid4())
-    try:
+    async with scratch_folder("trial") as folder:
         staged = folder / "staged"
         await asyncio.to_thread(staged.mkdir)
         async with make_sandboxes(settings, folder / "sandbox") as others:
@@ -53,8 +51,6 @@ async def throw_away(settings: Settings, sandboxes: Sandboxes, state: State) -> 
                 yield ThrowAway(sandbox, staged)
             finally:
                 await others.remove(id)
-    finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 async def copy_inputs(source: Sandbox, target: Sandbox, folder: Path) -> None:

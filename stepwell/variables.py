@@ -1,16 +1,16 @@
 """Variables of two sessions compared by their fingerprints, which are taken inside the sandboxes."""
 
 import asyncio
-import json
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandboxes.base import Sandbox, SandboxError
+from sandboxes.reading import read_json
 from sandboxes.results import NamespaceRow
 
-MAX_BYTES = 256 << 20
+MAX_BYTES, MAX_ITEMS = 64 << 20, 2_000_000
 SECONDS = 600.0
 COLUMNS_NAMED = 12
 TAKING = "__import__('importlib').import_module('stepwell_kernel.fingerprints').write({path!r}, {names!r});"
@@ -56,7 +56,7 @@ async def look_at(sandbox: Sandbox, names: Iterable[str] | None, folder: Path) -
         raise SandboxError(f"The variables could not be compared: {why}")
     try:
         await sandbox.fetch(path, target, max_bytes=MAX_BYTES)
-        said = json.loads(await asyncio.to_thread(target.read_bytes))
+        said = await read_json(await asyncio.to_thread(target.read_bytes), max_items=MAX_ITEMS)
     except (OSError, ValueError) as error:
         raise SandboxError(f"The variables could not be compared: {error}") from None
     return Looked(_read(said), in_words(result.namespace))

@@ -1,7 +1,8 @@
 """What events and threads are called on a terminal and in plain lines: the same words in every view."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from graph.events import ApprovalAsked, Rebuilt
 from graph.state import Artifact, Cell
@@ -85,18 +86,41 @@ def next_command(verb: str, thread: str, options: Sequence[str] = (), question: 
 
 
 def waiting_text(asked: ApprovalAsked, options: Sequence[str] = (), *, show_code: bool = True) -> str:
-    """What somebody who is not at this terminal must know to decide on a cell."""
+    """What somebody who is not at this terminal must know to decide on a cell, or on a call."""
     code = "".join(f"\n    {line}" for line in reveal(asked.code).split("\n")) + "\n" if show_code else ""
-    calls = f"\nit calls: {one_line(', '.join(asked.functions))}" if asked.functions else ""
+    if asked.call is not None:
+        said = "\n".join(call_lines(asked.number, asked.call)) if show_code else call_title(asked.number, asked.call)
+        return f"{said}\n{code}" + how_to_decide(asked.thread, options, call=asked.call["id"])
+    calls = f"\nit names: {one_line(', '.join(asked.functions))}" if asked.functions else ""
     return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{code}{calls}\n" + how_to_decide(
         asked.thread, options
     )
 
 
-def how_to_decide(thread: str, options: Sequence[str] = ()) -> str:
-    """The commands that decide on a waiting cell."""
+def call_title(number: int, call: Mapping[str, Any]) -> str:
+    """Which call it is that waits."""
+    nth = f", number {call['nth']} with these arguments" if call["nth"] > 1 else ""
+    return f"cell {number} calls {one_line(call['function'])}{nth} and waits for approval of this call"
+
+
+def call_lines(number: int, call: Mapping[str, Any]) -> list[str]:
+    """A call that waits, with all that somebody has to know to decide on it, but for the cell's code."""
+    lines = [call_title(number, call)]
+    lines += [f"    {reveal(line)}" for argument in call["arguments"] for line in argument.split("\n")]
+    lines += ["    (no arguments)"] if not call["arguments"] else []
+    if call["place"]:
+        lines.append(f"called at (as the sandbox says): {one_line(call['place'], 400)}")
+    if call["made"]:
+        lines.append("calls of this cell so far, which are not made again:")
+        lines += [f"    {one_line(line, 300)}" for line in call["made"]]
+    if call["earlier"]:
+        lines.append("earlier cells that write this name, or could change what a name means:")
+        lines += [f"    cell {one['cell']}: {one_line(line, 200)}" for one in call["earlier"] for line in one["lines"]]
+    return lines
+
+
+def how_to_decide(thread: str, options: Sequence[str] = (), call: str = "") -> str:
+    """The commands that decide on a waiting cell, or on a waiting call."""
     resume = next_command("resume", thread, options)
-    return (
-        f"decide with one of:\n  {resume} --approve-cell\n  {resume} --edit FILE\n"
-        f'  {resume} --reject "what should be different"'
-    )
+    approve = f"--approve-call {call}" if call else f"--approve-cell\n  {resume} --edit FILE"
+    return f'decide with one of:\n  {resume} {approve}\n  {resume} --reject "what should be different"'

@@ -1,14 +1,18 @@
 """Where finished files go: a folder by default, any fsspec URL by configuration."""
 
 import asyncio
+import fcntl
 import mimetypes
 import os
 import re
 import secrets
 import shutil
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+from urllib.parse import quote
 
 import fsspec
 
@@ -28,6 +32,8 @@ MIME_TYPES = {
 OTHER_TYPES = mimetypes.MimeTypes()
 """Made once, here: the first look-up reads the machine's lists."""
 
+FRESH_SECONDS = 60.0
+"""As long a file that is being published is left alone, whoever holds it."""
 THREAD = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
@@ -43,18 +49,32 @@ class Artifacts:
     """An absolute folder, or an fsspec URL."""
     in_working_directory: bool = False
     """Whether the threads' folders lie among a person's own files and must be told from them by their names."""
+    route: str = ""
+    """For a server with users: the route that hands files out, with `{thread}` and `{name}`. It stands for them in the
+    place of where they lie, which is nothing that users need to know."""
 
     @classmethod
-    def at(cls, destination: str) -> Self:
+    def at(cls, destination: str, *, route: str = "") -> Self:
         """Artifacts at a folder or an fsspec URL; empty: folders named `stepwell-…` in the working directory."""
         if not destination:
-            return cls(str(Path.cwd()), in_working_directory=True)
-        return cls(destination if "://" in destination else str(Path(destination).expanduser().absolute()))
+            return cls(str(Path.cwd()), in_working_directory=True, route=route)
+        place = destination if "://" in destination else str(Path(destination).expanduser().absolute())
+        return cls(place, route=route)
 
     def folder(self, thread: str) -> str:
         """Where a thread's files go: an absolute path, or a URL."""
         name = f"stepwell-{thread[:8]}" if self.in_working_directory else thread
         return f"{self.destination.rstrip('/')}/{name}"
+
+    def address(self, thread: str, name: str) -> str:
+        """What a published file is said to be at: an absolute path or a URL, or with a route the server's own."""
+        if self.route:
+            return self.route.format(thread=thread, name=quote(name))
+        return f"{self.folder(thread)}/{name}"
+
+    def shown(self, thread: str) -> str:
+        """The place of a thread's files as errors name it."""
+        return "the storage of published files" if self.route else without_password(self.folder(thread))
 
     async def publish(self, thread: str, name: str, file: Path) -> str:
         """Copy a file there, whole or not at all.
@@ -65,7 +85,7 @@ class Artifacts:
             file: A host file.
 
         Returns:
-            Its absolute path, or its URL.
+            Its address.
 
         Raises:
             StorageError: it cannot be written there.
@@ -94,10 +114,10 @@ class Artifacts:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise StorageError(f"{without_password(folder)} cannot be removed ({error.strerror or error}).") from None
+            raise StorageError(f"{self.shown(thread)} cannot be removed ({error.strerror or error}).") from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
             reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise StorageError(f"{without_password(folder)} cannot be removed ({reason}).") from None
+            raise StorageError(f"{self.shown(thread)} cannot be removed ({reason}).") from None
 
     def _publish(self, thread: str, name: str, file: Path) -> str:
         folder = self.folder(thread)
@@ -112,29 +132,50 @@ class Artifacts:
                 _copy_whole(file, Path(url))
         except OSError as error:
             raise StorageError(
-                f"{name} cannot be written to {without_password(folder)} ({error.strerror or error}); "
+                f"{name} cannot be written to {self.shown(thread)} ({error.strerror or error}); "
                 "make room there or set STEPWELL_ARTIFACTS to another place."
             ) from None
         except ImportError as error:
-            raise StorageError(f"{without_password(folder)} needs a package that is not installed: {error}") from None
+            raise StorageError(f"{self.shown(thread)} needs a package that is not installed: {error}") from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
             reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise StorageError(f"{name} cannot be written to {without_password(folder)} ({reason}).") from None
-        return url
+            raise StorageError(f"{name} cannot be written to {self.shown(thread)} ({reason}).") from None
+        return self.address(thread, name)
 
 
 def _copy_whole(file: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     # A short name of its own: the target's may be as long as names can be.
     partial = target.with_name(f".stepwell-{secrets.token_hex(8)}.partial")
+    _sweep(target.parent)
     try:
         with file.open("rb") as source, partial.open("wb") as out:
+            with suppress(OSError):  # not every file system has locks
+                fcntl.flock(out, fcntl.LOCK_EX)  # says to others that somebody writes it; ends with the process
             shutil.copyfileobj(source, out, 1 << 20)
             out.flush()
             os.fsync(out.fileno())
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what processes left there that were killed while they published."""
+    for left in folder.glob(".stepwell-????????????????.partial"):
+        try:
+            descriptor = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue  # it is gone, or is none of ours
+        try:
+            # A fresh one may be somebody's who has not come to lock it.
+            if time.time() - os.fstat(descriptor).st_mtime > FRESH_SECONDS:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink(missing_ok=True)
+        except OSError:
+            continue  # somebody writes it
+        finally:
+            os.close(descriptor)
 
 
 def mime_of(name: str) -> str:

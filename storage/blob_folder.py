@@ -1,6 +1,5 @@
 """Blobs in a folder: `ab/abcdef…`, read-only files, written aside and renamed."""
 
-import hashlib
 import os
 import secrets
 import time
@@ -10,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from storage.blob_shelf import SHARD, Stored
+from storage.blob_shelf import SHARD, Stored, note_of, owner_in
 
 ARRIVING = "arriving"
 OWNERS = "owners"
@@ -42,7 +41,9 @@ class FolderShelf:
     def arriving(self) -> Path:
         """A folder on the same file system, so that what arrives can be renamed."""
         folder = self._root / ARRIVING
-        folder.mkdir(parents=True, exist_ok=True)
+        self._root.parent.mkdir(parents=True, exist_ok=True)
+        self._root.mkdir(mode=0o700, exist_ok=True)  # it has the user's data
+        folder.mkdir(exist_ok=True)
         return folder
 
     @contextmanager
@@ -124,7 +125,7 @@ class FolderShelf:
 
     def note_owner(self, owner: str) -> None:
         """Write the owner's name into a file of its own."""
-        file = self._root / OWNERS / hashlib.sha256(owner.encode()).hexdigest()[:32]
+        file = self._root / OWNERS / note_of(owner)
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             partial = file.with_name(f".{secrets.token_hex(8)}")
@@ -133,7 +134,8 @@ class FolderShelf:
 
     def owners(self) -> set[str]:
         """Those that were noted."""
-        return {file.read_text() for file in _listed(self._root / OWNERS) if not file.name.startswith(".")}
+        notes = [file for file in _listed(self._root / OWNERS) if not file.name.startswith(".")]
+        return {owner_in(file.name, file.read_bytes()) for file in notes}
 
     def _file(self, name: str) -> Path:
         return self._root / name[:2] / name

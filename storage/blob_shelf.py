@@ -1,5 +1,6 @@
 """What a place for blobs must be able to do; it neither hashes nor checks."""
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -22,6 +23,22 @@ class Stored:
     size: int
     age: float
     """Seconds since it was added, or added again."""
+
+
+def note_of(owner: str) -> str:
+    """What the note is called that says that this owner adds blobs."""
+    return hashlib.sha256(owner.encode()).hexdigest()[:32]
+
+
+def owner_in(note: str, content: bytes) -> str:
+    """Whom a note names; one that is garbled is nobody's known, and so somebody else's to be careful about."""
+    owner = content.decode("utf-8", "replace")
+    return owner if note_of(owner) == note else damaged_note(note)
+
+
+def damaged_note(note: str) -> str:
+    """Stands for the owner of a note that cannot be read."""
+    return f"an owner whose note {note} is damaged"
 
 
 class Shelf(Protocol):

@@ -1,6 +1,5 @@
 """Blobs at an fsspec URL, for several machines: `<url>/ab/abcdef…`."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -11,7 +10,7 @@ from typing import Any, BinaryIO
 
 import fsspec
 
-from storage.blob_shelf import SHARD, Stored
+from storage.blob_shelf import SHARD, Stored, note_of, owner_in
 from storage.passing_through import passing_through
 
 OWNERS = "owners"
@@ -132,7 +131,7 @@ class UrlShelf:
     def note_owner(self, owner: str) -> None:
         """Write the owner's name into an object of its own."""
         filesystem, root = self._place
-        path = f"{root}/{OWNERS}/{hashlib.sha256(owner.encode()).hexdigest()[:32]}"
+        path = f"{root}/{OWNERS}/{note_of(owner)}"
         if not filesystem.exists(path):
             filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
             filesystem.pipe_file(path, owner.encode())
@@ -141,7 +140,8 @@ class UrlShelf:
         """Those that were noted."""
         filesystem, root = self._place
         try:
-            return {filesystem.cat_file(path).decode() for path in filesystem.find(f"{root}/{OWNERS}")}
+            found = filesystem.find(f"{root}/{OWNERS}")
+            return {owner_in(path.rpartition("/")[2], filesystem.cat_file(path)) for path in found}
         except FileNotFoundError:
             return set()
 

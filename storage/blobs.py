@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, ParamSpec, Self, TypeVar
 
 from storage.blob_folder import FolderShelf
-from storage.blob_shelf import Shelf, Stored
+from storage.blob_shelf import Shelf, Stored, damaged_note, note_of
 from storage.blob_url import UrlShelf
 from storage.inputs import without_password
 from storage.packing import is_packed, pack, unpacked
@@ -59,23 +59,25 @@ class Blobs:
         owner: A file that holds the name of who names these blobs in checkpoints; made when it is missing. The name is
             noted in the store with the first blob that is added, so that `stepwell gc` in one data folder does not
             remove what another one needs. None: not noted.
+        shown: What errors call it in the place of where it is; empty: that.
     """
 
-    def __init__(self, shelf: Shelf, *, owner: Path | None = None) -> None:
+    def __init__(self, shelf: Shelf, *, owner: Path | None = None, shown: str = "") -> None:
         self._shelf = shelf
         self._owner = owner
+        self._shown = shown
 
     @classmethod
-    def at(cls, location: str, *, owner: Path | None = None) -> Self:
+    def at(cls, location: str, *, owner: Path | None = None, shown: str = "") -> Self:
         """The store in a folder or at an fsspec URL; nothing is read or made before it is used."""
         if "://" in location:
-            return cls(UrlShelf(location), owner=owner)
-        return cls(FolderShelf(Path(location).expanduser().absolute()), owner=owner)
+            return cls(UrlShelf(location), owner=owner, shown=shown)
+        return cls(FolderShelf(Path(location).expanduser().absolute()), owner=owner, shown=shown)
 
     @property
     def location(self) -> str:
-        """Where it is, without passwords."""
-        return without_password(self._shelf.location)
+        """Where it is, without passwords, or what it is called instead."""
+        return self._shown or without_password(self._shelf.location)
 
     async def has(self, names: Iterable[str]) -> set[str]:
         """Which of these are there; their contents are not looked at.
@@ -222,13 +224,17 @@ class Blobs:
         Raises:
             BlobError: the store cannot be reached.
         """
-        return await self._do(lambda: sorted(self._shelf.owners() - {self._owner_name()}))
+        return await self._do(self._others)
+
+    def _others(self) -> list[str]:
+        mine = self._owner_name()
+        return sorted(self._shelf.owners() - {mine, damaged_note(note_of(mine))})
 
     def _owner_name(self) -> str:
         if self._owner is None:
             return ""
         with suppress(FileNotFoundError):
-            if name := self._owner.read_text():
+            if name := self._owner.read_text("utf-8", "replace"):
                 return name
         self._owner.parent.mkdir(parents=True, exist_ok=True)
         mark = secrets.token_hex(4)
@@ -237,11 +243,11 @@ class Blobs:
         try:
             os.link(partial, self._owner)  # of two at once one is first, and nobody reads half a name
         except FileExistsError:
-            if not self._owner.read_text():  # written by a process that was killed before it had
+            if not self._owner.read_text("utf-8", "replace"):  # written by a process that was killed before it had
                 partial.replace(self._owner)
         finally:
             partial.unlink(missing_ok=True)
-        return self._owner.read_text()
+        return self._owner.read_text("utf-8", "replace")
 
     def _add(self, files: list[tuple[Path, str]], *, move: bool) -> int:
         if name := self._owner_name():

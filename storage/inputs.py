@@ -3,11 +3,12 @@
 import asyncio
 import glob
 import hashlib
+import itertools
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -25,6 +26,7 @@ MAX_FILES = 1_000
 """Files that one folder or glob may stand for."""
 PIECE = 1 << 20
 LONGEST_SHOWN = 200
+LINKS_SHOWN = 5
 HTTP_NOT_FOUND = 404
 
 
@@ -63,8 +65,13 @@ class InputSource:
         """The same for one user of a server."""
         return replace(self, user=user)
 
-    async def expand(self, spec: str) -> list[str]:
+    async def expand(self, spec: str, left_out: list[str] | None = None) -> list[str]:
         """The files that a path, a folder, a glob or a URL stands for, sorted.
+
+        Args:
+            spec: What the user named.
+            left_out: Takes the links of a folder or a glob that lead out of it: whoever made them may have meant
+                files of others. Who wants such a file names it.
 
         Raises:
             InputError: there is none, or there are too many.
@@ -77,10 +84,12 @@ class InputSource:
             self._allow(spec)
             return [spec]
         try:
-            found = await asyncio.to_thread(self._local_files, spec)
+            found, leading_out = await asyncio.to_thread(self._local_files, spec)
         except (OSError, RuntimeError, ValueError) as error:  # too long, not allowed, `~nobody`, a NUL
             shown = spec if len(spec) <= LONGEST_SHOWN else spec[:LONGEST_SHOWN] + "…"
             raise InputError(f"{shown} cannot be looked at ({getattr(error, 'strerror', None) or error}).") from None
+        if left_out is not None:
+            left_out.extend(leading_out)
         if len(found) > MAX_FILES:
             raise InputError(f"{spec} stands for more than {MAX_FILES:,} files; name fewer.")
         return found
@@ -141,7 +150,7 @@ class InputSource:
         # A session of its own: fsspec would hand out one that was made with other options.
         return {"client_kwargs": {"middlewares": (look,)}, "skip_instance_cache": True}
 
-    def _local_files(self, spec: str) -> list[str]:
+    def _local_files(self, spec: str) -> tuple[list[str], list[str]]:
         if self.roots is not None:
             # Before anything is looked for: the answer must not tell what there is outside.
             named = os.path.abspath(os.path.expanduser(spec))  # noqa: PTH100, PTH111 - without following links
@@ -242,25 +251,51 @@ def _outside(spec: str) -> InputError:
     return InputError(f"{spec} lies outside the folders that this server takes inputs from (STEPWELL_INPUT_ROOTS).")
 
 
-def _local_files(spec: str) -> list[str]:
+def within(folder: Path, files: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Those files that lie in a folder, and those that a link in it leads out to; blocks."""
+    real = os.path.realpath(folder)
+    kept: list[str] = []
+    leading_out: list[str] = []
+    for file in files:
+        inside = Path(os.path.realpath(file)).is_relative_to(real)
+        (kept if inside else leading_out).append(file)
+    return kept, leading_out
+
+
+def fixed_folder(pattern: str) -> Path:
+    """The folder of a glob that stands before its first wildcard."""
+    fixed = itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts[:-1])
+    return Path(*fixed)
+
+
+def leading_out_text(spec: str, links: Sequence[str]) -> str:
+    """What is said of links that were left out."""
+    names = ", ".join(Path(link).name for link in links[:LINKS_SHOWN])
+    more = f" and {len(links) - LINKS_SHOWN} more" if len(links) > LINKS_SHOWN else ""
+    return f"{spec}: left out, since links lead out of the folder: {names}{more}; name them to have them read."
+
+
+def _local_files(spec: str) -> tuple[list[str], list[str]]:
     path = Path(spec).expanduser()
     if path.is_dir():
-        found = sorted(
+        files = (
             str(file)
             for file in path.rglob("*")
             if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
         )
-        if not found:
-            raise InputError(f"The folder {spec} holds no files.")
-        return found
-    if path.exists() or not glob.has_magic(spec):
+        found, leading_out = within(path, sorted(files))
+        nothing = f"The folder {spec} holds no files."
+    elif path.exists() or not glob.has_magic(spec):
         if not path.exists():
             raise InputError(f"{spec} does not exist.")
-        return [spec]
-    found = sorted(file for file in glob.glob(str(path), recursive=True) if Path(file).is_file())  # noqa: PTH207 - absolute globs
+        return [spec], []
+    else:
+        matches = sorted(file for file in glob.glob(str(path), recursive=True) if Path(file).is_file())  # noqa: PTH207 - absolute globs
+        found, leading_out = within(fixed_folder(str(path)), matches)
+        nothing = f"{spec} matches no files."
     if not found:
-        raise InputError(f"{spec} matches no files.")
-    return found
+        raise InputError(leading_out_text(spec, leading_out) if leading_out else nothing)
+    return found, leading_out
 
 
 def _url_name(url: str) -> str:

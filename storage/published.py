@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import fsspec
 
 from storage.artifacts import Artifacts, StorageError
-from storage.inputs import without_password
+from storage.blobs import BlobError, Blobs
 
 PIECE = 1 << 18
 MAX_PART = 255
@@ -65,9 +65,39 @@ def is_plain(name: str) -> bool:
     ) and not any(char == "\\" or ord(char) < ord(" ") or "\ud800" <= char <= "\udfff" for char in name)
 
 
-def opened_file(descriptor: int, version: str) -> Opened:
-    """A regular file that is open already; who opened it closes it. Reads its size."""
-    return _LocalFile(descriptor, os.fstat(descriptor).st_size, version)
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file whose pieces lie in a store of blobs; only those of the part that is asked for are read.
+
+    Args:
+        blobs: The store.
+        chunks: The pieces' hashes, in their order.
+        size: Bytes of the file.
+        version: Another one when the content is another one.
+        piece: Bytes of every piece but the last.
+    """
+
+    blobs: Blobs
+    chunks: tuple[str, ...]
+    size: int
+    version: str
+    piece: int
+
+    async def pieces(self, start: int, end: int) -> AsyncIterator[bytes]:
+        """See `Opened`; each piece is checked by its hash and its size.
+
+        Raises:
+            StorageError: a piece cannot be read, or is not what the file is made of.
+        """
+        for number in range(start // self.piece, -(-end // self.piece)):
+            begin = number * self.piece
+            try:
+                data = await self.blobs.read(self.chunks[number], max_bytes=self.piece)
+            except BlobError:
+                raise StorageError("A piece of the file cannot be read.") from None
+            if len(data) != min(self.piece, self.size - begin):
+                raise StorageError("A piece of the file has another size than its snapshot says.")
+            yield data[max(start - begin, 0) : end - begin]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,4 +181,4 @@ def _remote(folder: str, name: str) -> _RemoteFile:
     except FileNotFoundError:
         raise NoSuchArtifactError(name) from None
     except Exception as error:  # every fsspec backend raises exceptions of its own
-        raise StorageError(f"{without_password(folder)} cannot be read ({type(error).__name__}).") from None
+        raise StorageError(f"The published files cannot be read now ({type(error).__name__}).") from None

@@ -1,0 +1,5 @@
+"""The tests; checkpoints are read as strictly as with `make test`, also where somebody calls pytest by hand."""
+
+import os
+
+os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read once, when LangGraph is first imported

@@ -13,8 +13,9 @@ from langgraph_sdk import get_client
 from tests.scripted_model import Call, Plain, Request
 
 CELLS = 6
-LONG = 4
-"""The cell that takes longer than the others."""
+HELD = 4
+"""The cell that is answered, in half of the analyses, only when the test says so: it runs until then."""
+PATIENCE = 120.0
 ASKED = re.compile(r"\[count (\d+) at (\d+)\]")
 
 
@@ -28,11 +29,10 @@ def next_count(request: Request) -> Plain | None:
     for number in range(1, CELLS + 1):
         purpose = f"count {name}/{number}"
         if purpose not in text:  # every cell that ran is there with its purpose, however it ended
-            seconds = 6 if number == LONG and int(name) % 4 == 0 else 0.2
             code = (
                 f"import socket, time\nwith socket.create_connection(('127.0.0.1', {port})) as outside:\n"
-                f"    outside.sendall(b'{name}/{number}\\n')\n"
-                f"time.sleep({seconds})\nseen = [*globals().get('seen', []), {number}]\nprint(seen)"
+                f"    outside.sendall(b'{name}/{number}\\n')\n    outside.recv(1)\n"
+                f"time.sleep(0.2)\nseen = [*globals().get('seen', []), {number}]\nprint(seen)"
             )
             return Call("run_python", purpose=purpose, step=1, code=code)
     return Call("submit_answer", answer=f"Counted {name} to {CELLS}.", skipped=[])
@@ -51,6 +51,10 @@ class Counts:
         self._key = api_key
         self.effects: Counter[str] = Counter()
         """By analysis and cell."""
+        self.asked = 0
+        """Analyses whose question a server has taken."""
+        self._held: set[str] = set()
+        self._released = asyncio.Event()
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
@@ -61,19 +65,28 @@ class Counts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._server is not None
+        self._released.set()
         self._server.close()
         await self._server.wait_closed()
 
     async def _called(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.effects[(await reader.readline()).decode().strip()] += 1
+        call = (await reader.readline()).decode().strip()
+        self.effects[call] += 1
+        number, _, cell = call.partition("/")
+        if int(cell) == HELD and int(number) % 4 in (0, 3):  # as many with even numbers as with odd ones
+            self._held.add(call)
+            await self._released.wait()
         writer.close()
 
-    async def more(self, effects: int) -> None:
-        """Wait until so many more cells have done something."""
-        before = self.effects.total()
-        async with asyncio.timeout(60):
-            while self.effects.total() < before + effects:
+    async def reach(self, *, effects: int = 0, held: int = 0, asked: int = 0) -> None:
+        """Wait until so many cells have done something, run on until they are released, or were asked for."""
+        async with asyncio.timeout(PATIENCE):
+            while self.effects.total() < effects or len(self._held) < held or self.asked < asked:
                 await asyncio.sleep(0.05)
+
+    def release(self) -> None:
+        """Let the cells that are held end."""
+        self._released.set()
 
     async def analysis(self, number: int, url: str, other: str) -> dict[str, Any]:
         """Ask a server, and stay with the analysis until it is over.
@@ -93,6 +106,7 @@ class Counts:
         async with get_client(url=url, api_key=self._key) as client:
             thread = (await client.threads.create())["thread_id"]
             run = (await client.runs.create(thread, "stepwell", input=given))["run_id"]
+            self.asked += 1
             moves = number // 2 % 2 == 1 and not self._queue_is_shared
             while True:
                 try:
@@ -104,8 +118,12 @@ class Counts:
                     await self._go_on(other, thread)
                     moves = False
                 await asyncio.sleep(0.2)
-            values: Any = (await client.threads.get_state(thread))["values"]
-            return dict(values)
+            while True:
+                try:
+                    values: Any = (await client.threads.get_state(thread))["values"]
+                    return dict(values)
+                except httpx.HTTPError:  # its server is being restarted
+                    await asyncio.sleep(0.2)
 
     def check(self, states: list[dict[str, Any]]) -> None:
         """Every analysis has its one answer, and no cell did twice what it does outside."""

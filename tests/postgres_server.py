@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from pydantic import SecretStr
+
+from graph.settings import Settings
 
 NOBODY = 65534
 
@@ -88,6 +91,11 @@ class PostgresServer:
             self._process.send_signal(signal.SIGQUIT)  # at once
             self._process.wait(30)
         self._process = None
+
+
+def in_database(settings: Settings, url: str) -> Settings:
+    """The same settings, with threads in that database."""
+    return settings.model_copy(update={"database_url": SecretStr(url)})
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from sandboxes.descriptors import SHARE, Share
 from sandboxes.kernel.packages import proxy_environment
 from sandboxes.local.network.doorway import listen_on_loopback
 from sandboxes.local.network.names import Streams
@@ -87,13 +88,14 @@ async def proxied(
     servers: dict[tuple[str, int], int] | None = None,
     wire: Wire | None = None,
     limits: ProxyLimits | None = None,
+    share: Share = SHARE,
 ) -> AsyncIterator[Proxied]:
     """A proxy that serves on loopback."""
     wire = wire or Wire(names or {}, servers or {})
     logged: list[Connection] = []
     listening = listen_on_loopback()
     port = listening.getsockname()[1]
-    proxy = Proxy(network, logged.append, resolve=wire.resolve, dial=wire.dial, limits=limits)
+    proxy = Proxy(network, logged.append, resolve=wire.resolve, dial=wire.dial, limits=limits, share=share)
     proxy.serve(listening)
     try:
         yield Proxied(proxy, port, wire, logged)

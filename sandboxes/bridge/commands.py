@@ -53,20 +53,6 @@ def state(base: str, asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def unpack(base: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """Unpack an uploaded archive of programs, whole or not at all."""
-    target = os.path.join(base, "programs", asked["name"])
-    partial = f"{target}.{secrets.token_hex(8)}"
-    archive = os.path.join(base, "in", asked["archive"])
-    shutil.unpack_archive(archive, partial, "tar", filter="data")
-    os.unlink(archive)
-    try:
-        os.rename(partial, target)
-    except OSError:  # somebody else was first
-        shutil.rmtree(partial)
-    return {}
-
-
 def end(base: str, asked: dict[str, Any]) -> dict[str, Any]:
     """End the session of the asker; empty the workspace, too, if another one is to follow."""
     ours, again, connection = True, bool(asked.get("again")), reach(base)
@@ -131,7 +117,6 @@ def _place(base: str) -> str:
 
 COMMANDS: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
     "state": state,
-    "unpack": unpack,
     "place": lambda base, asked: workspace.place(base, asked["source"], asked["path"]),
     "list": lambda base, asked: workspace.listed(base, asked["folder"]),
     "stage": lambda base, asked: workspace.stage(base, asked["paths"], asked["limit"]),

@@ -32,16 +32,20 @@ class Output:
         self._after = 0
         self._sampled = 0.0
 
-    def read(self) -> int:
+    def read(self) -> int | None:
         """Take in what is there.
 
         Returns:
-            How many bytes that was.
+            How many bytes that was, 0 as well; None when nobody can write into it any more.
         """
         try:
             data = os.read(self.pipe, CHUNK)
-        except OSError:
+        except BlockingIOError:  # somebody has read it since it was seen
             return 0
+        except OSError:
+            return None
+        if not data:
+            return None
         size = len(data)
         if self._room:
             self._head += data[: self._room]

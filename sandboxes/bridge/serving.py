@@ -131,7 +131,7 @@ class Bridge:
         """Whether the asker owns the session, or does from now on."""
         token = str(header.get("token", ""))
         if token != self._owner:
-            if self._free_in() > 0 and not header.get("force"):
+            if self._free_in() > 0:
                 return False
             self._drop_kernel("another worker took the sandbox over")
             self._look()
@@ -203,7 +203,7 @@ class Bridge:
         request.said_at = time.monotonic()
 
     def _read(self, stream: Output) -> None:
-        if not stream.read():  # nobody can write into it any more
+        if stream.read() is None:
             with suppress(KeyError, ValueError):
                 self._selector.unregister(stream.pipe)
 

@@ -11,7 +11,6 @@ import itertools
 import os
 import secrets
 import socket
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
@@ -22,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
 from sandboxes.bridge.attach import NO_BRIDGE
 from sandboxes.daytona.connection import Connection, TakenError
+from sandboxes.daytona.errors import KeyRefusedError, translated
 from sandboxes.daytona.exchange import Exchange
 from sandboxes.daytona.place import Place, State
 from sandboxes.kernel import frames
+from sandboxes.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from daytona import AsyncSandbox, ExecutionResult
@@ -249,8 +250,13 @@ class Channel:
         if connection.refused.done():
             raise connection.refused.result()
         if not running.cancelled() and (error := running.exception()) is not None:
-            if not again and isinstance(getattr(error.__cause__, "status", None), int):
-                exchange.sent = False  # the handshake was refused, so nothing was sent
+            if isinstance(getattr(error.__cause__, "status", None), int) and isinstance(error, Exception):
+                exchange.sent = again  # the handshake was refused, so nothing was sent by this one
+                said = translated("open a connection to the sandbox", error)
+                final = isinstance(said, SandboxRefusedError) and not isinstance(said, KeyRefusedError)
+                # The client does not say why: one that is stopped is a 400, too.
+                if final and await self._still_there():
+                    raise said from error
             raise error
         if not running.cancelled() and (complaint := running.result().error) is not None:
             if NO_BRIDGE in complaint.value:
@@ -323,13 +329,10 @@ class Channel:
         """
         base = (await self._place.ready()).base
         path = f"{base}/out/{Path(name).name}"
-        folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-said-")
-        try:
-            file = Path(folder.name) / "body"
+        async with scratch_folder("said") as folder:
+            file = folder / "body"
             found = await self._place.download({path: file}, doing="fetch what a cell said")
             body = await asyncio.to_thread(_read, file) if path in found else None
-        finally:
-            await asyncio.to_thread(folder.cleanup)
         self._place.discard(Path(name).name)
         if body is None:
             raise SandboxUnavailableError("What a cell said is not to be had from the Daytona sandbox.")

@@ -1,7 +1,10 @@
 """Daytona's client: imported when it is first needed, one for each event loop, made in a thread."""
 
 import asyncio
+import importlib
+import os
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sandboxes.base import SandboxRefusedError
@@ -25,6 +28,8 @@ class Clients:
 
     def __init__(self, account: Account) -> None:
         self._account = account
+        self.made = False
+        """Whether a sandbox was made with one of them."""
         self._made: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[AsyncDaytona]] = (
             weakref.WeakKeyDictionary()
         )
@@ -54,10 +59,14 @@ class Clients:
 
 def _make(account: Account) -> "AsyncDaytona":
     """Importing it and making it read files, which is not for the event loop."""
+    for name in ("DAYTONA_API_KEY", "DAYTONA_JWT_TOKEN", "DAYTONA_ORGANIZATION_ID", "DAYTONA_TARGET"):
+        # The client asks the working directory's `.env` and `.env.local` for what is not set: anybody may write those.
+        os.environ.setdefault(name, "")
     try:
         from daytona import AsyncDaytona, DaytonaConfig
     except ImportError as error:
         raise SandboxRefusedError(MISSING) from error
+    _leave_signals()
     return AsyncDaytona(
         DaytonaConfig(
             api_key=account.api_key or None,
@@ -67,3 +76,13 @@ def _make(account: Account) -> "AsyncDaytona":
             target=account.target or None,
         )
     )
+
+
+def _leave_signals() -> None:
+    """Keep the client from handling Ctrl-C in the place of whoever runs the event loop.
+
+    The library by which it hears of events installs a handler of its own for SIGINT with its first connection, unless
+    it believes that it has done so.
+    """
+    with suppress(ImportError):  # a client that does not use it has nothing to be kept from
+        importlib.import_module("engineio.async_client").__dict__["async_signal_handler_set"] = True

@@ -3,16 +3,21 @@
 | Daytona says | we |
 |---|---|
 | 429 | wait as long as its `Retry-After-…` header says, and ask again: it was not carried out |
-| 401, 403, no key | give up, in one sentence that names the key |
+| 401, 403, no key | `KeyRefusedError`, which names the key; the toolbox says that of a sandbox that is gone, too |
+| 403, a limit of the account is reached | `QuotaError`: whoever makes a sandbox frees another one, and asks again |
 | 502, 503, 504, a broken connection | ask again if what was asked for may be done twice |
 | 409 while a state changes | wait, and ask again |
 | a sandbox that is not there, or does not run | `NotRunningError`: whoever asked looks at its state |
+| 400, 422 for another reason than a state or a full disk | `SandboxRefusedError`: asking again does not help |
 | everything else | `SandboxUnavailableError`, with what it said |
 """
 
 import asyncio
+import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
@@ -26,6 +31,11 @@ MOST_PATIENCE = 120.0
 """Seconds that are waited for a rate limit or a change of state in sum."""
 BROKEN = (502, 503, 504)
 MAX_SAID = 300
+PASSING = re.compile(
+    r"\bstate\b|runner|not st(arted|opped)|no space|no room|disk full|no such file|in progress|try again", re.IGNORECASE
+)
+"""What a 400 says that may be otherwise a moment later."""
+LIMIT = re.compile(r"(limit|quota) (exceeded|reached)|exceed\w* (the )?.{0,40}(limit|quota)", re.IGNORECASE)
 
 REFUSED = (
     "Daytona does not accept the key ({said}). Set DAYTONA_API_KEY to a key of https://app.daytona.io/dashboard/keys "
@@ -39,6 +49,19 @@ NO_KEY = (
 
 class NotRunningError(SandboxUnavailableError):
     """The sandbox does not run, or there is none; nothing was done."""
+
+
+class KeyRefusedError(SandboxRefusedError):
+    """The key is not good for what was asked; or, from the toolbox, the sandbox is gone."""
+
+
+class QuotaError(SandboxRefusedError):
+    """A limit of the account is reached."""
+
+    @property
+    def of_disk(self) -> bool:
+        """Whether it is the disk: that is held by sandboxes that are stopped, too."""
+        return re.search(r"\b(disk|storage)\b", str(self), re.IGNORECASE) is not None
 
 
 class ConflictError(SandboxUnavailableError):
@@ -104,15 +127,17 @@ def translated(doing: str, error: Exception) -> Exception:
     """What Daytona said, as one of our errors."""
     status, said = _status(error), _said(error)
     lowered = said.lower()
+    if status in (400, 403) and LIMIT.search(said):
+        return QuotaError(f"Daytona could not {doing}: {said.rstrip('.')}.")
     if status in (401, 403) or "credentials not found" in lowered:
-        return SandboxRefusedError(REFUSED.format(said=said.rstrip(".")))
+        return KeyRefusedError(REFUSED.format(said=said.rstrip(".")))
     if status == 404 or (status == 400 and ("is the sandbox started" in lowered or "not started" in lowered)):
         return NotRunningError(f"Daytona could not {doing}: {said}")
     if status == 409:
         return ConflictError(f"Daytona could not {doing}: {said}")
     if status == 429:
         said = f"too many requests for its rate limit ({said})"
-    if status == 422:
+    if status == 422 or (status == 400 and not PASSING.search(said)):
         return SandboxRefusedError(f"Daytona could not {doing}: {said.rstrip('.')}.")
     return SandboxUnavailableError(f"Daytona could not {doing}: {said.rstrip('.')}.")
 
@@ -145,4 +170,12 @@ def _status(error: Exception) -> int | None:
 
 
 def _said(error: Exception) -> str:
-    return (" ".join(str(error).split()) or type(error).__name__)[:MAX_SAID]
+    """What it says, in words: an answer that the client passes on as it came is JSON with a message in it."""
+    said = re.sub(r", url='[^']*'", "", " ".join(str(error).split()))
+    if (start := said.find("{")) >= 0:
+        with suppress(ValueError, AttributeError):
+            answer, end = json.JSONDecoder().raw_decode(said, start)
+            wrongs = answer.get("errors")
+            message = answer.get("message") or (wrongs[0] if isinstance(wrongs, list) and wrongs else "")
+            said = f"{said[:start]}{message}{said[end:]}"
+    return (said.strip() or type(error).__name__)[:MAX_SAID]

@@ -67,17 +67,18 @@ class DaytonaFiles:
         with self._turn.beside():
             return await transfers.fetch(self._place, path, target, max_bytes)
 
-    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`.
 
         Raises:
             SnapshotMissingError: one is not there.
+            SnapshotTooLargeError: they have more than `max_bytes`.
         """
         for name in names:
             if name in self._to_drop:
                 raise SnapshotMissingError(f"The sandbox has no blob {name} any more.")
         with self._turn.beside():
-            await transfers.take_blobs(self._place, names, folder)
+            await transfers.take_blobs(self._place, names, folder, max_bytes)
 
     async def supply_blobs(self, files: Sequence[Path]) -> None:
         """Give the sandbox blobs for a restore.

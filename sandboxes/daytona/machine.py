@@ -2,12 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona.client import Clients
-from sandboxes.daytona.errors import ConflictError, NotRunningError, asked
+from sandboxes.daytona.errors import ConflictError, KeyRefusedError, NotRunningError, QuotaError, asked
+from sandboxes.daytona.freeing import HELD, UNSTORED, free_one, stored
+from sandboxes.daytona.labels import KEEPING_LABEL, LABEL, THREAD_LABEL, state_of
 from sandboxes.daytona.options import Options
 
 if TYPE_CHECKING:
@@ -15,15 +18,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LABEL = "stepwell"
-"""The label that all of ours have; its value is the prefix of their names."""
-THREAD_LABEL = "stepwell-thread"
 POLL_SECONDS = 0.25
 STARTABLE = ("stopped", "archived", "paused")
 BAD = ("error", "build_failed")
 GONE = ("destroyed", "destroying")
 UNDO_SECONDS = 60.0
 TRIES = 3
+TIERS = (
+    "Accounts of Daytona's tiers 1 and 2 cannot choose what sandboxes reach: go on with the network that the thread "
+    "had, delete its sandbox, or raise the tier (https://app.daytona.io/dashboard/limits)."
+)
+ROOM = "Delete sandboxes, or raise the limit (https://app.daytona.io/dashboard/limits)."
 
 
 class Machine:
@@ -47,6 +52,12 @@ class Machine:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn = asyncio.Lock()
         self._undoing: set[asyncio.Future[None]] = set()
+        self._started_last: AsyncSandbox | None = None
+        """What runs, or is about to, since it was looked for last."""
+        self.made = False
+        """Whether this process has made it."""
+        self.was_stored = True
+        """Whether the store had all that was in it when this process first had to do with it."""
         self.life = 0
         """Counts the lives of it that this process has seen: with each, processes and variables are new."""
 
@@ -66,10 +77,32 @@ class Machine:
             if self._loop is not asyncio.get_running_loop():
                 self._sandbox, self._loop = None, asyncio.get_running_loop()
             if self._sandbox is None:
-                sandbox = await self._have()
-                await self._let_reach(sandbox)
-                self._sandbox = sandbox
+                try:
+                    sandbox = await self._have()
+                    await self._let_reach(sandbox)
+                    await self._mark_used(sandbox)
+                except BaseException:  # nobody gets it, so nobody would stop it
+                    await self._give_back()
+                    raise
+                self._sandbox, self._started_last = sandbox, None
             return self._sandbox
+
+    async def _give_back(self) -> None:
+        """Stop what was started for somebody who does not get it."""
+        started, self._started_last = self._started_last, None
+        if started is not None:
+            await self._undoing_of(self._halt(started))
+
+    async def _halt(self, sandbox: "AsyncSandbox") -> None:
+        with suppress(SandboxUnavailableError, SandboxRefusedError):  # then it is stopped for being idle
+            await self._settle(sandbox, "stop the sandbox", lambda: sandbox.stop(timeout=60), ("stopped", "archived"))
+
+    async def _undoing_of(self, work: Coroutine[Any, Any, None]) -> None:
+        """Undo something, even when whoever waits for that is cancelled."""
+        undoing = asyncio.ensure_future(work)
+        self._undoing.add(undoing)
+        undoing.add_done_callback(self._undoing.discard)
+        await asyncio.shield(undoing)
 
     async def use(self, doing: str, call: Callable[["AsyncSandbox"], Awaitable[T]], *, again: bool = True) -> T:
         """Have the running sandbox do something; one that was stopped meanwhile is started, one that is gone is made.
@@ -80,12 +113,17 @@ class Machine:
             again: Whether that may be asked twice.
 
         Raises:
+            SandboxRefusedError: the key is not good, or that cannot be done at all.
             SandboxUnavailableError: it cannot be done now.
         """
         for _ in range(TRIES):
             sandbox = await self.ready()
             try:
                 return await asked(doing, lambda on=sandbox: call(on), again=again)  # type: ignore[misc]
+            except KeyRefusedError:
+                if await self.runs():
+                    raise
+                # The key is good, so the toolbox does not know the sandbox any more; nothing was done.
             except SandboxUnavailableError as error:
                 if await self.runs():
                     raise
@@ -107,7 +145,7 @@ class Machine:
         except NotRunningError:
             self._sandbox = None
             return False
-        if _state(sandbox) != "started":
+        if state_of(sandbox) != "started":
             self._sandbox = None
         return self._sandbox is not None
 
@@ -127,12 +165,38 @@ class Machine:
                 return
             await self._settle(sandbox, "stop the sandbox", lambda: sandbox.stop(timeout=60), ("stopped", "archived"))
 
+    async def release(self) -> None:
+        """Stop it, and have it deleted soon: the store has all that is in it."""
+        sandbox, minutes = self._sandbox, self._options.stored_minutes
+        if sandbox is not None and self._loop is asyncio.get_running_loop() and sandbox.auto_delete_interval != HELD:
+            if minutes == 0:
+                await self.delete()
+                return
+            await self._set_kept(sandbox, minutes)
+        await self.stop()
+
+    async def hold(self) -> None:
+        """Have it kept for as long as may be: something in it is nowhere else."""
+        await self._set_kept(await self.ready(), HELD if self._options.auto_delete >= 0 else -1)
+
+    async def _mark_used(self, sandbox: "AsyncSandbox") -> None:
+        """Have it kept for longer while a thread is in it, whose last step may not be stored."""
+        self.was_stored = self.made or stored(sandbox)
+        if self._keep and stored(sandbox):
+            with suppress(SandboxUnavailableError, SandboxRefusedError):  # it goes earlier, if we die meanwhile
+                await self._set_kept(sandbox, UNSTORED)
+
+    async def _set_kept(self, sandbox: "AsyncSandbox", minutes: int) -> None:
+        if sandbox.auto_delete_interval != minutes:
+            doing = "say how long the sandbox is kept"
+            await asked(doing, lambda: sandbox.set_auto_delete_interval(minutes), again=True)
+
     async def delete(self) -> None:
         """Delete it, with its files; one that is not there is no error."""
         async with self._turn:
             self._sandbox = None
             sandbox = await self.find()
-            if sandbox is not None and _state(sandbox) not in GONE:
+            if sandbox is not None and state_of(sandbox) not in GONE:
                 await self._remove(sandbox)
 
     async def _remove(self, sandbox: "AsyncSandbox") -> None:
@@ -155,40 +219,60 @@ class Machine:
                     await asked("say how the sandbox is", sandbox.refresh_data, again=True)
                 except NotRunningError:
                     return
-                if _state(sandbox) in (*done, *GONE):
+                if state_of(sandbox) in (*done, *GONE):
                     return
-                if _state(sandbox) in BAD:
+                if state_of(sandbox) in BAD:
                     raise
                 await asyncio.sleep(POLL_SECONDS)
             else:
                 return
 
     async def _have(self) -> "AsyncSandbox":
+        """Have it run; where the account's disk is full, others of ours that nobody needs are deleted for it.
+
+        Raises:
+            QuotaError: there are none.
+        """
+        while True:
+            try:
+                return await self._found_or_made()
+            except QuotaError as error:
+                if not error.of_disk:
+                    raise QuotaError(f"{error} {ROOM}") from error
+                if not await free_one(await self._clients.get(), self._options.prefix, sparing=self.name):
+                    raise QuotaError(f"{error} Nothing of ours there can be spared. {ROOM}") from error
+
+    async def _found_or_made(self) -> "AsyncSandbox":
         until, failures = time.monotonic() + self._options.create_seconds, 0
         while True:
             sandbox = await self.find()
-            state = _state(sandbox) if sandbox is not None else ""
+            state = state_of(sandbox) if sandbox is not None else ""
             if sandbox is None:
                 try:
                     sandbox = await self._create()
+                except (KeyRefusedError, QuotaError):
+                    raise
+                except SandboxRefusedError as error:
+                    raise _of_the_network(error) from error
                 except ConflictError:  # somebody else was first
                     await asyncio.sleep(POLL_SECONDS)
                     continue
                 except SandboxUnavailableError:
                     made, failures = await self.find(), failures + 1
-                    if made is None or _state(made) not in BAD or failures > 1:
+                    if made is None or state_of(made) not in BAD or failures > 1:
                         raise
                     continue  # it is deleted, and made once more
+                self._started_last = sandbox
+                self.made = self._clients.made = True
                 self.life += 1
                 return sandbox
-            if state == "started":
+            if state in ("starting", "restoring", *STARTABLE):  # in one that runs may be another worker
+                self._started_last = sandbox
+            if state == "started" or (state in STARTABLE and await self._started(sandbox)):
                 self.life += 1
                 return sandbox
             if state in BAD:
                 await self._remove(sandbox)
-            elif state in STARTABLE and await self._started(sandbox):
-                self.life += 1
-                return sandbox
             if time.monotonic() > until:
                 raise SandboxUnavailableError(
                     f"The sandbox {self.name} in Daytona is {state} and does not start; look at it in the dashboard."
@@ -199,18 +283,24 @@ class Machine:
         """Have its network as it is asked for now: a thread may go on with other rules than it was begun with.
 
         Raises:
-            SandboxRefusedError: Daytona leaves it more open.
+            SandboxRefusedError: Daytona does not do that.
         """
-        rules: dict[str, Any] = self._options.network_rules()
-        if _reachable(sandbox) == rules:  # what is blocked as a whole has no other rules
+        rules = self._options.network_rules()
+        if _reachable(sandbox) == rules:
             return
-        change = rules or {"network_block_all": False}
+        # Each of them, since what is not named stays as it is: a list below a block, a block above a list.
         doing = "change what the sandbox may reach"
-        await asked(doing, lambda: sandbox.update_network_settings(**change), again=True)
-        if rules and _reachable(sandbox) != rules:
+        nothing: dict[str, Any] = {"network_block_all": False, "network_allow_list": "", "domain_allow_list": ""}
+        change = {**nothing, **rules}
+        try:
+            await asked(doing, lambda: sandbox.update_network_settings(**change), again=True)
+        except KeyRefusedError:
+            raise
+        except SandboxRefusedError as error:
+            raise _of_the_network(error) from error
+        if _reachable(sandbox) != rules:
             raise SandboxRefusedError(
-                f"Daytona does not keep the network of sandbox {self.name} as closed as STEPWELL_NETWORK asks for; "
-                "look at the account's network policy, or open the network with STEPWELL_NETWORK=full."
+                f"Daytona does not give sandbox {self.name} the network that STEPWELL_NETWORK asks for. {TIERS}"
             )
 
     async def _started(self, sandbox: "AsyncSandbox") -> bool:
@@ -222,7 +312,7 @@ class Machine:
             return False
         except SandboxUnavailableError:
             found = await self.find()
-            if found is None or _state(found) not in ("started", "starting", "restoring"):
+            if found is None or state_of(found) not in ("started", "starting", "restoring"):
                 raise
             return False
         return True
@@ -243,10 +333,7 @@ class Machine:
         try:
             return await asyncio.shield(creating)
         except asyncio.CancelledError:
-            undoing = asyncio.ensure_future(self._undo(creating))
-            self._undoing.add(undoing)
-            undoing.add_done_callback(self._undoing.discard)
-            await asyncio.shield(undoing)
+            await self._undoing_of(self._undo(creating))
             raise
 
     async def _undo(self, creating: "asyncio.Future[AsyncSandbox]") -> None:
@@ -273,9 +360,9 @@ class Machine:
         base: dict[str, Any] = {
             "name": self.name,
             "language": "python",
-            "labels": {LABEL: options.prefix, THREAD_LABEL: self._id},
+            "labels": {LABEL: options.prefix, THREAD_LABEL: self._id, KEEPING_LABEL: "1"},
             "auto_stop_interval": options.auto_stop,
-            "auto_delete_interval": options.auto_delete if self._keep else 0,
+            "auto_delete_interval": (UNSTORED if options.auto_delete >= 0 else -1) if self._keep else 0,
             **options.network_rules(),
         }
         if options.auto_archive >= 0:
@@ -286,19 +373,17 @@ class Machine:
         return CreateSandboxFromImageParams(image=options.image, resources=resources, **base)
 
 
-def _reachable(sandbox: "AsyncSandbox") -> dict[str, Any]:
+def _of_the_network(error: SandboxRefusedError) -> SandboxRefusedError:
+    """The same refusal; one that is about the network says whose it is."""
+    text = str(error).rstrip(".")
+    return SandboxRefusedError(f"{text}. {TIERS}" if "network" in text.lower() else f"{text}.")
+
+
+def _reachable(sandbox: "AsyncSandbox") -> dict[str, object]:
     """The rules of its network, in the form in which they are asked for."""
     found = {
-        "network_block_all": sandbox.network_block_all,
-        "network_allow_list": sandbox.network_allow_list,
-        "domain_allow_list": sandbox.domain_allow_list,
+        "network_block_all": bool(sandbox.network_block_all),
+        "network_allow_list": ",".join(one.strip() for one in (sandbox.network_allow_list or "").split(",")),
+        "domain_allow_list": ",".join(one.strip() for one in (sandbox.domain_allow_list or "").split(",")),
     }
-    if sandbox.network_block_all:
-        return {"network_block_all": True}
     return {name: value for name, value in found.items() if value}
-
-
-def _state(sandbox: "AsyncSandbox") -> str:
-    """Its state, by Daytona's name for it."""
-    state = sandbox.state
-    return str(getattr(state, "value", state) or "")

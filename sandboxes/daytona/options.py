@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 
 from sandboxes.local.network.rules import NO_NETWORK, Network
 
+MOST_RULES = 10
+"""Networks, or domains, that the service takes for one sandbox."""
+LONGEST = 43_199
+"""Minutes: one less than what is not stored is kept."""
 API_URL = "https://app.daytona.io/api"
 
 
@@ -30,7 +34,7 @@ class Options:
 
     account: Account = field(default_factory=Account)
     prefix: str = "stepwell"
-    """How their names begin, and the value of their label `app`."""
+    """How their names begin, and the value of their label `stepwell`."""
     snapshot: str = ""
     """The Daytona snapshot that they are made from; empty: the organization's default, unless `image` is given."""
     image: str = ""
@@ -44,8 +48,8 @@ class Options:
     """Minutes without use until Daytona stops one by itself; 0: never."""
     auto_archive: int = -1
     """Minutes that one is stopped until it is archived; -1: Daytona's default."""
-    auto_delete: int = 43_200
-    """Minutes that one is stopped until it is deleted; -1: never."""
+    auto_delete: int = 15
+    """Minutes that one is stopped until it is deleted, once the store has all that is in it; -1: never."""
     create_seconds: float = 300.0
     """How long making or starting one may take."""
     late_seconds: float = 120.0
@@ -58,13 +62,32 @@ class Options:
     def network_rules(self) -> dict[str, object]:
         """The network part of a request for a sandbox."""
         if self.network_allow_list:
-            return {"network_allow_list": self.network_allow_list}
+            return {"network_allow_list": ",".join(one.strip() for one in self.network_allow_list.split(","))}
         if self.network.mode == "none":
             return {"network_block_all": True}
         if self.network.mode == "allowlist":
             names = (f"*.{domain.name}" if domain.below else domain.name for domain in self.network.allowed)
             return {"domain_allow_list": ",".join(names)}
         return {}
+
+    @property
+    def stored_minutes(self) -> int:
+        """Minutes that one is kept of which the store has everything; less than any other is."""
+        return min(self.auto_delete, LONGEST)
+
+    @property
+    def problem(self) -> str:
+        """What Daytona would refuse, in a sentence that says what to change; empty: nothing is known."""
+        if self.network_allow_list:
+            networks = sum(bool(one.strip()) for one in self.network_allow_list.split(","))
+            if networks > MOST_RULES:
+                return (
+                    f"Daytona takes at most {MOST_RULES} networks; STEPWELL_DAYTONA_NETWORK_ALLOW_LIST has {networks}."
+                )
+        elif self.network.mode == "allowlist" and len(self.network.allowed) > MOST_RULES:
+            names = len(self.network.allowed)
+            return f"Daytona takes at most {MOST_RULES} domains; STEPWELL_NETWORK_ALLOW names {names}."
+        return ""
 
     @property
     def reaches(self) -> str:

@@ -2,13 +2,14 @@
 
 import asyncio
 import json
+import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandboxes import replies
-from sandboxes.base import SandboxUnavailableError
+from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.bridge.attach import SEPARATOR
 from sandboxes.daytona import programs
 from sandboxes.daytona.machine import Machine
@@ -22,13 +23,20 @@ MAX_COMMAND = 60_000
 """Characters; what is longer is uploaded."""
 COMMAND_SECONDS = 120
 MARK = "STEPWELL-END"
+CHOOSE = "Choose another snapshot or image with STEPWELL_DAYTONA_SNAPSHOT or STEPWELL_DAYTONA_IMAGE."
 TRIES = 2
 BEGIN = """B="$PWD/{folder}"; P="$B/programs/{name}"
 echo; printf '\\036BASE %s\\n' "$B"
+python3 -c '{check}' </dev/null || exit 1
 test -d "$P" && exec python3 -P -s "$P/bridge/start.py" do "$B" <<'{mark}'
 {asked}
 {mark}
 """
+CHECK = """import sys
+if sys.version_info < (3, 11):
+    sys.exit("{needs} its python3 is %s." % sys.version.split()[0])
+"""
+NEEDS = "Stepwell needs Python 3.11 or newer in the sandbox;"
 UNPACK = """B="$PWD/{folder}"; P="$B/programs/{name}"; T="$P.$$"
 mkdir -p "$T" && tar -xzf "$B/in/{archive}" -C "$T" || exit 1
 rm -f "$B/in/{archive}"
@@ -103,15 +111,20 @@ class Place:
 
     async def _begin(self, name: str) -> tuple[str, dict[str, Any] | None]:
         """Where the place is, and what it says of itself; None when our programs are not there."""
-        text = BEGIN.format(folder=FOLDER, name=name, mark=MARK, asked=json.dumps({"do": "state"}))
+        check = CHECK.format(needs=NEEDS)
+        text = BEGIN.format(folder=FOLDER, name=name, mark=MARK, check=check, asked=json.dumps({"do": "state"}))
         printed = await self.shell(text, "look at the sandbox")
         lines = [line[1:] for line in printed.split("\n") if line.startswith(SEPARATOR)]
         base = next((line.removeprefix("BASE ") for line in lines if line.startswith("BASE ")), "")
-        said = next((replies.content(line.encode("utf-8", "replace")) for line in lines if line.startswith("{")), None)
+        line = next((line for line in lines if line.startswith("{")), None)
+        said = await replies.read(line.encode("utf-8", "replace")) if line is not None else None
         if not base.startswith("/"):
             raise SandboxUnavailableError(f"The Daytona sandbox does not run commands ({printed.strip()[:200]}).")
-        if said is None and "Stepwell needs Python" in printed:
-            raise SandboxUnavailableError(printed.strip().splitlines()[-1][:300])
+        if said is None and NEEDS in printed:
+            older = next(line for line in printed.splitlines() if NEEDS in line)
+            raise SandboxRefusedError(f"{older[older.index(NEEDS) :][:200].strip()} {CHOOSE}")
+        if said is None and re.search(r"python3: (command )?not found", printed):
+            raise SandboxRefusedError(f"There is no python3 in the Daytona sandbox. {CHOOSE}")
         return base, said
 
     async def shell(self, text: str, doing: str, seconds: float = COMMAND_SECONDS, again: bool = True) -> str:
@@ -146,7 +159,7 @@ class Place:
             state = await self.ready()
             printed = await self.shell(await self._command(state, text), "run a command in the sandbox", seconds, twice)
             for line in printed.split("\n"):  # not splitlines(): the separator is an end of line for it
-                if line.startswith(SEPARATOR) and (said := replies.content(line[1:].encode("utf-8", "replace"))):
+                if line.startswith(SEPARATOR) and (said := await replies.read(line[1:].encode("utf-8", "replace"))):
                     return said
                 if line.startswith(SEPARATOR + "{}"):
                     return {}

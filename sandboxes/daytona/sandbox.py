@@ -17,6 +17,7 @@ from sandboxes.functions import Functions
 from sandboxes.living import Living, Standing, Stay
 from sandboxes.results import CellResult, Reached, Streamed
 from sandboxes.steps import SNAPSHOT_SECONDS, Steps
+from sandboxes.uninterrupted import to_its_end
 
 
 class DaytonaSandbox(Steps, DaytonaFiles):
@@ -53,6 +54,8 @@ class DaytonaSandbox(Steps, DaytonaFiles):
         self._slept = ""
         self._noted = False
         """Whether the last cell's note is known here."""
+        self._used = False
+        """Whether a session of this process has been in it."""
         self._closed = False
         self._turn = Stay(living or Living(most=1), self)
 
@@ -81,7 +84,7 @@ class DaytonaSandbox(Steps, DaytonaFiles):
         async with self._turn:
             if self.rest != "never":
                 slept = self._at.head
-                await self._stop()
+                await to_its_end(self._stop())
                 self._slept = slept
 
     async def run(
@@ -155,7 +158,7 @@ class DaytonaSandbox(Steps, DaytonaFiles):
             await self._turn.enter()
             await self._place.ready()
             self._refuse_when_closed()
-            self._session = Session(self._channel, self._network)
+            self._session, self._used = Session(self._channel, self._network), True
             self._turn.began()
         return self._session
 
@@ -225,8 +228,14 @@ class DaytonaSandbox(Steps, DaytonaFiles):
             await transfers.empty(self._place, self._channel.token)
 
     async def close(self) -> None:
-        """End the session, a running cell too, and stop the sandbox. The workspace's files stay where they are."""
+        """End the session, a running cell too, and stop the sandbox. The workspace's files stay where they are.
+
+        Who is cancelled meanwhile leaves when it is done: a sandbox that is half stopped runs on, and costs.
+        """
         self._closed = True
+        await to_its_end(self._close())
+
+    async def _close(self) -> None:
         await self._break_off()
         async with self._turn:
             with suppress(SandboxUnavailableError, SandboxRefusedError):  # then Daytona stops it by itself, later
@@ -235,9 +244,23 @@ class DaytonaSandbox(Steps, DaytonaFiles):
 
     async def _stop(self) -> None:
         """End the session and stop the sandbox, unless another worker is in it."""
+        all_stored, self._used = self._all_stored, False
         self._forget_session()
         await self._channel.close()
         if not self._keep:
             await self._machine.delete()
         elif self._machine.known and await transfers.end(self._place, self._channel.token):
-            await self._machine.stop()
+            await (self._machine.release() if all_stored else self._machine.stop())
+
+    @property
+    def _all_stored(self) -> bool:
+        """Whether the store has all that is in the sandbox; inputs are in it, or `hold` was called."""
+        return self.rest != "never" if self._used else self._machine.was_stored
+
+    async def hold(self) -> None:
+        """Keep the sandbox: something in it is nowhere else.
+
+        Raises:
+            SandboxUnavailableError: that cannot be said to the service.
+        """
+        await self._machine.hold()

@@ -1,14 +1,17 @@
 """The sandboxes of one account in Daytona: opens those of threads, lists ours, deletes them."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandboxes.base import Sandbox
+from sandboxes.base import Sandbox, SandboxError, SandboxRefusedError
 from sandboxes.daytona.client import Clients
 from sandboxes.daytona.errors import asked
-from sandboxes.daytona.machine import LABEL, THREAD_LABEL, Machine
+from sandboxes.daytona.freeing import delete_archived
+from sandboxes.daytona.labels import LABEL, THREAD_LABEL, state_of
+from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.options import Options
 from sandboxes.living import Living
 
@@ -19,6 +22,8 @@ MARK = "in-daytona"
 """A file in a thread's folder: it has a sandbox there, which goes when the thread goes."""
 MOST = 1_000
 """Sandboxes of one process that are awake; what they cost is not this machine's memory."""
+TIDY_SECONDS = 10.0
+"""How long removing what is archived may hold up the end of a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,10 @@ class Daytona:
         """The sandbox of a thread. Nothing is asked of Daytona before it is used.
 
         Raises:
-            SandboxRefusedError: there is no key, or the client is not installed.
+            SandboxRefusedError: there is no key, the client is not installed, or Daytona cannot do what is asked for.
         """
+        if self._options.problem:
+            raise SandboxRefusedError(self._options.problem)
         await self._clients.get()
         return await asyncio.to_thread(self._make, id)
 
@@ -93,8 +100,7 @@ class Daytona:
 
             found = []
             async for one in client.list(ListSandboxesQuery(labels={LABEL: self._options.prefix})):
-                state = str(getattr(one.state, "value", one.state) or "")
-                found.append(Listed(str(one.name), (one.labels or {}).get(THREAD_LABEL, ""), state))
+                found.append(Listed(str(one.name), (one.labels or {}).get(THREAD_LABEL, ""), state_of(one)))
             return sorted(found, key=lambda listed: listed.name)
 
         return await asked("list the sandboxes", call, again=True)
@@ -108,7 +114,11 @@ class Daytona:
         await Machine(self._clients, self._options, thread).delete()
 
     async def close(self) -> None:
-        """Let go of the connection to Daytona."""
+        """Let go of the connection to Daytona. Who made a sandbox removes those that lie in the archive for nothing."""
         if self._living is not None:
             await self._living.close()
+        if self._clients.made:
+            with suppress(SandboxError, TimeoutError):  # whoever comes next does it
+                async with asyncio.timeout(TIDY_SECONDS):
+                    await delete_archived(await self._clients.get(), self._options.prefix)
         await self._clients.close()

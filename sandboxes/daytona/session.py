@@ -75,7 +75,7 @@ class Session:
         finally:
             await cell.calls.close()
             self._exchange = None
-        return cell.with_output(work.result())
+        return cell.with_output(await work.result())
 
     async def ask(
         self,
@@ -111,7 +111,7 @@ class Session:
             self._exchange = None
         if not work.cell.ended.done():
             raise SandboxLostError(f"The Python process is gone: {work.why()}.")
-        return work.cell.ended.result()
+        return await work.cell.said()
 
     async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
         """Have the bridge pass something on to the kernel, and wait until it is over."""
@@ -217,12 +217,12 @@ class _Work:
                 stream.capture.leave_out(dropped if type(dropped) is int else 0)
                 stream.capture.add(body)
 
-    def result(self) -> CellResult:
+    async def result(self) -> CellResult:
         """What the cell did, output aside."""
         if not self.cell.ended.done():
             why = self.why()
             return CellResult(status="killed", note=f"{why}; variables are lost", variables_kept=False)
-        return self.cell.result(late=bool(self.over.get("late")), timeout=self._timeout)
+        return await self.cell.result(late=bool(self.over.get("late")), timeout=self._timeout)
 
     def why(self) -> str:
         """Why the kernel is gone."""

@@ -9,13 +9,15 @@ from pathlib import Path
 from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, workspace_path
 from sandboxes.bridge import tree
 from sandboxes.daytona.place import Place
-from sandboxes.local.blobs import PARTIAL, checked
+from sandboxes.local.blobs import PARTIAL, checked, too_large
 from sandboxes.local.limits import Limits
 from sandboxes.local.processes import Ending, in_words
 from sandboxes.results import FetchedFile, ProgramResult, Status, WorkspaceFile
 
 MORE_SECONDS = 30.0
 """What a command may take beyond the program that it runs."""
+LOOK_SECONDS = 0.1
+"""How often the size of what is being downloaded is looked at."""
 AT_ONCE = 500
 """Files in one request: a service may limit its parts."""
 
@@ -68,11 +70,13 @@ async def fetch(place: Place, path: str, target: Path, max_bytes: int) -> Fetche
     partial = target.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
     staged = f"{base}/out/{name}"
     try:
-        found = await place.download({staged: partial}, doing="fetch a file")
+        found, _ = await _download(place, {staged: partial}, doing="fetch a file", max_bytes=max_bytes)
         place.discard(name)
         if staged not in found:
             raise SandboxUnavailableError(f"{shown!r} cannot be fetched from the Daytona sandbox.")
         return await asyncio.to_thread(_arrived, partial, target, shown, max_bytes)
+    except _TooLargeError as error:
+        raise ValueError(f"{shown!r} has {error.size:,} bytes, more than the {max_bytes:,} that are allowed") from None
     finally:
         await asyncio.to_thread(partial.unlink, missing_ok=True)
 
@@ -87,18 +91,63 @@ def _arrived(partial: Path, target: Path, path: str, max_bytes: int) -> FetchedF
     return FetchedFile(path=path, size=size, sha256=digest)
 
 
-async def take_blobs(place: Place, names: Sequence[str], folder: Path) -> None:
-    """Copy blobs out of the sandbox in one request, each whole or not at all."""
-    base = (await place.ready()).base
+async def take_blobs(place: Place, names: Sequence[str], folder: Path, max_bytes: int | None = None) -> None:
+    """Copy blobs out of the sandbox in one request, each whole or not at all; see `Sandbox.take_blobs`."""
+    base, room = (await place.ready()).base, max_bytes
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     for start in range(0, len(names), AT_ONCE):
         some = [checked(name) for name in names[start : start + AT_ONCE]]
         asked: dict[str, Path | None] = {f"{base}/spool/{name}": folder / f"{PARTIAL}{name}" for name in some}
-        found = await place.download(asked, doing="fetch a snapshot")
+        try:
+            found, size = await _download(place, asked, doing="fetch a snapshot", max_bytes=room)
+        except _TooLargeError as error:
+            raise too_large((max_bytes or 0) - (room or 0) + error.size, max_bytes or 0) from None
+        room = room - size if room is not None else None
         for name in some:
             if f"{base}/spool/{name}" not in found:
                 raise SnapshotMissingError(f"The sandbox has no blob {name}.")
             await asyncio.to_thread((folder / f"{PARTIAL}{name}").replace, folder / name)
+
+
+class _TooLargeError(Exception):
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+
+async def _download(
+    place: Place, asked: dict[str, Path | None], *, doing: str, max_bytes: int | None
+) -> tuple[dict[str, bytes | None], int]:
+    """Download files, and break off soon after they have grown beyond a size: what a sandbox says of it may be a lie.
+
+    Returns:
+        Those that could be had, and how many bytes they have together.
+    """
+    targets = [target for target in asked.values() if target is not None]
+    coming = asyncio.ensure_future(place.download(asked, doing=doing))
+    try:
+        while True:
+            await asyncio.wait((coming,), timeout=LOOK_SECONDS)
+            ended = coming.done()
+            size = await asyncio.to_thread(_size, targets)
+            if max_bytes is not None and size > max_bytes:
+                raise _TooLargeError(size)
+            if ended:
+                return coming.result(), size
+    except BaseException:
+        coming.cancel()
+        await asyncio.wait((coming,))
+        await asyncio.to_thread(_remove, targets)
+        raise
+
+
+def _size(files: Sequence[Path]) -> int:
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def _remove(files: Sequence[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
 
 
 async def supply_blobs(place: Place, files: Sequence[Path]) -> None:

@@ -9,6 +9,7 @@ import inspect
 import json
 import os
 import select
+import sys
 import threading
 import time
 from collections import deque
@@ -21,6 +22,8 @@ from .interrupts import Interrupts
 
 POLL_SECONDS = 0.05
 """How soon a waiting call sees an interrupt, and that its cell is over."""
+MAX_LINES = 6
+"""Lines of cells that are named for a call, from the innermost on."""
 
 
 class HostFunctionError(RuntimeError):
@@ -230,19 +233,19 @@ class Calls:
         body = _packed(name, signature, arguments, options)
         self._calling.now = True
         try:
-            slot = self._answered(name, body)
+            slot = self._answered(name, body, _place())
         finally:
             self._calling.now = False
         return _result(name, slot)
 
-    def _answered(self, name: str, body: bytes) -> _Slot:
+    def _answered(self, name: str, body: bytes, place: str = "") -> _Slot:
         with self._interrupts.held():
             with self._lock:
                 if not self._running:
                     raise HostFunctionError(f"{name} cannot be called while no cell runs")
                 self._number += 1
                 slot = self._slots[self._number] = _Slot(self._number)
-            self._send("call", {"call": slot.number, "name": name}, body)
+            self._send("call", {"call": slot.number, "name": name, "place": place}, body)
             self._wait(slot)
             if not slot.event.is_set():
                 self._slots.pop(slot.number, None)
@@ -287,6 +290,19 @@ class Calls:
         if slot is not None:
             slot.ok, slot.body = bool(header.get("ok")), body
             slot.end()
+
+
+def _place() -> str:
+    """Where in the cells the present call is made, the outermost line first."""
+    lines: list[str] = []
+    frame: Any = sys._getframe(1)
+    while frame is not None and len(lines) < MAX_LINES:
+        code = frame.f_code
+        if code.co_filename.startswith("<cell "):
+            inside = "" if code.co_name == "<module>" else f" in {code.co_name[:40]}"
+            lines.append(f"{code.co_filename[1:-1]}, line {frame.f_lineno}{inside}")
+        frame = frame.f_back
+    return "; ".join(reversed(lines))
 
 
 def _packed(name: str, signature: inspect.Signature, arguments: tuple[Any, ...], options: dict[str, Any]) -> bytes:

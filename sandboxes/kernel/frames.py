@@ -41,13 +41,13 @@ def pack(header: dict[str, Any], body: bytes = b"") -> bytes:
     return LENGTHS.pack(len(head), len(body)) + head + body
 
 
-def check_lengths(head: int, body: int) -> None:
+def check_lengths(head: int, body: int, max_header: int = MAX_HEADER) -> None:
     """Refuse a frame before memory is set aside for it.
 
     Raises:
         ProtocolError: it announces more than a frame may hold.
     """
-    if head > MAX_HEADER or body > MAX_BODY:
+    if head > max_header or body > MAX_BODY:
         raise ProtocolError(f"a frame announces {head:,} + {body:,} bytes")
 
 
@@ -67,10 +67,15 @@ def read_header(data: bytes) -> dict[str, Any]:
 
 
 class Unpacker:
-    """Cuts a stream of bytes into frames."""
+    """Cuts a stream of bytes into frames.
 
-    def __init__(self) -> None:
+    Args:
+        max_header: Bytes that a header may have.
+    """
+
+    def __init__(self, max_header: int = MAX_HEADER) -> None:
         self._buffer = bytearray()
+        self._max_header = max_header
 
     def feed(self, data: bytes) -> list[Frame]:
         """Add bytes.
@@ -81,23 +86,39 @@ class Unpacker:
         Raises:
             ProtocolError: the bytes are not frames; nothing after them can be read.
         """
-        buffer = self._buffer
-        buffer += data
+        self.add(data)
         frames: list[Frame] = []
-        while len(buffer) >= LENGTHS.size:
-            head, body = LENGTHS.unpack_from(buffer)
-            middle = LENGTHS.size + head
-            try:
-                check_lengths(head, body)
-                if len(buffer) < middle + body:
-                    break
-                header = read_header(bytes(buffer[LENGTHS.size : middle]))
-            except ProtocolError as error:
-                error.before = frames
-                raise
-            frames.append((header, bytes(buffer[middle : middle + body])))
-            del buffer[: middle + body]
+        try:
+            while (frame := self.take()) is not None:
+                frames.append(frame)
+        except ProtocolError as error:
+            error.before = frames
+            raise
         return frames
+
+    def add(self, data: bytes) -> None:
+        """Add bytes, and look at them later."""
+        self._buffer += data
+
+    def take(self) -> Frame | None:
+        """The next frame; None when it is not complete yet.
+
+        Raises:
+            ProtocolError: the bytes are not frames; nothing after them can be read.
+        """
+        buffer = self._buffer
+        if len(buffer) < LENGTHS.size:
+            return None
+        head, body = LENGTHS.unpack_from(buffer)
+        middle = LENGTHS.size + head
+        check_lengths(head, body, self._max_header)
+        if len(buffer) < middle + body:
+            return None
+        header = read_header(bytes(buffer[LENGTHS.size : middle]))
+        with memoryview(buffer) as view:
+            content = bytes(view[middle : middle + body])
+        del buffer[: middle + body]
+        return header, content
 
 
 def receive(fd: int) -> Frame:

@@ -168,6 +168,7 @@ class Session:
     def _snapshot(self, header: dict[str, Any]) -> None:
         self._run_id = str(header.get("id", ""))
         limit, answer = int(header.get("limit_bytes", 0)), dict[str, Any]()
+        self._send("begun", {})
         self._interrupts.forget()
         error = self._interrupts.guard(
             lambda: answer.update(self._snapshots().snapshot(limit, self._number, self._cells.futures))
@@ -279,7 +280,10 @@ class Session:
         return described[0] if described else {"name": type(error).__name__, "message": "", "traceback": ""}
 
     def _send_display(self, display: dict[str, str]) -> None:
-        self._send("display", display)
+        text = display.get("text", "").encode("utf-8", "backslashreplace")
+        html = display.get("html", "").encode("utf-8", "backslashreplace")
+        header = {"kind": display["kind"], "path": display.get("path", ""), "text": len(text)}
+        self._send_frame("display", header, text + html)
 
     def _hello(self) -> None:
         self._send("hello", {"python": platform.python_version(), "pid": self._pid, "head": self._head})

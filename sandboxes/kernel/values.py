@@ -17,6 +17,8 @@ from typing import Any
 LENGTH = struct.Struct("!I")
 MAX_DEPTH = 100
 MAX_TABLES = 100
+MAX_SHOWN = 16_384
+"""Bytes of JSON that are read to show arguments."""
 
 KINDS = {
     ("pandas", "DataFrame"): "pandas",
@@ -207,11 +209,11 @@ def unpack(data: bytes, load: Any = None) -> dict[str, Any]:
     content, parts = split(data)
     values: dict[str, Any] = content["values"]
     for (path, kind), part in zip(content["tables"], parts, strict=True):
-        _set(values, path, (load or from_parquet)(part, kind))
+        put_in(values, path, (load or from_parquet)(part, kind))
     return values
 
 
-def split(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
+def split(data: bytes) -> tuple[dict[str, Any], list[memoryview]]:
     """The JSON of a packed value, and its tables as Parquet. Nothing of the tables is read.
 
     Returns:
@@ -220,13 +222,27 @@ def split(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     Raises:
         NotReadError: it is no packed value.
     """
-    if len(data) < LENGTH.size:
-        raise NotReadError("it is cut off")
-    end = LENGTH.size + LENGTH.unpack_from(data)[0]
     try:
-        said = json.loads(data[LENGTH.size : end])
+        said = json.loads(text_of(data))
     except (ValueError, RecursionError):
         raise NotReadError("it is not JSON") from None
+    return parts_of(said, data)
+
+
+def text_of(data: bytes) -> bytes:
+    """The JSON text of a packed value; nothing of it is read.
+
+    Raises:
+        NotReadError: it is cut off.
+    """
+    if len(data) < LENGTH.size:
+        raise NotReadError("it is cut off")
+    return data[LENGTH.size : LENGTH.size + LENGTH.unpack_from(data)[0]]
+
+
+def parts_of(said: Any, data: bytes) -> tuple[dict[str, Any], list[memoryview]]:
+    """The same as `split`, for a packed value whose JSON text has been read."""
+    end = LENGTH.size + LENGTH.unpack_from(data)[0]
     if not isinstance(said, dict) or not isinstance(said.get("values"), dict):
         raise NotReadError("it has no values")
     tables, parts = [], []
@@ -238,14 +254,19 @@ def split(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         if not isinstance(path, list) or kind not in KINDS.values() or type(size) is not int or size < 0:
             raise NotReadError("a table is not described")
         tables.append((path, kind))
-        parts.append(data[end : end + size])
+        parts.append(memoryview(data)[end : end + size])
         end += size
     if len(tables) > MAX_TABLES or end != len(data):
         raise NotReadError("its length is another than it says")
     return {"values": said["values"], "tables": tables}, parts
 
 
-def _set(values: Any, path: list[Any], table: Any) -> None:
+def put_in(values: Any, path: list[Any], table: Any) -> None:
+    """Put a table where it belongs.
+
+    Raises:
+        NotReadError: there is no place for it.
+    """
     try:
         for part in path[:-1]:
             values = values[part]
@@ -256,7 +277,7 @@ def _set(values: Any, path: list[Any], table: Any) -> None:
         raise NotReadError("a table has no place") from None
 
 
-def from_parquet(data: bytes, kind: str) -> Any:
+def from_parquet(data: bytes | memoryview, kind: str) -> Any:
     """A table of the kind that was sent; a pyarrow table where that library is missing.
 
     Raises:
@@ -281,22 +302,34 @@ def _optional(name: str) -> Any:
 
 
 def shown(data: bytes, limit: int = 200) -> str:
-    """Arguments as a person reads them: `'north', year=2024`; tables by their kind."""
+    """Arguments as a person reads them: `'north', year=2024`; tables by their kind, and large ones as they came."""
     try:
+        text = text_of(data)
+        if len(text) > MAX_SHOWN:
+            return _begun(text, limit)
         content, _ = split(data)
     except NotReadError:
         return "…"
     values = content["values"]
     for path, kind in content["tables"]:
         try:
-            _set(values, path, _Named(kind))
+            put_in(values, path, _Named(kind))
         except NotReadError:
             return "…"
     positional, named = values.get("args"), values.get("kwargs")
     parts = [repr(value) for value in positional] if isinstance(positional, list) else []
     items = named.items() if isinstance(named, dict) else ()
     parts += [f"{name if name.isidentifier() else repr(name)}={value!r}" for name, value in items]
-    text = ", ".join(parts)
+    return _cut(", ".join(parts), limit)
+
+
+def _begun(text: bytes, limit: int) -> str:
+    """The beginning of a JSON text of arguments that is too long to be read for that."""
+    begun = text[: 4 * limit].decode("utf-8", "replace").removeprefix('{"values": {"args": [')
+    return f"{begun[: limit - 30]}… ({len(text):,} bytes)"
+
+
+def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 

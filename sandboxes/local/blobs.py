@@ -4,41 +4,105 @@ Everything is copied: a file that code in the sandbox could still write to must 
 functions block; call them in a thread.
 """
 
+import errno
+import math
 import os
 import re
 import shutil
 import stat
+import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import BinaryIO
 
-from sandboxes.base import SandboxUnavailableError, SnapshotMissingError
+from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, SnapshotTooLargeError
 
 NAME = re.compile(r"[0-9a-f]{64}")
 PARTIAL = ".stepwell-"
+PIECE = 1 << 20
+"""Bytes that are copied at a time."""
 AT_ONCE = 4
 """Files that are copied at the same time."""
 
 
-def take(spool: Path, names: Iterable[str], folder: Path) -> None:
-    """Copy blobs into a folder, each whole or not at all.
+def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | None = None) -> None:
+    """Copy blobs into a folder, each whole or not at all. Holes in files stay holes, and count as what they stand for.
 
     Raises:
         SnapshotMissingError: one is not a regular file in the spool.
+        SnapshotTooLargeError: they have more than `max_bytes`; nothing was copied, unless one has grown meanwhile.
     """
+    wanted = [checked(name) for name in names]
+    room = math.inf if max_bytes is None else max_bytes
+    if (size := sum(_size(spool, name) for name in wanted)) > room:
+        raise too_large(size, max_bytes or 0)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
+    for name in wanted:
         partial = folder / f"{PARTIAL}{name}"
-        try:
-            descriptor = os.open(spool / checked(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            raise SnapshotMissingError(f"The sandbox has no blob {name}.") from error
-        with os.fdopen(descriptor, "rb") as reading:
-            if not stat.S_ISREG(os.fstat(reading.fileno()).st_mode):
-                raise SnapshotMissingError(f"The blob {name} of the sandbox is not a file.")
-            with partial.open("wb") as writing:
-                shutil.copyfileobj(reading, writing, 1 << 20)
+        with _opened(spool, name) as reading, partial.open("wb") as writing:
+            size = os.fstat(reading.fileno()).st_size
+            room -= size
+            if room < 0:
+                raise too_large(size, max_bytes or 0)
+            _copy(reading.fileno(), writing.fileno(), size)
         partial.replace(folder / name)
+
+
+def too_large(size: int, limit: int) -> SnapshotTooLargeError:
+    """What says that new blobs have too many bytes."""
+    return SnapshotTooLargeError(
+        f"New blobs of {size:,} bytes are more than the {limit:,} that are allowed; the snapshot was refused."
+    )
+
+
+def _size(spool: Path, name: str) -> int:
+    with _opened(spool, name) as reading:
+        return os.fstat(reading.fileno()).st_size
+
+
+def _opened(spool: Path, name: str) -> BinaryIO:
+    try:
+        descriptor = os.open(spool / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise SnapshotMissingError(f"The sandbox has no blob {name}.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SnapshotMissingError(f"The blob {name} of the sandbox is not a file.")
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def _copy(source: int, target: int, size: int) -> None:
+    """Copy so many bytes, and nothing where there are holes; what is missing at the end is a hole, too."""
+    at = 0
+    while at < size and (start := _data(source, at)) < size:
+        end = min(_hole(source, start), size)
+        os.lseek(source, start, os.SEEK_SET)
+        os.lseek(target, start, os.SEEK_SET)
+        while start < end and (piece := os.read(source, min(end - start, PIECE))):
+            left = memoryview(piece)
+            while left:
+                left = left[os.write(target, left) :]
+            start += len(piece)
+        if start < end:
+            break  # it was cut off meanwhile
+        at = end
+    os.ftruncate(target, size)
+
+
+def _data(source: int, at: int) -> int:
+    if not hasattr(os, "SEEK_DATA"):
+        return at
+    try:
+        return os.lseek(source, at, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return sys.maxsize  # there is no more
+
+
+def _hole(source: int, at: int) -> int:
+    return os.lseek(source, at, os.SEEK_HOLE) if hasattr(os, "SEEK_HOLE") else sys.maxsize
 
 
 def drop(folder: Path, names: Iterable[str]) -> None:

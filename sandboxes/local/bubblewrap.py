@@ -19,9 +19,12 @@ LIBRARIES = """
 import json, os, sys, sysconfig
 found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
 found += [os.path.realpath(path) for path in found]
-found += [path for name, path in sysconfig.get_paths().items() if "lib" in name]
-print(json.dumps(sorted({path for path in found if os.path.isdir(path) and path != "/"})))
+parts = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
+own = [[f"{path}/{part}" for part in parts] if os.path.exists(f"{path}/pyvenv.cfg") else [path] for path in found]
+found = sum(own, [path for name, path in sysconfig.get_paths().items() if "lib" in name])
+print(json.dumps(sorted({path for path in found if os.path.exists(path) and path != "/"})))
 """
+"""Of a virtual environment only what belongs to it: `python -m venv .` makes one of a folder with other files."""
 ASK_SECONDS = 30.0
 
 
@@ -91,4 +94,4 @@ def wrapped(
         command += ["--ro-bind", path, path]
     for place, (path, closed) in folders.items():
         command += ["--ro-bind" if closed else "--bind", path, place]
-    return [*command, "--remount-ro", "/", "--"]
+    return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--"]

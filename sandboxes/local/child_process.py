@@ -9,6 +9,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sandboxes import descriptors
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.local import reached, seatbelt
 from sandboxes.local.network.doorway import listen_on_loopback
@@ -202,6 +203,7 @@ async def _start(
         raise
     finally:
         theirs.close()
+    descriptors.as_before(process.pid)
     return ChildProcess(process, ours)
 
 

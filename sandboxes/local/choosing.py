@@ -81,9 +81,15 @@ def walls_of(asked: Asked, level: Level) -> Walls:
     python = str(Path(asked.python).absolute()) if os.sep in asked.python else asked.python or sys.executable
     return Walls(
         level=level,
-        python=python,
+        python=_straight(python),
         cache=str(asked.cache.absolute() / "matplotlib"),
         limits=asked.limits,
         network=asked.network.mode != "none",
         timezone=os.environ.get("TZ", ""),
     )
+
+
+def _straight(python: str) -> str:
+    """The same interpreter by a path without `..`: the folders that such a path goes through are not in a sandbox."""
+    path = Path(python)
+    return str(path.parent.resolve() / path.name) if ".." in path.parts else python

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,6 +13,10 @@ from sandboxes.local.ears import Ears
 from sandboxes.local.pipes import Pipe
 
 READ_SIZE = 1 << 18
+TURN_SECONDS = 0.002
+"""How long frames are taken in before others get their turn, if there are so many."""
+MAX_HEADER = 8_192
+"""Bytes of a header; those of kernels have a few hundred."""
 REST_READS = 16
 """Reads after which a connection that is still not empty is written to by somebody who lives: it holds less."""
 SEND_SECONDS = 10.0
@@ -34,7 +39,10 @@ class KernelLine:
         self._control = control
         self._stdout, self._stderr = stdout, stderr
         self._take = take
-        self._unpacker = frames.Unpacker()
+        self._unpacker = frames.Unpacker(MAX_HEADER)
+        self._more = False
+        """Whether frames may have come that are not taken in yet."""
+        self._next: asyncio.Handle | None = None
         self._sending = asyncio.Lock()
         self._rest = b""
         """What is left of a frame that was begun; it comes before all others."""
@@ -93,11 +101,16 @@ class KernelLine:
         """Take in what comes from now on."""
         self._stdout.take, self._stderr.take = stdout, stderr
         self._ears.open()
+        if self._more:
+            self._go_on_soon()
 
     def pause(self) -> None:
         """Leave what comes from now on where it is."""
         self._stdout.take = self._stderr.take = None
         self._ears.pause()
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
 
     def _hear(self, pipe: Pipe) -> None:
         pipe.read()
@@ -110,7 +123,18 @@ class KernelLine:
         self._stderr.drain()
 
     def read(self) -> bool:
-        """Take in the frames that have come; false when there are none."""
+        """Take in frames that have come, for a few milliseconds at most; false when there are none."""
+        if self._next is not None:
+            return True
+        if not self._more and not self._receive():
+            return False
+        self._take_in()
+        if self._more:
+            self._go_on_soon()
+        return True
+
+    def _receive(self) -> bool:
+        """Take what has come out of the connection; false when that is nothing."""
         try:
             data = self._control.recv(READ_SIZE)
         except (BlockingIOError, InterruptedError):
@@ -120,21 +144,43 @@ class KernelLine:
         if not data:
             self._closed()
             return False
+        self._unpacker.add(data)
+        self._more = True
+        return True
+
+    def _take_in(self) -> None:
+        until = time.perf_counter() + TURN_SECONDS
         try:
-            for header, body in self._unpacker.feed(data):
-                self._take(header, body)
+            while (frame := self._unpacker.take()) is not None:
+                self._take(*frame)
+                if time.perf_counter() > until:
+                    return
         except frames.ProtocolError as error:
             self.garbled = True
             self.cut(f"something other than the session wrote to its connection ({error})")
         except FloodError as error:
             self.garbled = True
             self.cut(str(error))
-        return True
+        self._more = False
 
-    def read_rest(self, enough: Callable[[], bool]) -> None:
+    def _go_on_soon(self) -> None:
+        if self._next is None:
+            self._next = asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        self._next = None
+        if self._more and not self.broken.done():
+            self._take_in()
+            if self._more:
+                self._go_on_soon()
+
+    async def read_rest(self, enough: Callable[[], bool]) -> None:
         """Take in the frames that a dead kernel had sent, until it is enough."""
         for _ in range(REST_READS):
-            if enough() or self.broken.done() or not self.read():
+            while self._more and not enough() and not self.broken.done():
+                self._take_in()
+                await asyncio.sleep(0)
+            if enough() or self.broken.done() or not self._receive():
                 return
         self._written_by_others()
 
@@ -142,7 +188,7 @@ class KernelLine:
         """Forget what a dead kernel wrote: half a frame may be the last of it."""
         for _ in range(REST_READS):
             if not self._skip():
-                self._unpacker = frames.Unpacker()
+                self._unpacker, self._more = frames.Unpacker(MAX_HEADER), False
                 return
         self._written_by_others()
 
@@ -163,12 +209,14 @@ class KernelLine:
         """Use it no more."""
         if not self.broken.done():
             self.broken.set_result(why)
+        self._more = False
         if self._control.fileno() >= 0:
             self._ears.drop(self._control.fileno())
 
     def close(self) -> None:
         """Let go of all of it."""
         self.cut("it was ended")
+        self.pause()
         self._ears.close()
         self._stdout.close()
         self._stderr.close()

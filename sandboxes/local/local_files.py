@@ -73,14 +73,15 @@ class LocalFiles:
         """
         return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
 
-    async def take_blobs(self, names: Sequence[str], folder: Path) -> None:
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`.
 
         Raises:
             SnapshotMissingError: one is not there.
+            SnapshotTooLargeError: they have more than `max_bytes`.
         """
         with self._turn.beside():
-            await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder)
+            await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder, max_bytes=max_bytes)
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool."""

@@ -6,7 +6,6 @@ import os
 import secrets
 import select
 import socket
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from sandboxes.local.walls import FOLDER, Walls
 from sandboxes.local.warm import PARENTS
 from sandboxes.local.warm_parent import CannotWallInError, Ready
 from sandboxes.local.warm_process import StartWarm
+from sandboxes.scratch import held_folder
 from sandboxes.zygote import seccomp
 from sandboxes.zygote.system import MACHINE
 
@@ -35,6 +35,12 @@ TRIED: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("bpf", (0, 0, 0)),
     ("userfaultfd", (1,)),
     ("perf_event_open", (0, 0, -1, -1, 0)),
+    ("io_setup", (0, 0)),
+    ("inotify_init1", (-1,)),
+    ("mq_open", (0, 0, 0, 0)),
+    ("semget", (0, -1, 0)),
+    ("msgget", (-1, 0)),
+    ("shmget", (0, 0, 0)),
 )
 """Calls that must be refused, with arguments that do no harm where they are not."""
 OWN_PROCESSES = 16
@@ -73,8 +79,8 @@ def probe(walls: Walls) -> Through:
         CannotWallInError: it cannot be started.
         SandboxUnavailableError: the interpreter cannot be started.
     """
-    with tempfile.TemporaryDirectory(prefix="stepwell-probe-") as folder, _host(Path(folder)) as facts:
-        own = Path(folder) / "sandboxes" / "probe"
+    with held_folder("probe") as folder, _host(folder) as facts:
+        own = folder / "sandboxes" / "probe"
         own.mkdir(parents=True)
         ready = StartWarm(walls).begin(Order(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
         try:
@@ -108,7 +114,8 @@ def _host(folder: Path) -> Iterator[dict[str, Any]]:
         for listening in (named, unnamed):
             listening.listen()
         column = seccomp.COLUMN.get(MACHINE)
-        numbers = {name: call[column] for name, call in seccomp.REFUSED.items()} if column is not None else {}
+        tables = seccomp.REFUSED | seccomp.ABSENT
+        numbers = {name: call[column] for name, call in tables.items()} if column is not None else {}
         yield {
             "file": str(file),
             "socket": str(address),

@@ -21,7 +21,9 @@ CRASHES: Mapping[int, str] = {
     signal.SIGXCPU: "used up its computing time",
     signal.SIGKILL: "was killed from outside, as happens when memory runs out",
 }
-Limited = Literal["", "memory", "processes", "workspace"]
+MENTIONED = 1 << 20
+"""Bytes from which on a part of the memory is named."""
+Limited = Literal["", "memory", "processes", "workspace", "names", "tmp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Ending:
     """The limit for which it was ended."""
     value: int = 0
     """What was found, in the limit's unit."""
+    files: int = 0
+    """How much of the memory that was found are files in `/tmp`, HOME and `/dev/shm`."""
     copy: bool = False
     """Whether a frozen copy of it, from before the cell, waits to go on in its place."""
 
@@ -120,14 +124,22 @@ def in_words(ending: Ending, limits: Limits) -> str:
 def _exceeded(ending: Ending, limits: Limits) -> str:
     if ending.limit == "memory":
         used = f" used {_megabytes(ending.value)} of memory" if ending.value else " needed more memory"
+        if ending.files >= MENTIONED:
+            used += f" ({_megabytes(ending.files)} of it are files in /tmp, HOME and /dev/shm)"
         allowed = _megabytes(limits.memory_or_half)
         instead = "read in chunks, take fewer columns or smaller types, or let DuckDB work on the file"
         return f"the cell{used}, and {allowed} are allowed, so it was ended; {instead}"
     if ending.limit == "processes":
         had, allowed = f"{ending.value:,} processes", f"{limits.processes:,}"
         return f"the cell had {had}, and {allowed} are allowed, so it was ended; use fewer workers (n_jobs)"
+    if ending.limit == "names":
+        instead = "put what belongs together into one file, and remove what is not needed any more"
+        return f"the workspace has too many files ({ending.value:,}), so the cell was ended; {instead}"
+    if ending.limit == "tmp":
+        has, allowed = _megabytes(ending.value), _megabytes(limits.tmp_bytes)
+        return f"the folder for temporary files has {has}, and {allowed} are allowed, so the cell was ended"
     has, allowed = _megabytes(ending.value), _megabytes(limits.workspace)
-    instead = "write less, or remove what is not needed any more"
+    instead = "write less, or remove what is not needed any more in a cell that writes nothing"
     return f"the workspace has {has}, and {allowed} are allowed, so the cell was ended; {instead}"
 
 

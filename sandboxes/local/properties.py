@@ -35,7 +35,10 @@ _MEASURED = (
     "each process by the system; all together are measured every 50 ms in a cell of more than 20 ms, then "
     "every second, and ended when it is too much"
 )
-_WORKSPACE = "the size of each file by the system; the workspace is measured while a cell runs"
+_WORKSPACE = (
+    "the size of each file by the system, and no room is taken without writing; the workspace is watched every 50 ms "
+    "while a cell runs, by what the disk has free, and every second while something goes on"
+)
 _CPU = "each cell has a time limit, and computing time per process can be limited; the share of the processor is not"
 
 
@@ -62,18 +65,25 @@ def _ordered(states: States) -> States:
 
 def _private_root(level: Level) -> States:
     proc = "" if level == "namespaces" else "; there is no /proc in it"
+    named = "; the paths of the folders that it got are in /proc/self/mountinfo" if level == "namespaces" else ""
     return {
         "files read": Verdict("enforced", "a root of its own: the system and Python, its workspace, nothing else"),
         "files written": Verdict(
             "enforced", "its workspace, HOME, /tmp and /dev/shm; inputs and everything else are read-only"
         ),
-        "metadata": Verdict("enforced", "other files do not exist in its root"),
+        "metadata": Verdict("enforced", f"other files do not exist in its root{named}"),
         "network": Verdict("enforced", "a network of its own; the only way out, if any, is Stepwell's proxy"),
         "processes": Verdict("enforced", f"it has process numbers of its own and sees no other processes{proc}"),
         "signals": Verdict("enforced", "none reaches a process outside, nor the one that watches it"),
-        "IPC": Verdict("enforced", "shared memory, queues, semaphores and sockets of its own"),
-        "system calls": Verdict("enforced", "no privileges, no capabilities, and a filter that refuses what it names"),
-        "memory": _memory("; /tmp, HOME and /dev/shm have fixed sizes"),
+        "IPC": Verdict(
+            "enforced", "shared memory and sockets of its own, and none of the system's queues and semaphores"
+        ),
+        "system calls": Verdict(
+            "enforced",
+            "no privileges, no capabilities, and a filter that refuses what it names; so is what the system counts for "
+            "a user or the whole machine",
+        ),
+        "memory": _memory("; files in /tmp, HOME and /dev/shm count"),
         "process count": _counted(),
         "disk": Verdict("soft", f"{_WORKSPACE}; /tmp, HOME and /dev/shm have fixed sizes"),
         "CPU": Verdict("soft", _CPU),
@@ -97,7 +107,11 @@ def _memory(more: str = "") -> Verdict:
 def _bwrap() -> States:
     return _private_root("namespaces") | {
         "process count": Verdict("soft", "counted by the system with what else its user runs, and measured"),
-        "metadata": Verdict("enforced", "other files do not exist in its root, but for devices of bubblewrap's own"),
+        "metadata": Verdict(
+            "enforced",
+            "other files do not exist in its root, but for devices of bubblewrap's own; the paths of the folders that "
+            "it got are in /proc/self/mountinfo",
+        ),
     }
 
 
@@ -146,7 +160,7 @@ def _landlock(abi: int, root: bool) -> States:
         "system calls": Verdict("enforced", "no new privileges, no capabilities, and the stricter filter"),
         "memory": _memory(),
         "process count": Verdict("soft", "measured every 50 ms while a cell runs, and ended when it is too much"),
-        "disk": Verdict("soft", f"{_WORKSPACE}; its temporary folders are not"),
+        "disk": Verdict("soft", f"{_WORKSPACE}; so are its temporary folders"),
         "CPU": Verdict("soft", _CPU),
         "clean-up": Verdict("soft", "the process that watches it ends all others; nobody does when that one is killed"),
     }

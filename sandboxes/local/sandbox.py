@@ -84,13 +84,15 @@ class LocalSandbox(Steps, LocalFiles):
         return self._at.head if self._session is not None and self._session.alive else ""
 
     async def reached(self) -> Reached:
-        """The note on the last cell that began; see `Sandbox.reached`.
+        """The note on the last cell that began, and what its way out has seen; see `Sandbox.reached`.
 
         Raises:
             SandboxUnavailableError: its folder cannot be written.
         """
         confined = self._walls.level in PRIVATE_PATHS and self._network.mode == "none"
-        return replace(await super().reached(), confined=confined)
+        note = await super().reached()
+        seen = self._session.reached() if self._session is not None else ()
+        return replace(note, what=tuple(dict.fromkeys((*note.what, *seen))), confined=confined)
 
     async def sleep(self) -> None:
         """End its session unless something would be lost by that; `restore` wakes it."""
@@ -143,7 +145,8 @@ class LocalSandbox(Steps, LocalFiles):
                 return result
             if result.recovered == "copy":
                 self._at = before
-            return replace(result, reached=(await self.reached()).what)
+            noted = (await self.reached()).what
+            return replace(result, reached=tuple(dict.fromkeys((*result.reached, *noted))))
 
     async def _ready(self) -> Session:
         """The living session, started if there is none yet."""
@@ -271,4 +274,4 @@ class LocalSandbox(Steps, LocalFiles):
     def _is_anothers(self) -> bool:
         """Whether another process works in this folder by now; what is there is not ours to remove."""
         file = self._folder / OWNER
-        return file.exists() and file.read_text() != self._token
+        return file.exists() and file.read_text("utf-8", "replace") != self._token

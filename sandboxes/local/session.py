@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
-from sandboxes.calls import Calls
+from sandboxes.calls import Calls, FloodError
 from sandboxes.functions import Functions
 from sandboxes.kernel import frames
 from sandboxes.local.kernel_line import SEND_SECONDS, KernelLine
@@ -21,6 +21,10 @@ from sandboxes.running_cell import Offer, OnOutput, RunningCell, Stream
 
 START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
+ATTEND_SECONDS = 10.0
+"""How soon after a cell a kernel begins with its snapshot; background threads may hold it up for a while."""
+MAX_UNASKED = 1_000
+"""Frames that are taken in while nothing was asked."""
 END_SECONDS = 2.0
 """How long a process may take to end once its connection is closed, and a frozen copy to go on."""
 
@@ -41,6 +45,7 @@ class Session:
         self._cell: RunningCell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
+        self._unasked = 0
         self._offer = Offer()
 
     @classmethod
@@ -98,6 +103,10 @@ class Session:
     def alive(self) -> bool:
         """Whether it can run cells."""
         return self._process.alive and not self._line.broken.done()
+
+    def reached(self) -> tuple[str, ...]:
+        """What the way out of it has seen the last cell connect to, whatever that cell did not note itself."""
+        return self._doorway.reached() if self._doorway is not None else ()
 
     def when_gone(self, tell: Callable[[], None]) -> None:
         """Have `tell` called once its process is gone, whoever ended it."""
@@ -159,8 +168,7 @@ class Session:
             why = await self._end("it did not go on")
             await self.close()
             result = replace(result, status="killed", note=f"{why}; variables are lost", variables_kept=False)
-        if self._doorway is not None:
-            result = replace(result, reached=tuple(dict.fromkeys((*result.reached, *self._doorway.reached()))))
+        result = replace(result, reached=tuple(dict.fromkeys((*result.reached, *self.reached()))))
         return cell.with_output(result)
 
     async def ask(
@@ -189,15 +197,13 @@ class Session:
             data = json.dumps(body).encode() if body is not None else b""
             order = frames.pack({**content, "type": kind, "id": cell.id}, data)
             await self._line.send(order, within=min(timeout, SEND_SECONDS))
-            await self._wait(cell, timeout)
-            if not self._over(cell):
-                await self._interrupt(cell, grace)
+            await self._attended(cell, timeout, grace)
             self._line.drain()
             if not cell.ended.done():
                 why = await self._end("it did not answer")
                 await self.close()
                 raise SandboxLostError(f"The Python process is gone: {why}.")
-            return cell.ended.result()
+            return await cell.said()
         except asyncio.CancelledError:
             self.discard()
             raise
@@ -205,6 +211,21 @@ class Session:
             self._process.busy(False)
             self._line.pause()
             self._cell = None
+
+    async def _attended(self, cell: RunningCell, timeout: float, grace: float) -> None:
+        """Wait until the kernel has done what it was asked, or had to be interrupted.
+
+        A cell that said itself that it had ended may go on, and then nobody attends to what is asked.
+        """
+        if cell.answer == "snapshot":
+            ends = (cell.begun, cell.ended, self._line.broken, self._process.exited)
+            await asyncio.wait(ends, timeout=ATTEND_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if not cell.begun.done() and not self._over(cell):
+                await self._interrupt(cell, grace, cell.begun)
+        if cell.begun.done() or cell.answer != "snapshot" or self._over(cell):
+            await self._wait(cell, timeout)
+            if not self._over(cell):
+                await self._interrupt(cell, grace)
 
     async def _follow(self, cell: RunningCell, *, timeout: float, grace: float) -> CellResult:
         """Wait for the end of the cell, whichever it is, and say what it was; output aside."""
@@ -214,7 +235,7 @@ class Session:
             await self._interrupt(cell, grace)
         self._line.drain()
         if cell.ended.done():
-            result = cell.result(late=late, timeout=timeout)
+            result = await cell.result(late=late, timeout=timeout)
             note = "" if late else limit_note(result.error, self._limits)
             return replace(result, note=note) if note else result
         began = time.monotonic()
@@ -293,18 +314,24 @@ class Session:
             raise
         await self.close()
 
-    async def _interrupt(self, cell: RunningCell, grace: float) -> None:
-        """Interrupt a cell and wait for its end; twice, for the first is lost on a kernel that had not taken it in."""
-        for _ in range(2):
-            if not self._over(cell):
-                self._process.interrupt()
-                await self._wait(cell, grace / 2)
+    async def _interrupt(self, cell: RunningCell, grace: float, enough: "asyncio.Future[None] | None" = None) -> None:
+        """Interrupt a cell and wait for its end; twice, for the first is lost on a kernel that had not taken it in.
 
-    async def _wait(self, cell: RunningCell, timeout: float) -> None:
-        ends = (cell.ended, self._line.broken, self._process.exited)
+        Args:
+            cell: The cell.
+            grace: Seconds that it has to end.
+            enough: What will do in place of its end.
+        """
+        for _ in range(2):
+            if not self._over(cell) and (enough is None or not enough.done()):
+                self._process.interrupt()
+                await self._wait(cell, grace / 2, enough)
+
+    async def _wait(self, cell: RunningCell, timeout: float, enough: "asyncio.Future[None] | None" = None) -> None:
+        ends = (cell.ended, self._line.broken, self._process.exited, *((enough,) if enough is not None else ()))
         await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._process.exited.done():
-            self._line.read_rest(cell.ended.done)  # its last words were still on the way
+            await self._line.read_rest(cell.ended.done)  # its last words were still on the way
 
     def _over(self, cell: RunningCell) -> bool:
         return cell.ended.done() or self._line.broken.done() or self._process.exited.done()
@@ -320,6 +347,10 @@ class Session:
             self._hello.set_result(header)
         if self._cell is not None:
             self._cell.hear(header, body)
+            return
+        self._unasked += 1
+        if self._unasked > MAX_UNASKED:
+            raise FloodError("it sent messages that nobody asked for")
 
     def discard(self) -> None:
         """Kill the process and let go of everything, without waiting."""

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import IO, Any
 
+from sandboxes import descriptors
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.local.control_groups import ControlGroup, new_group, own_group, wait_early
 from sandboxes.local.upkeep import beside, later
@@ -107,7 +108,7 @@ class WarmParent:
         environment = {"PATH": os.defpath, **clean_environment(self._walls.timezone)}
         try:
             with theirs:
-                return subprocess.Popen(  # noqa: S603 - the operator names the interpreter
+                process = subprocess.Popen(  # noqa: S603 - the operator names the interpreter
                     [*command, str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=self._said,
@@ -117,6 +118,8 @@ class WarmParent:
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                 )
+            descriptors.as_before(process.pid)
+            return process
         except (OSError, ValueError) as error:
             raise SandboxUnavailableError(
                 f"The Python interpreter {self._walls.python} cannot be started ({error}). "

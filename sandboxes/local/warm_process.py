@@ -35,7 +35,7 @@ STARTING = ThreadPoolExecutor(8, "stepwell-start")
 """Not the threads of an event loop: what they began must be let go of also when the loop is closed meanwhile."""
 END_SECONDS = 5.0
 """How long a sandbox's first process may take to end everything when it is told to."""
-LIMITED = ("memory", "processes", "workspace")
+LIMITED = ("memory", "processes", "workspace", "names", "tmp")
 
 
 class WarmProcess:
@@ -127,6 +127,7 @@ class WarmProcess:
                 code=int(said["code"]),
                 limit=limit if limit in LIMITED else "",
                 value=int(said.get("value", 0)),
+                files=int(said.get("files", 0)),
                 copy=bool(said["copy"]),
             )
             group = self._ready.group
@@ -314,8 +315,8 @@ def in_bubblewrap(walls: Walls, folders: dict[str, tuple[str, bool]]) -> list[st
         walls.python,
         read_only=[*READ_ONLY, *filter(None, [str(Path(cloudpickle_path()).parent)])],
         folders=folders,
-        tmp_bytes=walls.limits.tmp,
-        shared_memory_bytes=walls.limits.shared_memory,
+        tmp_bytes=walls.limits.tmp_bytes,
+        shared_memory_bytes=walls.limits.shared_memory_bytes,
     )
 
 
@@ -333,10 +334,12 @@ def prepare(folder: Path, walls: Walls) -> None:
         if note.is_symlink():
             note.unlink()
         note.touch()
-        if walls.becomes_another:
+        if os.geteuid() == 0:
+            # Another level may have given them to somebody else: without capabilities not even root can write there.
+            user = UNPRIVILEGED if walls.becomes_another else 0
             for name in ("workspace", "spool", "blobs"):
-                workspace.hand_over(folder / name, UNPRIVILEGED)
-            os.chown(note, UNPRIVILEGED, UNPRIVILEGED, follow_symlinks=False)
+                workspace.hand_over(folder / name, user)
+            os.chown(note, user, user, follow_symlinks=False)
     except OSError as error:
         raise SandboxUnavailableError(
             f"The sandbox folder {folder} cannot be made ready ({error.strerror or error}). "

@@ -17,6 +17,7 @@ from sandboxes.base import SandboxUnavailableError, workspace_path
 from sandboxes.bridge import tree
 from sandboxes.local.removing import remove
 from sandboxes.results import FetchedFile, WorkspaceFile
+from sandboxes.zygote.users import change_owner
 
 BLOCK = 1 << 20
 
@@ -34,29 +35,46 @@ def prepare(root: Path) -> None:
 def hand_over(root: Path, user: int) -> None:
     """Make a folder and what the host can see in it another user's; links are changed, not followed.
 
-    A file that has other names is left as it is: they may lie outside.
+    What is looked at is what is changed, whoever puts something else in its place meanwhile. A file that has other
+    names is left as it is: they may lie outside. So is what lies on another file system.
     """
-    if root.lstat().st_uid != user:
-        os.chown(root, user, user, follow_symlinks=False)
     folder = os.open(root, tree.FOLDER_FLAGS)
     try:
-        _hand_over(folder, user, tree.MAX_DEPTH)
+        if os.fstat(folder).st_uid != user:
+            os.fchown(folder, user, user)
+        _hand_over(folder, user, os.fstat(folder).st_dev, tree.MAX_DEPTH)
     finally:
         os.close(folder)
 
 
-def _hand_over(folder: int, user: int, depth: int) -> None:
+def _hand_over(folder: int, user: int, device: int, depth: int) -> None:
     for name in _names_in(folder):
         with suppress(FileNotFoundError):
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if status.st_uid != user and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
-                os.chown(name, user, user, dir_fd=folder, follow_symlinks=False)
+            if status.st_uid != user:
+                _change_owner(name, folder, user, device)
             if stat.S_ISDIR(status.st_mode) and depth:
-                inner = os.open(name, tree.FOLDER_FLAGS, dir_fd=folder)
                 try:
-                    _hand_over(inner, user, depth - 1)
+                    inner = os.open(name, tree.FOLDER_FLAGS, dir_fd=folder)
+                except OSError as error:
+                    if error.errno in (errno.ENOTDIR, errno.ELOOP):
+                        continue  # something else is in its place by now
+                    raise
+                try:
+                    if os.fstat(inner).st_dev == device:
+                        _hand_over(inner, user, device, depth - 1)
                 finally:
                     os.close(inner)
+
+
+def _change_owner(name: str, folder: int, user: int, device: int) -> None:
+    held = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        status = os.fstat(held)
+        if status.st_dev == device and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
+            change_owner(held, user, user)
+    finally:
+        os.close(held)
 
 
 def make_all(sandbox: Path, cache: Path) -> None:
@@ -140,6 +158,22 @@ def fetch(root: Path, path: str, target: Path, *, max_bytes: int) -> FetchedFile
             partial.unlink(missing_ok=True)
             raise
     return FetchedFile(path=path, size=size, sha256=digest.hexdigest())
+
+
+def digest(root: Path, path: str) -> tuple[int, str]:
+    """A workspace file's size and SHA-256.
+
+    Raises:
+        FileNotFoundError: there is no regular file at that path.
+        ValueError: the path leaves the workspace.
+    """
+    with ExitStack() as stack:
+        _, reading, _ = _opened(root, path, stack)
+        found, size = hashlib.sha256(), 0
+        while block := os.read(reading, BLOCK):
+            size += len(block)
+            found.update(block)
+    return size, found.hexdigest()
 
 
 def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:

@@ -110,6 +110,20 @@ def _unlimited(name: str) -> Callable[[Facts], bool]:
     return lambda facts: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] == resource.RLIM_INFINITY
 
 
+def _of_the_user(facts: Facts) -> bool:
+    most = {"MEMLOCK": 1 << 20, "MSGQUEUE": 0, "SIGPENDING": 4_096}
+    hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in most}
+    return any(value == resource.RLIM_INFINITY or value > most[name] for name, value in hard.items())
+
+
+def _all_at_once(facts: Facts) -> bool:
+    with open("room", "wb") as file:
+        try:
+            return bool(libc.fallocate(file.fileno(), 0, ctypes.c_long(0), ctypes.c_long(1 << 20)) == 0)
+        finally:
+            os.remove("room")
+
+
 def _cores(facts: Facts) -> bool:
     return resource.getrlimit(resource.RLIMIT_CORE)[1] != 0
 
@@ -128,10 +142,12 @@ PROBES: dict[str, tuple[str, Callable[[Facts], bool]]] = {
     "connects to a socket file of the machine": ("IPC", _unix),
     "connects to an abstract socket of the machine": ("IPC", _abstract),
     "makes calls that are to be refused": ("system calls", _calls),
+    "uses up what all programs of its user share": ("system calls", _of_the_user),
     "has privileges, or can gain some": ("system calls", _privileges),
     "can leave its memory behind as a core": ("files written", _cores),
     "takes memory without limit": ("memory", _unlimited("DATA")),
     "starts processes without limit": ("process count", _unlimited("NPROC")),
     "writes files without limit": ("disk", _unlimited("FSIZE")),
+    "takes room on the disk without writing": ("disk", _all_at_once),
 }
 """What is tried, and the property that it belongs to."""

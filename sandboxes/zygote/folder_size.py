@@ -6,6 +6,7 @@ opened for that time, paths may be longer than the system takes, and every name 
 
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,20 +39,27 @@ class FolderSize:
         self._folder = folder
         self._walk: Iterator[int] | None = None
         self._bytes = 0
+        self.names = 0
+        """How many files and folders were seen."""
 
-    def look(self, seconds: float, enough: int) -> int | None:
+    def begin_anew(self) -> None:
+        """Forget what was seen until now."""
+        self._walk = None
+
+    def look(self, seconds: float, enough: int, names: int = sys.maxsize) -> int | None:
         """Go on for this long.
 
         Returns:
-            Bytes on disk, once all of it was seen, or more than `enough` of it; the next call begins anew. None: there
-            is more to see.
+            Bytes on disk, once all of it was seen, or more than `enough` of it, or more than so many `names`; the next
+            call begins anew. None: there is more to see.
         """
         until = time.monotonic() + seconds
         if self._walk is None:
-            self._walk, self._bytes = _sizes(self._folder), 0
+            self._walk, self._bytes, self.names = _sizes(self._folder), 0, 0
         for size in self._walk:
             self._bytes += size
-            if self._bytes > enough:
+            self.names += 1
+            if self._bytes > enough or self.names > names:
                 break
             if time.monotonic() > until:
                 return None

@@ -13,7 +13,8 @@ import signal
 import socket
 import struct
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from . import loopback, measuring, private_root, users
@@ -35,6 +36,8 @@ MEMORY_SECONDS = 0.05
 """How often it is looked at while a cell runs."""
 BETWEEN_SECONDS = 1.0
 """How often all of it is looked at between cells, while something that a cell started goes on."""
+HOLDS = 8
+"""How often it is looked for processes that began while the others were stopped."""
 SO_PASSRIGHTS = 83
 """Whether descriptors can be handed over by a socket; Linux 6.16 and later."""
 CREDENTIALS = struct.Struct("iII")
@@ -88,7 +91,8 @@ class Init:
             self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         else:
             self._proc = proc
-        self._watching = Watching(config["watched"], self._proc)
+        in_memory = ("/tmp", private_root.HOME, "/dev/shm") if config["private_paths"] else ()
+        self._watching = Watching(config["watched"], self._proc, in_memory)
         self._busy = self._left_over = False
         self._standby = 0
         self._limit: dict[str, Any] = {}
@@ -195,6 +199,7 @@ class Init:
             self._tell({"event": "failed", "why": str(error)})
             self._end()
         os.close(self._order)
+        self._watching.look_around()
 
     def _note(self, poll: select.poll) -> None:
         """Learn which process is the frozen copy: its number comes from the operating system, not from what it says."""
@@ -230,17 +235,24 @@ class Init:
 
     def _runner_ended(self, code: int, used: Any) -> None:
         spared = self._standby if self._standby in self._others() else 0
+        if spared and self._limit.get("limit") == "memory" and self._watching.too_full_for(spared):
+            spared = 0  # what is in /tmp would end it, too; it goes with the sandbox
         self._runner = self._standby = 0
         self._kill_all(spared)
         self._runner = spared
         self._busy = False
+        if self._limit:
+            self._watching.look_around()
         peak = max(self._watching.peak, used.ru_maxrss << 10)
         said = {"event": "exit", "code": code, "copy": bool(spared), "peak": peak, **self._limit}
         self._tell({**said, "cpu": used.ru_utime + used.ru_stime})
         self._limit, self._watching.peak = {}, 0
 
     def _others(self) -> list[int]:
-        """All processes of the sandbox but this one, under the numbers by which signals reach them."""
+        """All processes of the sandbox but this one, under their numbers in the `/proc` that is looked at.
+
+        Signals reach them by these, but for a private root without a `/proc` of its own: see `number_inside`.
+        """
         if self._config["private_root"] and self._config["with_proc"]:
             return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
         return measuring.tree(self._proc, _own_number(self._proc))
@@ -253,11 +265,8 @@ class Init:
 
     def _kill_all(self, spared: int) -> None:
         """End every process of the sandbox but this one and the spared one, and wait until they are gone."""
-        if self._config["private_root"] and not spared:
-            try:
-                os.kill(-1, signal.SIGKILL)
-            except ProcessLookupError:
-                return
+        if self._config["private_root"] and not spared and not self._signal_all(signal.SIGKILL):
+            return
         for _ in range(1_000):
             left = [process for process in self._others() if process != spared]
             for process in left:
@@ -293,6 +302,14 @@ class Init:
             except (ProcessLookupError, PermissionError):
                 return
 
+    def _signal_all(self, number: int) -> bool:
+        """Send a signal to every process of the sandbox but this one, its first; whether there is another."""
+        try:
+            os.kill(-1, number)
+        except ProcessLookupError:
+            return False
+        return True
+
     def _kill(self, process: int, number: int = signal.SIGKILL) -> None:
         if process > 1:
             try:
@@ -303,9 +320,35 @@ class Init:
     def _watch(self) -> None:
         """End the runner when it uses more than it may."""
         if self._runner and not self._limit:
-            self._limit = self._watching.look(self._others())
-            if self._limit:
-                self._kill(self._runner)
+            self._limit = self._watching.look(self._others(), self._held)
+            hidden = (measuring.number_inside(self._proc, one) for one in self._watching.hidden)
+            for one in [self._runner] if self._limit else hidden:
+                self._kill(one)
+            self._watching.hidden = []
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Have all processes stand still, those aside that do so already."""
+        if self._config["private_root"] and not self._config["with_proc"]:  # their numbers are not known
+            self._signal_all(signal.SIGSTOP)
+            try:
+                yield
+            finally:
+                self._signal_all(signal.SIGCONT)
+            return
+        stopped: list[int] = []
+        for _ in range(HOLDS):
+            found = [one for one in self._others() if one not in (*stopped, self._standby)]
+            for one in (going := [one for one in found if not measuring.stopped(self._proc, one)]):
+                self._kill(one, signal.SIGSTOP)
+            if not going:
+                break
+            stopped += going
+        try:
+            yield
+        finally:
+            for one in stopped:
+                self._kill(one, signal.SIGCONT)
 
     def _tell(self, said: dict[str, Any]) -> None:
         """Say something to the host; without one there is nothing left to do."""

@@ -9,6 +9,16 @@ MAX_PROCESSES = 4_096
 """Processes that are looked at."""
 SOCKET_BYTES = 212_992
 """What waits in a socket at most (`net.core.wmem_default`); the filter of system calls keeps code from raising it."""
+PIPE_BYTES = 65_536
+"""The same of a pipe."""
+INODE_BYTES = 1_024
+"""What a name in a file system in memory takes besides, about."""
+ONE_BLOCK = 65_536
+"""What is read of a file at a time; most of them are shorter."""
+MAX_MAPS = 16 << 20
+"""Bytes of a description of a process's mappings that are read."""
+HELD, TABLES = ("RssAnon:", "RssShmem:"), "VmPTE:"
+"""Lines of a process's status: what it holds, and the tables that say where, which an empty mapping needs, too."""
 
 
 def tree(proc: int, root: int) -> list[int]:
@@ -38,14 +48,48 @@ def _children(proc: int, process: int) -> Iterator[int]:
 
 
 def resident(proc: int, processes: list[int]) -> int:
-    """Bytes of memory that these processes hold, anonymous and shared; what two share counts twice."""
-    return sum(_fields(_read(proc, f"{process}/status"), ("RssAnon:", "RssShmem:")) for process in processes)
+    """Bytes of memory that these processes hold, anonymous, shared and for its tables; what two share counts twice."""
+    return sum(_fields(_read(proc, f"{process}/status"), (*HELD, TABLES)) for process in processes)
 
 
-def proportional(proc: int, processes: list[int]) -> int:
-    """The same with what several share counted once in all; slower."""
-    names = ("Pss_Anon:", "Pss_Shmem:")
-    return sum(_fields(_read(proc, f"{process}/smaps_rollup"), names) for process in processes)
+def proportional(proc: int, processes: list[int], apart: frozenset[int] = frozenset()) -> int:
+    """The same with what several share counted once in all; slower.
+
+    Args:
+        proc: As for `tree`.
+        processes: Their numbers in it.
+        apart: File systems (`st_dev`) whose files are counted elsewhere, mapped ones too.
+    """
+    found = 0
+    for process in processes:
+        held = _fields(_read(proc, f"{process}/smaps_rollup"), ("Pss_Anon:", "Pss_Shmem:"))
+        if held and apart:
+            held -= mapped(_read(proc, f"{process}/smaps", MAX_MAPS), apart)
+        found += held + _fields(_read(proc, f"{process}/status"), (TABLES,))
+    return found
+
+
+def mapped(smaps: str, devices: frozenset[int]) -> int:
+    """Bytes of the files of these file systems that a process has mapped, its share of each page."""
+    found, here = 0, False
+    for line in smaps[: smaps.rfind("\n") + 1].splitlines():  # it may be cut in the middle of one
+        name, _, rest = line.partition(" ")
+        if not name.endswith(":"):
+            major, _, minor = rest.split()[2].partition(":")
+            here = os.makedev(int(major, 16), int(minor, 16)) in devices
+        elif here and name in ("Pss:", "Anonymous:"):
+            found += (int(rest.split()[0]) << 10) * (1 if name == "Pss:" else -1)
+    return max(0, found)
+
+
+def files_in_memory(folders: tuple[str, ...]) -> int:
+    """Bytes that the files of file systems in memory have, and their names."""
+    found = 0
+    for folder in folders:
+        with suppress(OSError):
+            room = os.statvfs(folder)
+            found += (room.f_blocks - room.f_bfree) * room.f_frsize + (room.f_files - room.f_ffree) * INODE_BYTES
+    return found
 
 
 def reserved(proc: int) -> int:
@@ -53,10 +97,22 @@ def reserved(proc: int) -> int:
     return _fields(_read(proc, "self/status"), ("VmData:",))
 
 
+def number_inside(proc: int, process: int) -> int:
+    """The number that a process has in its own namespace, by which signals from there reach it; 0 when it is gone."""
+    found = [line.split()[-1] for line in _read(proc, f"{process}/status").splitlines() if line.startswith("NSpid:")]
+    return int(found[0]) if found else 0
+
+
 def threads(proc: int, process: int) -> int:
     """How many threads a process has."""
     found = [line.split()[1] for line in _read(proc, f"{process}/status").splitlines() if line.startswith("Threads:")]
     return int(found[0]) if found else 0
+
+
+def stopped(proc: int, process: int) -> bool:
+    """Whether a process stands still because it was told to."""
+    found = [line.split()[1] for line in _read(proc, f"{process}/status").splitlines() if line.startswith("State:")]
+    return found == ["T"]
 
 
 def held(proc: int, processes: list[int], device: int) -> tuple[int, int]:
@@ -68,9 +124,11 @@ def held(proc: int, processes: list[int], device: int) -> tuple[int, int]:
         device: The file system (`st_dev`) of the files that count.
 
     Returns:
-        What the buffers of their sockets may hold at most, and the size of their files that have no name any more.
+        What the buffers of their sockets and pipes may hold at most, and the size of their files that have no name any
+        more.
     """
     sockets: set[int] = set()
+    pipes: set[int] = set()
     files: dict[int, int] = {}
     for process in processes:
         with suppress(OSError):
@@ -79,11 +137,30 @@ def held(proc: int, processes: list[int], device: int) -> tuple[int, int]:
                 for status in _descriptors(folder):
                     if stat.S_ISSOCK(status.st_mode):
                         sockets.add(status.st_ino)
+                    elif stat.S_ISFIFO(status.st_mode):
+                        pipes.add(status.st_ino)
                     elif stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_dev == device:
                         files[status.st_ino] = status.st_blocks * 512
             finally:
                 os.close(folder)
-    return SOCKET_BYTES * len(sockets), sum(files.values())
+    return SOCKET_BYTES * len(sockets) + PIPE_BYTES * len(pipes), sum(files.values())
+
+
+def hidden(proc: int, processes: list[int]) -> list[int]:
+    """Those that cannot be looked into: their program is a file that can be run and not read.
+
+    One that is just ending, or becoming another program, looks the same for a moment.
+    """
+    found = []
+    for process in processes:
+        try:
+            os.readlink(f"{process}/cwd", dir_fd=proc)
+            os.close(os.open(f"{process}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=proc))
+        except PermissionError:
+            found.append(process)
+        except OSError:  # it ended just now
+            continue
+    return found
 
 
 def _descriptors(folder: int) -> Iterator[os.stat_result]:
@@ -96,13 +173,17 @@ def _fields(text: str, names: tuple[str, ...]) -> int:
     return sum(int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith(names))
 
 
-def _read(proc: int, name: str) -> str:
+def _read(proc: int, name: str, most: int = ONE_BLOCK) -> str:
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
     except OSError:
         return ""
     try:
-        return os.read(descriptor, 65_536).decode("ascii", "replace")
+        found = block = os.read(descriptor, ONE_BLOCK)
+        while block and most > ONE_BLOCK and len(found) < most:
+            block = os.read(descriptor, ONE_BLOCK)
+            found += block
+        return found.decode("ascii", "replace")
     except OSError:  # it ended just now
         return ""
     finally:

@@ -26,6 +26,12 @@ from .system import (
 
 CONTROL, NOTICES, BEGIN = 3, 4, 5
 """Descriptors: the kernel's connection, ours to init, and the pipe from which the order comes."""
+OF_THE_USER = {
+    resource.RLIMIT_MEMLOCK: 1 << 16,
+    resource.RLIMIT_MSGQUEUE: 0,
+    resource.RLIMIT_SIGPENDING: 1_024,
+}
+"""Counted by the system for a user: locked memory, message queues, signals and timers. A sandbox needs few of them."""
 
 
 def run(config: dict[str, Any], proc: int) -> None:
@@ -101,6 +107,10 @@ def _open_to(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[st
 def _limit(limits: dict[str, int]) -> None:
     """Set the limits that the operating system keeps for each process; 0 means that there is none."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what takes in a core may be a program of the host, run as root
+    for which, most in OF_THE_USER.items():
+        hard = resource.getrlimit(which)[1]
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (allowed, allowed))
     for name, value in limits.items():
         if value:
             which = getattr(resource, f"RLIMIT_{name}")

@@ -39,7 +39,7 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "vmsplice": (278, 75),
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     # memory that no process holds counts for no limit and no watchdog
-    "shmget": (29, 194),
+    "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186),
     # keys belong to users, not to namespaces
     "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218),
     # the machine itself
@@ -61,8 +61,12 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
 
 ABSENT: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447),
+    # counted for the whole machine, or for a user and not for a sandbox: one could use up what all others need
+    "io_setup": (206, 0), "io_destroy": (207, 1), "io_submit": (209, 2), "io_cancel": (210, 3),
+    "io_getevents": (208, 4), "io_pgetevents": (333, 292),
+    "inotify_init": (253, None), "inotify_init1": (294, 26), "mq_open": (240, 180),
 }  # fmt: skip
-"""Calls that fail with ENOSYS, as on an older kernel, because programs then do it another way.
+"""Calls that fail with ENOSYS, as on a kernel without them, because programs then do it another way.
 
 The flags of `clone3` lie in memory, where a filter cannot look: libc falls back to `clone`. Memory behind a
 descriptor that is not mapped counts for no limit and no watchdog.
@@ -70,9 +74,9 @@ descriptor that is not mapped counts for no limit and no watchdog.
 
 REFUSED_WITHOUT_NAMESPACES: dict[str, tuple[int | None, int | None]] = {
     "shmat": (30, 196), "shmctl": (31, 195), "shmdt": (67, 197),
-    "semget": (64, 190), "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192),
-    "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
-    "mq_open": (240, 180), "mq_unlink": (241, 181),
+    "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192),
+    "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
+    "mq_unlink": (241, 181),
 }  # fmt: skip
 """System V objects and message queues have no path that Landlock could guard: with no namespace of their own they
 would be those of the host."""
@@ -81,9 +85,10 @@ LOOKED_AT: dict[str, tuple[int, int]] = {
     "clone": (56, 220), "socket": (41, 198), "socketpair": (53, 199), "ioctl": (16, 29),
     "personality": (135, 92), "prlimit64": (302, 261), "setpriority": (141, 140), "ioprio_set": (251, 30),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
-    "sched_setaffinity": (203, 122), "setsockopt": (54, 208),
+    "sched_setaffinity": (203, 122), "setsockopt": (54, 208), "fcntl": (72, 25), "fallocate": (285, 47),
+    "prctl": (157, 167),
 }  # fmt: skip
-"""Calls whose arguments decide."""
+"""Calls whose arguments decide, or that are answered in a way of their own."""
 
 SECCOMP = {"x86_64": 317, "aarch64": 277}
 
@@ -93,6 +98,8 @@ CLONE_NEW = 0x7E020000
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPE_MASK = 1, 5, 0xF
 TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541C, 0x5423
+F_NOTIFY, F_SETPIPE_SZ = 1026, 1031
+PR_SET_DUMPABLE = 4
 SOL_SOCKET, SO_SNDBUF, SO_RCVBUF, SO_LINGER = 1, 7, 8, 13
 PERSONALITY_QUERY = 0xFFFFFFFF
 
@@ -188,6 +195,12 @@ def _rules(*, network: bool, strict: bool) -> dict[str, list[Instruction]]:
             *((EQUAL, 2, 0, SO_SNDBUF), (EQUAL, 1, 0, SO_RCVBUF), (EQUAL, 0, 1, SO_LINGER)),
             *(_failing(0), _answer(ALLOW)),
         ],
+        # What waits in pipes counts for a user, and is nobody's memory; who watches a folder learns what others do.
+        "fcntl": [_argument(1), *_except([F_SETPIPE_SZ, F_NOTIFY])],
+        # Who cannot be looked into cannot be measured.
+        "prctl": [_argument(0), *_except([PR_SET_DUMPABLE])],
+        # It takes a whole disk before anybody can look; libc then writes where a program only wants the room.
+        "fallocate": [_failing(errno.EOPNOTSUPP)],
         "personality": _only(0, [PERSONALITY_QUERY], errno.EPERM),
         # Limits of another process of the same user can be lowered until it dies; not even Landlock is asked.
         "prlimit64": _only(0, [0], errno.EPERM),

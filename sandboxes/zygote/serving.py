@@ -61,8 +61,16 @@ def _interpreter() -> list[str]:
     """Where this Python and its packages lie."""
     folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
     folders += [os.path.realpath(folder) for folder in folders]
-    folders += [path for name, path in sysconfig.get_paths().items() if "lib" in name]
-    return [folder for folder in folders if os.path.isdir(folder) and folder != "/"]
+    paths = [path for folder in folders for path in _parts(folder)]
+    paths += [path for name, path in sysconfig.get_paths().items() if "lib" in name]
+    return [path for path in paths if os.path.exists(path) and path != "/"]
+
+
+def _parts(folder: str) -> list[str]:
+    """Of a virtual environment only what belongs to it: `python -m venv .` makes one of a folder with other files."""
+    if not os.path.exists(f"{folder}/pyvenv.cfg"):
+        return [folder]
+    return [f"{folder}/{name}" for name in ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")]
 
 
 def _enter(config: dict[str, Any]) -> None:

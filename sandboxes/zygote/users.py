@@ -7,6 +7,7 @@ from .system import PR_SET_DUMPABLE, checked, libc, prctl
 
 NEW_MOUNTS, NEW_CGROUP, NEW_UTS, NEW_IPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 NEW_USERS, NEW_PIDS, NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
+AT_EMPTY_PATH = 0x1000
 INSIDE = 1000
 """User and group id in a sandbox."""
 
@@ -58,6 +59,15 @@ def become(user: int, group: int) -> None:
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)
     prctl(PR_SET_DUMPABLE, 1)
+
+
+def change_owner(held: int, user: int, group: int) -> None:
+    """Give what an `O_PATH` descriptor holds to another user, a link, too; Python has no such call.
+
+    Raises:
+        OSError: it is refused.
+    """
+    checked(libc.fchownat(held, b"", user, group, AT_EMPTY_PATH), "fchownat")
 
 
 def _write(proc: int, name: str, text: str) -> None:

@@ -3,15 +3,16 @@
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from . import measuring
-from .folder_size import FolderSize
+from .disk_use import DiskUse, Folder, Hold
 
-DISK_SECONDS = 1.0
-"""How often the folders are looked through."""
-LOOK_SECONDS = 0.01
-"""For how long at a time."""
+CLOSER_SECONDS = 0.5
+"""How often it is looked at what processes hold by open descriptors."""
+FEW_FILES = 1 << 20
+"""Bytes of files in memory that may count twice where they are mapped: telling them apart takes long."""
 NOTE_BYTES = 1 << 20
 """What the note on what a cell reached may have."""
 
@@ -20,18 +21,23 @@ class Watching:
     """What one sandbox uses, and what it may use.
 
     Args:
-        allowed: Bytes of `memory` and of the `workspace` (0: any), and a count of `processes`.
+        allowed: Bytes of `memory`, of the `workspace` (0: any) and of `tmp`, and a count of `processes`.
         proc: A descriptor of a `/proc` that shows the sandbox's processes.
+        in_memory: Folders of the sandbox's own that are file systems in memory: what is in them is memory.
     """
 
-    def __init__(self, allowed: dict[str, int], proc: int) -> None:
+    def __init__(self, allowed: dict[str, int], proc: int, in_memory: tuple[str, ...] = ()) -> None:
         self._allowed = allowed
         self._proc = proc
-        self._folders: list[tuple[FolderSize, int]] = []
-        """The host's folders that it writes to, and what each may have; the one to be looked at next comes first."""
+        self._in_memory = in_memory
+        self._disk: DiskUse | None = None
+        self._processes: list[int] = []
+        self.hidden: list[int] = []
+        """Processes that hide what they hold, and did so half a second ago; they are to be ended."""
+        self._suspected: list[int] = []
         self._note = ""
         self._device = 0
-        self._next_disk = 0.0
+        self._next = 0.0
         self.peak = 0
         """The most memory that was seen."""
 
@@ -42,46 +48,78 @@ class Watching:
             OSError: there is no workspace.
         """
         workspace = self._allowed["workspace"] or sys.maxsize
-        self._folders = [(FolderSize(order["workspace"]), workspace)]
+        folders = [Folder(order["workspace"], "workspace", workspace)]
         self._device = os.stat(order["workspace"]).st_dev
         if kernel := order.get("kernel"):
             # It is there for snapshots: of all variables, and of all files.
-            self._folders.append((FolderSize(kernel["spool"]), workspace + self._allowed["memory"]))
+            folders.append(Folder(kernel["spool"], "workspace", workspace + self._allowed["memory"]))
             self._note = kernel["reach"]
+        if not self._in_memory:
+            folders += [Folder(order["environment"][name], "tmp", self._allowed["tmp"]) for name in ("TMPDIR", "HOME")]
+        self._disk = DiskUse(folders, self._held)
 
-    def look(self, processes: list[int]) -> dict[str, Any]:
+    def look_around(self) -> None:
+        """See what is on the disk while nothing of the user's runs: that much may stay there."""
+        if self._disk is not None:
+            self._disk.begin()
+
+    def look(self, processes: list[int], hold: Hold) -> dict[str, Any]:
         """Measure what these processes use.
+
+        Args:
+            processes: All of the sandbox.
+            hold: Has them stand still while something is measured that takes a while.
 
         Returns:
             The limit that is exceeded, and what was found; empty when none is.
         """
-        if not self._folders:
+        if self._disk is None:
             return {}  # the order is still on its way: nothing of the user's runs yet
-        used = measuring.resident(self._proc, processes)
-        if used > self._allowed["memory"]:  # what a runner shares with its frozen copy was counted twice
-            used = measuring.proportional(self._proc, processes) or used
+        self._processes = processes
+        used, files = self._memory(processes)
         self.peak = max(self.peak, used)
         if used > self._allowed["memory"]:
-            return _exceeded("memory", used)
+            return {**_exceeded("memory", used), "files": files}
         if len(processes) > self._allowed["processes"]:
             return _exceeded("processes", len(processes))
-        return self._look_closer(processes, used) if time.monotonic() > self._next_disk else {}
+        return self._disk.look(hold) or self._look_closer(used)
 
-    def _look_closer(self, processes: list[int], used: int) -> dict[str, Any]:
-        """Measure what takes longer to find out, a little at a time."""
-        folder, allowed = self._folders[0]
-        size = folder.look(LOOK_SECONDS, enough=allowed)
-        if size is None:
+    def too_full_for(self, process: int) -> bool:
+        """Whether a process, were it the only one, would use more memory together with the files that are left."""
+        return self._memory([process])[0] > self._allowed["memory"]
+
+    def _memory(self, processes: list[int]) -> tuple[int, int]:
+        """Bytes that are used, and how many of them are files in memory."""
+        files = measuring.files_in_memory(self._in_memory)
+        used = measuring.resident(self._proc, processes) + files
+        if used > self._allowed["memory"]:  # what a runner shares with its frozen copy was counted twice
+            held = measuring.proportional(self._proc, processes, self._devices() if files > FEW_FILES else frozenset())
+            used = held + files if held else used
+        return used, files
+
+    def _devices(self) -> frozenset[int]:
+        found = set()
+        for folder in self._in_memory:
+            with suppress(OSError):
+                found.add(os.stat(folder).st_dev)
+        return frozenset(found)
+
+    def _look_closer(self, used: int) -> dict[str, Any]:
+        """Measure what takes longer to find out."""
+        if time.monotonic() < self._next:
             return {}
-        self._folders.append(self._folders.pop(0))
-        self._next_disk = time.monotonic() + DISK_SECONDS / len(self._folders)
-        sockets, files = measuring.held(self._proc, processes, self._device)
-        if used + sockets > self._allowed["memory"]:
-            return _exceeded("memory", used + sockets)
+        self._next = time.monotonic() + CLOSER_SECONDS
+        hidden = measuring.hidden(self._proc, self._processes)
+        self.hidden = [one for one in hidden if one in self._suspected]
+        self._suspected = hidden
+        buffers, _ = measuring.held(self._proc, self._processes, self._device)
+        if used + buffers > self._allowed["memory"]:
+            return _exceeded("memory", used + buffers)
         note = self._note_bytes()
-        if size + files > allowed or note > NOTE_BYTES:
-            return _exceeded("workspace", size + files + note)
-        return {}
+        return _exceeded("workspace", note) if note > NOTE_BYTES else {}
+
+    def _held(self) -> int:
+        return measuring.held(self._proc, self._processes, self._device)[1]
 
     def _note_bytes(self) -> int:
         try:

@@ -399,3 +399,38 @@ async def test_a_frozen_copy_that_goes_on_can_call(calling: Calling) -> None:
     if result.status != "ok":
         pytest.fail(f"{result}")
     assert result.stdout.text in ("1 z 1\n", "1 z None\n")
+
+
+async def test_a_reset_ends_a_cell_in_its_call_and_nothing_of_it_runs_any_more(calling: Calling) -> None:
+    """That is how a cell is ended for a call that somebody has to approve of."""
+    offered = calling.offered
+    assert offered is not None
+    code = "try:\n    wait()\nexcept BaseException:\n    echo('handler')\nfinally:\n    echo('finally')"
+    task = asyncio.ensure_future(calling.run(code))
+    while not offered.calls:
+        assert not task.done(), task.result()
+        await asyncio.sleep(0.01)
+    note = await calling.sandbox.reached()
+    assert note.what == ()
+    await calling.sandbox.reset()
+    result = await task
+    assert (result.status, result.variables_kept) == ("killed", False)
+    assert [name for name, _ in offered.calls] == ["wait"]
+    assert calling.sandbox.head == ""
+    assert printed(await calling.run("print(add(1))")) == "1\n"
+
+
+async def test_a_call_says_where_in_the_cells_it_was_made(calling: Calling) -> None:
+    places: list[str] = []
+    offered = calling.offered
+    assert offered is not None
+
+    class Watching(Offered):
+        async def call(self, call: Call) -> Returned | Raised:
+            places.append(call.place)
+            return await super().call(call)
+
+    calling.offered = Watching()
+    fine(await calling.run("def both():\n    return add(1)\nboth()"))
+    fine(await calling.run("x = 1\nboth()"))
+    assert places == ["cell 1, line 3; cell 1, line 2 in both", "cell 2, line 2; cell 1, line 2 in both"]

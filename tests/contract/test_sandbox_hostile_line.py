@@ -15,6 +15,7 @@ from sandboxes.local import kernel_line
 from sandboxes.local.network.rules import Network
 from sandboxes.results import CellResult
 from tests.contract.conftest import DAYTONA, fine, opening
+from tests.unit.test_manifests import cost_of_parsing, longest_gap
 
 SESSION = """
 import gc, json, os, signal, socket, struct, threading, time
@@ -208,6 +209,50 @@ async def test_a_bridge_that_code_takes_away_costs_the_session_and_nothing_else(
         assert [file.path for file in left] == ["outputs/kept"]
         fine(await run(sandbox, "import time; time.sleep(0.3)", 4))
         assert await sandbox.files(".") == left, "something of the session goes on"
+
+
+FLOODS = {
+    "of nobody": 'many = frame("other", id="nobody") * 1_000',
+    "of the cell": 'many = frame("uncall", call=1) * 1_000',
+    "with large headers": 'many = frame("other", more="x" * 5_000) * 100',
+}
+
+
+@pytest.mark.parametrize("what", FLOODS)
+async def test_a_flood_of_messages_ends_the_session_and_says_so(what: str, request: pytest.FixtureRequest) -> None:
+    async with opening("local", request) as opened:
+        sandbox = await opened.open("local", "floods")
+        fine(await run(sandbox, SESSION, 1))
+        ended = await run(sandbox, FLOODS[what] + "\nwhile True: write(many)", 2, timeout=100.0)
+        assert (ended.status, ended.variables_kept) == ("killed", False)
+        assert "it sent more than the 10,000 messages" in ended.note
+        fine(await run(sandbox, "1", 3))
+
+
+async def test_a_last_word_that_is_dear_to_parse_stops_nobody(request: pytest.FixtureRequest) -> None:
+    body = b'{"status": "ok", "a": [' + b"[]," * 3_900_000 + b"0]}"
+    parsing = cost_of_parsing(body)
+    lies = """write(frame("done", b'{"status": "ok", "a": [' + b"[]," * 3_900_000 + b"0]}"))"""
+    async with opening("local", request) as opened:
+        sandbox = await opened.open("local", "floods")
+        fine(await run(sandbox, SESSION, 1))
+        async with longest_gap() as gaps:
+            said = await run(sandbox, lies, 2, timeout=60.0)
+        assert said.status == "error"
+        assert said.error is not None
+        assert "more than the 500,000 values" in said.error.message
+        assert gaps[0] < parsing / 3
+
+
+async def test_a_cell_that_says_itself_that_it_has_ended_does_not_compute_on(request: pytest.FixtureRequest) -> None:
+    computes = "until = time.time() + 90\nwhile time.time() < until: pass\nopen('outputs/computed', 'w').close()"
+    async with opening("local", request) as opened:
+        sandbox = await opened.open("local", "floods")
+        fine(await run(sandbox, SESSION, 1))
+        assert (await run(sandbox, "done()\n" + computes, 2)).status == "ok"
+        with contextlib.suppress(SandboxLostError):
+            await sandbox.snapshot(limit_bytes=1 << 30)
+        assert await sandbox.files("outputs") == []
 
 
 def resident() -> int:

@@ -265,3 +265,23 @@ async def test_classes_come_back_with_their_slots(steps: Steps) -> None:
         "Point refuses\nNamed refuses\nFree {'more': 3}\nRow refuses\nPoint refuses\nRow refuses\n"
         "3 n 3 Row(a=5, b=[]) ('a', 'b')\nTrue\n"
     )
+
+
+async def test_annotations_that_are_made_when_they_are_read_are_kept(steps: Steps) -> None:
+    """From Python 3.14 on classes have them; here a class that does the same stands for it on older ones."""
+    await steps.run("""
+        class Lazy(type):
+            @property
+            def __annotations__(cls):
+                return cls.__dict__.get("_read") or {"a": int}
+            @__annotations__.setter
+            def __annotations__(cls, read):
+                cls._read = {**read, "b": str}
+        class Row(metaclass=Lazy):
+            __annotate_func__ = None
+        class Plain:
+            c: int
+    """)
+    await steps.take_up()
+    printed = "{'a': <class 'int'>, 'b': <class 'str'>} {'c': <class 'int'>}\n"
+    assert await steps.run("print(Row.__annotations__, Plain.__annotations__)") == printed

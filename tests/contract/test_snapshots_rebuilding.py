@@ -4,7 +4,7 @@ Everything is brought back in a new process.
 """
 
 import textwrap
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -341,3 +341,61 @@ async def test_a_class_and_a_function_that_are_defined_again_are_the_same(thread
         )
         == "True True True 12 True\nTrue 14 True 2\n"
     )
+
+
+ELSEWHERE = """
+import os
+
+def load(rows):
+    if os.path.exists(__file__ + '.other-version'):
+        raise RecursionError('maximum recursion depth exceeded')
+    return Frame(rows)
+
+class Frame:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __reduce__(self):
+        return load, (self.rows,)
+"""
+
+
+@pytest.fixture
+def other_version(thread: Thread) -> Callable[[], None]:
+    """A package `frames` for cells; from the call on it is another version, which cannot load what the first saved."""
+    package = thread.folder / "packages" / "frames.py"
+    package.parent.mkdir()
+    package.write_text(ELSEWHERE)
+    return package.with_name("frames.py.other-version").touch
+
+
+async def test_what_another_version_cannot_load_is_made_again(
+    thread: Thread, other_version: Callable[[], None]
+) -> None:
+    folder = str(thread.folder / "packages")
+    await thread.cell(f"import sys; sys.path.insert(0, {folder!r})\nimport frames")
+    await thread.cell(thread.counting("two") + "df = frames.Frame([1])")
+    await thread.cell(thread.counting("three") + "n = 6\nprint(n)")
+    await thread.cell(thread.counting("four") + "df.rows.append(2)\nsame = df")
+    await thread.cell(thread.counting("five") + "print(n)")
+    other_version()
+    receipt = await thread.come_back()
+    assert [(one.name, one.reason) for one in receipt.lost] == []
+    assert receipt.rebuilt == {"df": (2, 4), "same": (2, 4)}
+    assert thread.ran.split()[4:] == ["two", "four"]
+    assert await thread.cell("print(df.rows, same is df, n)") == "[1, 2] True 6\n"
+
+
+async def test_what_another_version_cannot_load_is_lost_with_its_reason_when_its_cell_may_not_run_again(
+    thread: Thread, other_version: Callable[[], None]
+) -> None:
+    folder = str(thread.folder / "packages")
+    await thread.cell(f"import sys; sys.path.insert(0, {folder!r})\nimport frames\nkept = [1]")
+    await thread.cell("df = frames.Frame([1])", reached=["network example.org"])
+    other_version()
+    receipt = await thread.come_back()
+    (lost,) = receipt.lost
+    assert (lost.name, lost.cell) == ("df", 2)
+    assert "RecursionError" in lost.reason
+    assert "cell 2 reached outside the sandbox" in lost.reason
+    assert await thread.cell("print(kept, 'df' in globals())") == "[1] False\n"

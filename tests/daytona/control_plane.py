@@ -14,6 +14,7 @@ from tests.daytona.world import WORLD, World
 
 PAGE = 100
 MOST_NETWORKS = 10
+FIXED_NETWORK = "Network access restrictions cannot be overridden at the sandbox level for this organization"
 INTERVALS = {"autostop": "autoStopInterval", "autoarchive": "autoArchiveInterval", "autodelete": "autoDeleteInterval"}
 
 
@@ -33,6 +34,7 @@ async def create(request: web.Request) -> web.Response:
     if asked.get("name") and world.named(asked["name"]):
         raise RefusedError(409, f"Sandbox with name {asked['name']} already exists")
     made = EmulatedSandbox(world, asked)
+    world.check_disk(made)
     made.create()
     return await _changing(made)
 
@@ -90,15 +92,12 @@ async def labels(request: web.Request) -> web.Response:
 
 
 async def network(request: web.Request) -> web.Response:
-    """Change what it may reach. A list opens what was blocked; unblocking forgets the lists."""
+    """Change what it may reach: only what is named; a block stays above a list, and a list below a block."""
     sandbox = _asked_for(request)
+    if request.app[WORLD].fixed_network:
+        raise RefusedError(400, FIXED_NETWORK)
     asked: dict[str, Any] = {name: value for name, value in (await request.json()).items() if value is not None}
     _check_networks(asked)
-    lists = {name: asked.get(name) for name in ("networkAllowList", "domainAllowList")}
-    if any(lists.values()):
-        asked = {**lists, "networkBlockAll": False}
-    elif asked.get("networkBlockAll") is False:
-        asked = {**lists, **asked}
     sandbox.set(**asked)
     return web.json_response(sandbox.shown())
 
@@ -132,6 +131,11 @@ def _check_networks(asked: dict[str, Any]) -> None:
     networks = [one.strip() for one in (asked.get("networkAllowList") or "").split(",") if one.strip()]
     if len(networks) > MOST_NETWORKS:
         raise RefusedError(400, f"Network allow list cannot contain more than {MOST_NETWORKS} networks")
+    domains = [one for one in (asked.get("domainAllowList") or "").split(",") if one.strip()]
+    if len(domains) > MOST_NETWORKS:
+        raise RefusedError(400, f"Domain allow list cannot contain more than {MOST_NETWORKS} domains")
+    if sum((bool(asked.get("networkBlockAll")), bool(networks), bool(domains))) > 1:
+        raise RefusedError(400, "Network settings contradict each other")
     for network in networks:
         try:
             ipaddress.IPv4Network(network, strict=False)

@@ -65,6 +65,7 @@ class Emulator:
         grace_seconds: From SIGINT at a time limit to SIGKILL.
         spare_sessions: Deleting a context ends only its worker's process group. Which of the two the real service does
             is not known: a driver should pass with both.
+        disk: GiB that the account may have in sandboxes that are not archived; None: without limit.
         port: Where it listens on 127.0.0.1; 0: somewhere.
     """
 
@@ -79,6 +80,7 @@ class Emulator:
         poll_seconds: float = 0.05,
         grace_seconds: float = 2.0,
         spare_sessions: bool = False,
+        disk: int | None = None,
         port: int = 0,
     ) -> None:
         self._world = World(
@@ -91,6 +93,7 @@ class Emulator:
             poll_seconds=poll_seconds,
             grace_seconds=grace_seconds,
             spare_sessions=spare_sessions,
+            disk=disk,
         )
         self._port = port
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="daytona", daemon=True)
@@ -111,6 +114,15 @@ class Emulator:
     def faults(self) -> Faults:
         """What shall go wrong."""
         return self._world.faults
+
+    @property
+    def fixed_network(self) -> bool:
+        """Whether the tier of the account fixes what sandboxes reach: then changes are refused."""
+        return self._world.fixed_network
+
+    @fixed_network.setter
+    def fixed_network(self, fixed: bool) -> None:
+        self._world.fixed_network = fixed
 
     @property
     def counters(self) -> Counters:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeVar
 
 Moment = Literal["before", "after", "start", "cell", "transfer", "name"]
-What = Literal["stopped", "archived", "deleted", "failed", "contexts lost", "workers killed"]
-"""What can happen to a sandbox."""
+What = Literal["stopped", "archived", "deleted", "forgotten", "failed", "contexts lost", "workers killed"]
+"""What can happen to a sandbox. `forgotten`: it is deleted, and the proxy has heard of that."""
 
 
 @dataclass(kw_only=True)

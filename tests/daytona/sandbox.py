@@ -19,6 +19,8 @@ from tests.daytona.processes import MARK, end_all
 from tests.daytona.records import new_record
 from tests.daytona.world import World
 
+PROXY_MINUTES = 2.0
+"""How long the proxy goes by what it has heard of a sandbox."""
 LONGEST_ARCHIVE_WAIT = 30 * 24 * 60
 ONLY_ALONE = ("env", "kvm", "volumes", "buildInfo")
 """Fields that a list leaves out."""
@@ -76,6 +78,12 @@ class EmulatedSandbox:
         labels: dict[str, str] = self._record["labels"]
         return labels
 
+    @property
+    def disk(self) -> int:
+        """Its disk in GiB."""
+        disk: int = self._record["disk"]
+        return disk
+
     def set(self, **fields: Any) -> None:
         """Change its record."""
         self._record.update(fields)
@@ -118,6 +126,8 @@ class EmulatedSandbox:
         self._check_settled()
         if self.state not in ("stopped", "archived"):
             raise RefusedError(400, "Sandbox is not in valid state")
+        if self.state == "archived":
+            self._world.check_disk(self)
         self._become("restoring" if self.state == "archived" else "starting")
         self._rise("start", ["starting"] if self.state == "restoring" else [])
 
@@ -186,9 +196,11 @@ class EmulatedSandbox:
                 await self._settle()
                 if self.state == "destroyed":
                     return
-                if what == "deleted":
+                if what in ("deleted", "forgotten"):
                     self._become("destroying")
                     await self._remove()
+                    if what == "forgotten":
+                        self._world.deleted[self.id] = 0.0
                 elif what == "failed":
                     self.set(errorReason="the runner was lost", recoverable=False)
                     await self._end_processes()
@@ -208,12 +220,14 @@ class EmulatedSandbox:
             if record["autoStopInterval"] and due <= minutes:
                 await self.happens("stopped")
                 self._stopped = due
-        if self.state in ("stopped", "archived") and 0 <= record["autoDeleteInterval"] <= minutes - self._stopped:
-            return await self.happens("deleted")
-        if self.state == "stopped" and minutes - self._stopped >= (
-            record["autoArchiveInterval"] or LONGEST_ARCHIVE_WAIT
-        ):
-            self._become("archived")
+        if self.state == "stopped":
+            archived = record["autoArchiveInterval"] or LONGEST_ARCHIVE_WAIT
+            deleted = record["autoDeleteInterval"]
+            idle = minutes - self._stopped
+            if 0 <= deleted <= idle and deleted <= archived:  # what has been archived by then is not looked at
+                return await self.happens("deleted")
+            if idle >= archived:
+                self._become("archived")
         if self._dies is not None and self._dies <= minutes:
             await self.happens("deleted")
         return None
@@ -300,6 +314,7 @@ class EmulatedSandbox:
         await asyncio.to_thread(remove, self.root)
         self._become("destroyed")
         self._world.sandboxes.pop(self.id, None)
+        self._world.deleted[self.id] = self._world.minutes() + PROXY_MINUTES
 
     async def _end_processes(self) -> None:
         for request in self.connections:

@@ -137,7 +137,7 @@ async def _carry_out(request: web.Request, handler: Handler, kind: str) -> web.S
     if not request.path.startswith("/toolbox/"):
         response = await handler(request)
     else:
-        found = world.find(called)
+        found = world.behind_the_proxy(called)
         found.check_started()
         found.touch()
         request[SANDBOX] = found

@@ -37,6 +37,10 @@ class World:
     """The end of a cell is noticed at a multiple of this many seconds after its start."""
     grace_seconds: float
     spare_sessions: bool
+    fixed_network: bool = False
+    """Whether the account's tier fixes what sandboxes reach."""
+    disk: int | None = None
+    """GiB that the account may have; None: without limit."""
     url: str = ""
     snapshots: set[str] = field(default_factory=lambda: set(SNAPSHOTS))
     sandboxes: "dict[str, EmulatedSandbox]" = field(default_factory=dict)
@@ -46,6 +50,8 @@ class World:
     """Clients that hear of changes of state."""
     gateways: list[web.Request] = field(default_factory=list)
     """The requests that they hear by."""
+    deleted: dict[str, float] = field(default_factory=dict)
+    """Until when the proxy still knows a sandbox that was deleted, by its id."""
     commands: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(64, "daytona-exec"))
     """Threads that wait for shell commands."""
     ahead: float = 0.0
@@ -65,6 +71,35 @@ class World:
         if (sandbox := self.sandboxes.get(id_or_name)) or (sandbox := self.named(id_or_name)):
             return sandbox
         raise RefusedError(404, f"Sandbox with ID or name {id_or_name} not found")
+
+    def check_disk(self, more: "EmulatedSandbox") -> None:
+        """See that there is disk for one more: all have theirs until they are archived, also those that are stopped.
+
+        Raises:
+            RefusedError: there is none.
+        """
+        others = [
+            one for one in self.sandboxes.values() if one is not more and one.state not in ("archived", "destroyed")
+        ]
+        if self.disk is not None and sum(one.disk for one in [*others, more]) > self.disk:
+            raise RefusedError(
+                403,
+                f"Total disk limit exceeded. Maximum allowed: {self.disk}GiB.\nConsider archiving your unused "
+                "Sandboxes to free up available storage.\n"
+                "To increase concurrency limits, upgrade your organization's Tier.",
+            )
+
+    def behind_the_proxy(self, id: str) -> "EmulatedSandbox":
+        """The sandbox of that id, as the proxy in front of its toolbox finds it.
+
+        Raises:
+            RefusedError: there is none. Once the proxy has forgotten it, it answers as it does to a bad key.
+        """
+        if (sandbox := self.sandboxes.get(id)) is not None:
+            return sandbox
+        if self.minutes() < self.deleted.get(id, 0.0):
+            raise RefusedError(404, "sandbox container not found", source="DAYTONA_PROXY")
+        raise RefusedError(401, "unauthorized: bearer token is invalid", source="DAYTONA_PROXY")
 
     def named(self, name: str) -> "EmulatedSandbox | None":
         """The sandbox that has the name; one that is being deleted has lost it."""

@@ -1,4 +1,4 @@
-"""One server with users for all modules of the group `http`: starting it and an analysis takes seconds."""
+"""What takes seconds to start and several modules use: a server with users (group `http`), a database (`postgres`)."""
 
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -7,9 +7,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from daytona import AsyncDaytona, AsyncSandbox, CreateSandboxFromSnapshotParams
 
+from graph.checkpoints import open_checkpoints
+from graph.saver import Saver
+from graph.settings import Settings
 from tests.daytona import clients
 from tests.daytona.emulator import Emulator
 from tests.integration.http_world import CANARY, Collector, World, ask
+from tests.postgres_server import PostgresServer, in_database, running_postgres
 from tests.security.two_users import client_of
 from tests.serving import serving, with_keys
 
@@ -57,6 +61,28 @@ def world(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Ite
             thread = alice.post("/threads", json={}).json()["thread_id"]
             ask(alice, thread, "What stands out?", file)
             yield World(served, alice, bob, operator, keys, thread, collector)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A database server, for modules of the group `postgres`."""
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, settings: Settings) -> Settings:
+    """Settings with each kind of store of checkpoints."""
+    if request.param == "sqlite":
+        return settings
+    return in_database(settings, request.getfixturevalue("postgres").new_database())
+
+
+@pytest.fixture
+async def saver(store: Settings) -> AsyncIterator[Saver]:
+    """That store."""
+    async with open_checkpoints(store) as saver:
+        yield saver
 
 
 @pytest.fixture

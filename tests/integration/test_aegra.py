@@ -21,6 +21,8 @@ from tests.integration.test_several_servers import asking, environment, policy, 
 from tests.load_of_counts import Counts
 from tests.postgres_server import running_postgres
 from tests.scripted_model import ScriptedServer
+from tests.security.crossings import LIKE_ANOTHER, crossings, operations, own_things, runs_over, with_room
+from tests.security.two_users import CANARY
 from tests.serving import ROOT, with_keys
 
 pytestmark = [
@@ -38,6 +40,13 @@ TIMES = {
     "WORKER_DRAIN_TIMEOUT": "1",
     "STEPWELL_DRAIN_SECONDS": "3",
 }
+
+
+POLICY = """
+[users."key:carol".quotas]
+runs = 1
+wait_seconds = 300.0
+"""
 
 
 class World:
@@ -63,7 +72,9 @@ def python() -> Path:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[World]:
-    settings, keys = with_keys(tmp_path_factory.mktemp("keys"), "alice", "bob")
+    folder = tmp_path_factory.mktemp("keys")
+    settings, keys = with_keys(folder, "alice", "bob", "carol")
+    settings |= with_room(folder, POLICY)
     model = ScriptedServer(policy=policy)
     asyncio.run(model.__aenter__())
     with contextlib.ExitStack() as stack:
@@ -72,7 +83,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[Wo
         store, aws = stack.enter_context(running_store())
         # Without walls, so that what cells do outside can be counted.
         shared = {**environment(postgres, store, model), **aws, **settings, **TIMES, "STEPWELL_ISOLATION": "process"}
-        shared["REDIS_URL"] = redis
+        shared |= {"REDIS_URL": redis, "STEPWELL_CRONS": "true", "CRON_MAX_PER_USER": "100000"}
         made = [AegraServer(tmp_path_factory.mktemp(f"aegra-{number}"), python, shared) for number in range(3)]
         for server in made:
             stack.callback(server.end)
@@ -159,6 +170,54 @@ async def test_another_users_thread_is_not_to_be_had(world: World, method: str, 
         assert own.json()["values"]["answer"] == "Answered other."
 
 
+@pytest.mark.timeout(1_800)  # some thousand requests, on a machine that may be busy
+def test_an_id_of_anothers_in_any_field_of_any_route_leads_to_nothing(world: World) -> None:
+    with (
+        httpx.Client(base_url=world.urls[0], headers=world.headers("alice"), timeout=60) as alice,
+        httpx.Client(base_url=world.urls[0], headers=world.headers("bob"), timeout=60) as bob,
+    ):
+        ids, has = furnished(alice)
+        own = own_things(bob, "key:bob", b"a,b\n1,2\n", "[short]", busy_threads=2)
+        before = [alice.request(*one).json() for one in has]
+        found = [one for one in operations(bob.get("/openapi.json").json()) if one.name not in LIKE_ANOTHER]
+        tried, wrong = crossings(bob, found, own, ids, [CANARY], breaks_down=True)
+        assert tried >= 1_000
+        runs_over(bob, own)
+        assert not wrong, f"{len(wrong)} of {tried}:\n" + "\n".join(wrong[:40])
+        assert [alice.request(*one).json() for one in has] == before
+
+
+def furnished(alice: httpx.Client) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Give Alice one of everything: their ids by kind, and requests that show all of it."""
+    upload = alice.post("/stepwell/uploads", params={"name": "hers.csv"}, content=f"a,b\n{CANARY},2\n".encode()).json()
+    about = {"graph_id": "stepwell", "name": CANARY, "metadata": {"note": CANARY}}
+    assistant = alice.post("/assistants", json=about).json()["assistant_id"]
+    thread = alice.post("/threads", json={"metadata": {"note": CANARY}}).json()["thread_id"]
+    asked = {"messages": [{"role": "user", "content": f"[other] {CANARY}"}]}
+    alice.post(f"/threads/{thread}/runs/wait", json={"assistant_id": "stepwell", "input": asked}).raise_for_status()
+    run = alice.get(f"/threads/{thread}/runs").json()[0]["run_id"]
+    state = alice.get(f"/threads/{thread}/state").json()
+    assert CANARY in str(state["values"])
+    cron = {"assistant_id": "stepwell", "schedule": "0 0 1 1 *", "input": asked, "enabled": False}
+    alice.post("/runs/crons", json=cron).raise_for_status()
+    item = {"namespace": ["key:alice", "notes"], "key": "a", "value": {"text": CANARY}}
+    alice.put("/store/items", json=item).raise_for_status()
+    ids = {
+        "thread": thread, "run": run, "assistant": assistant, "upload": upload["id"], "file": upload["file"],
+        "checkpoint": state["checkpoint"]["checkpoint_id"], "owner": "key:alice",
+        "cron": alice.post("/runs/crons/search", json={}).json()[0]["cron_id"],
+        "snapshot": state["values"]["cells"][-1]["snapshot"],
+        "blob": next(one["sha256"] for one in state["values"]["artifacts"] if one["cell"]),
+    }  # fmt: skip
+    has = [
+        ("GET", f"/threads/{thread}"), ("GET", f"/threads/{thread}/state"), ("GET", f"/threads/{thread}/history"),
+        ("GET", f"/threads/{thread}/runs"), ("GET", f"/assistants/{assistant}"), ("GET", "/stepwell/uploads"),
+        ("GET", f"/stepwell/threads/{thread}/steps"), ("GET", f"/stepwell/threads/{thread}/artifacts"),
+        ("GET", "/store/items?namespace=key:alice.notes&key=a"), ("POST", "/runs/crons/search"),
+    ]  # fmt: skip
+    return ids, has
+
+
 async def test_our_routes_answer_the_owner_on_every_server(world: World) -> None:
     thread, _ = await finished_thread(world)
     for url in world.urls:
@@ -168,7 +227,52 @@ async def test_our_routes_answer_the_owner_on_every_server(world: World) -> None
             listed = (await http.get(f"/stepwell/threads/{thread}/artifacts")).json()["artifacts"]
             assert "both.txt" in [one["name"] for one in listed]
             assert (await http.get(f"/stepwell/threads/{thread}/artifacts/both.txt")).text == "other "
-            assert (await http.get("/stepwell/ready")).status_code == 200
+            async with asyncio.timeout(120):
+                while (await http.get("/stepwell/ready")).status_code != 200:  # its first cell may still run
+                    await asyncio.sleep(0.2)
+
+
+async def test_runs_of_a_user_begin_in_turn_on_every_server(world: World) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(get_client(url=url, api_key=world.keys["carol"], timeout=300))
+            for url in world.urls[:2]
+        ]
+        threads = [(await clients[0].threads.create())["thread_id"] for _ in range(4)]
+        states: list[Any] = []
+        run: dict[str, Any] = {}
+        for number, thread in enumerate(threads):
+            client = clients[number % 2]
+            run = dict(await client.runs.create(thread, "stepwell", input=asking("other")))
+            # It was made when the one before, on the other server, had ended.
+            states += [(await client.threads.get_state(one))["next"] for one in threads[:number]]
+        await clients[0].runs.join(threads[-1], run["run_id"])
+        values: Any = [(await clients[0].threads.get_state(thread))["values"] for thread in threads]
+    assert states == [[]] * 6
+    assert [one["answer"] for one in values] == ["Answered other."] * 4
+
+
+ASK: dict[str, Any] = {"assistant_id": "stepwell", "input": asking("other")}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("/threads/{thread}/runs", {**ASK, "context": {"aproval": "cells"}}, 422, "approval?"),
+        ("/threads/{thread}/runs/wait", {**ASK, "context": {"cell_timeout": 1e8}}, 422, "at most"),
+        ("/runs/wait", {**ASK, "config": {"configurable": {"max_cells": "x"}}}, 422, "max_cells"),
+        ("/assistants", {"graph_id": "stepwell", "context": {"model": "langsmith:x"}}, 422, "model is"),
+        ("/threads/{thread}/state", {"values": {"messages": [[]] * 150_000}}, 413, "100,000 values"),
+        ("/threads/{thread}/history", {"limit": 101}, 422, "at most 100"),
+    ],
+)
+async def test_what_may_not_be_asked_for_is_refused(
+    world: World, path: str, body: Any, status: int, words: str
+) -> None:
+    async with httpx.AsyncClient(base_url=world.urls[1], headers=world.headers("carol"), timeout=60) as http:
+        thread = (await http.post("/threads", json={})).json()["thread_id"]
+        refused = await http.post(path.format(thread=thread), json=body)
+    assert (refused.status_code, words in refused.text) == (status, True), refused.text[:300]
 
 
 finished: list[tuple[str, str]] = []
@@ -192,12 +296,13 @@ async def test_servers_are_killed_and_restarted_under_load_and_nothing_is_lost_o
             asyncio.create_task(counts.analysis(number, world.urls[number % 3], world.urls[(number + 1) % 3]))
             for number in range(9)
         ]
-        await counts.more(6)
+        await counts.reach(asked=9, held=5)
         await asyncio.to_thread(world.servers[0].end, signal.SIGKILL)
         await asyncio.to_thread(world.servers[0].begin)
         for server in world.servers[1:]:
             assert await asyncio.to_thread(server.ends_when_asked, 30)
             await asyncio.to_thread(server.begin)
+        counts.release()
         states = await asyncio.gather(*analyses)
     counts.check(states)
     logs = [Path(server.log).read_text() for server in world.servers]

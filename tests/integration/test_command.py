@@ -19,7 +19,7 @@ from graph.events import Finished, Planned, read_event
 
 COMMANDS = (
     *("run", "ask", "resume", "fork", "shell", "diff", "replay"),
-    *("threads", "show", "log", "delete", "gc", "doctor"),
+    *("threads", "show", "log", "delete", "gc", "doctor", "trust"),
 )
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
 PATIENCE = 60.0
@@ -453,3 +453,44 @@ def test_the_live_view_on_small_terminals(size: tuple[int, int], desk: Desk) -> 
     terminal = Terminal(desk, "run", "各地区的销售额是多少?", "sales.csv")
     assert terminal.exit_code() == 0, terminal.written
     assert terminal.written.count("\x1b[?25l") == terminal.written.count("\x1b[?25h") > 0
+
+
+def test_a_folder_of_somebody_else_starts_no_program_and_takes_no_key(desk: Desk) -> None:
+    started = desk.folder / "started"
+    (desk.folder / "mcp.json").write_text(
+        json.dumps({"mcpServers": {"x": {"command": "/bin/sh", "args": ["-c", f"touch {started}"]}}})
+    )
+    (desk.folder / ".env").write_text(
+        "STEPWELL_MCP=mcp.json\nSTEPWELL_ISOLATION=process\nOPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=k\n"
+    )
+    desk.variables["STEPWELL_MODEL"] = "playbook"
+    ran = desk.command("run", "What stands out?", "sales.csv", "--quiet")
+    assert ran.returncode == 0, ran.stderr
+    assert not started.exists()
+    told = [line for line in ran.stderr.splitlines() if "not trusted" in line]
+    assert len(told) == 1
+    assert "STEPWELL_MCP, STEPWELL_ISOLATION, OPENAI_BASE_URL, OPENAI_API_KEY" in told[0]
+    assert "without walls" not in ran.stderr
+
+
+def test_trust_shows_what_it_trusts_and_without_walls_is_said_at_every_run(desk: Desk) -> None:
+    desk.variables["STEPWELL_MODEL"] = "playbook"
+    assert desk.command("trust").returncode == 2
+    (desk.folder / ".env").write_text("STEPWELL_ISOLATION=process\nOPENAI_API_KEY=sk-secret\n")
+    trusted = desk.command("trust")
+    assert trusted.returncode == 0
+    assert "STEPWELL_ISOLATION=process" in trusted.stdout
+    assert "sk-secret" not in trusted.stdout
+    listed = desk.command("trust", "--list").stdout
+    assert listed == f"{desk.folder.resolve()}/.env\ttrusted\n"
+    ran = desk.command("run", "What stands out?", "sales.csv", "--json", "--max-cells", "1")
+    assert "runs without walls" in ran.stderr
+    notices = [event["text"] for line in ran.stdout.splitlines() if (event := json.loads(line))["event"] == "notice"]
+    assert any("without walls" in text for text in notices)
+    again = desk.command("ask", "last", "And now?", "--max-cells", "1", "--no-live")
+    assert again.stderr.count("without walls") == 1
+    (desk.folder / ".env").write_text("STEPWELL_ISOLATION=process\n")
+    assert desk.command("trust", "--list").stdout.endswith("\tchanged\n")
+    assert "without walls" not in desk.command("ask", "last", "And now?", "--max-cells", "1").stderr
+    assert desk.command("trust", "--remove").returncode == 0
+    assert desk.command("trust", "--list").stdout == ""

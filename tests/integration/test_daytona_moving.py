@@ -12,6 +12,7 @@ from graph.settings import Settings
 from stepwell.elsewhere import listed
 from stepwell.moving import move
 from stepwell.runs import resume, start
+from stepwell.thread_error import ThreadError
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.daytona.elsewhere import in_emulator
 from tests.daytona.emulator import Emulator
@@ -213,3 +214,45 @@ async def test_pruning_removes_what_no_thread_names_and_nothing_else(settings: S
     assert [removed for _, _, removed in await listed(settings, prune=True)] == [False]
     assert [removed for _, _, removed in await listed(elsewhere, prune=True)] == [True]
     assert f"{settings.daytona_prefix}-{run.thread}" not in emulated.states()
+
+
+ELSEWHERE = """
+import os
+
+def load(rows):
+    if not os.environ.get('DAYTONA_SANDBOX_ID'):
+        return Frame(rows)
+    raise RecursionError('maximum recursion depth exceeded')
+
+class Frame:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __reduce__(self):
+        return load, (self.rows,)
+"""
+
+
+async def test_what_cannot_be_loaded_there_is_said_before_a_thread_moves(
+    settings: Settings, emulated: Emulator, tmp_path: Path
+) -> None:
+    here = settings.model_copy(update={"isolation": "process"})
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "frames.py").write_text(ELSEWHERE)
+    made = f"import sys; sys.path.insert(0, {str(packages)!r})\nimport frames\ndf = frames.Frame([1])"
+    thread, lossy = [], "g = globals()['df']\ndel g\nprint(len(df.rows))"
+    for codes in ([made, "n = 6"], [made, lossy]):
+        async with ScriptedServer(turn(codes)) as server:
+            run = start("Work", settings=with_model(here, server.base_url))
+            assert last(await follow(run), Finished).answer
+            thread.append(run.thread)
+    moved = await move(thread[0], "daytona", settings=here)
+    assert moved.differs == ("Made again with the next cell: df (from cell 1).",)
+    with pytest.raises(ThreadError, match=r"was not moved: .* df \(made in cell 1.*: RecursionError.* --lossy"):
+        await move(thread[1], "daytona", settings=here)
+    assert (await move(thread[1], "daytona", settings=here, lossy=True)).differs[0].startswith("Lost: df (")
+    async with ScriptedServer(turn(["print(df.rows, n)"])) as server:
+        events = await follow(start("Go on", thread=thread[0], settings=with_model(here, server.base_url)))
+    assert "[1] 6" in only(events, CellFinished)[0].cell["observation"]
+    assert only(events, Rebuilt)[0].rebuilt == ["df (from cell 1)"]

@@ -298,6 +298,34 @@ async def test_the_outcome_of_a_cell_that_was_killed_in_the_middle_of_a_call_is_
     assert cells(events)[1]["status"] == "ok"
 
 
+async def test_the_model_is_told_what_a_cell_had_called_whose_session_was_killed(
+    settings: Settings, office: Office
+) -> None:
+    """Else it writes the cell again, and what was sent is sent twice."""
+    told: list[str] = []
+    begun = asyncio.Event()
+
+    async def pay() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def paying() -> None:
+        await begun.wait()
+
+    def after(request: Request) -> Call:
+        told.append(request.last)
+        return cell("print(1)")
+
+    code = "import os, threading\nsend('a')\nsend('b')\n"
+    code += "threading.Thread(target=lambda: (paying(), os._exit(3))).start()\npay()"
+    functions = [office.send, pay, HostFunction(paying, repeatable=True)]
+    events = await analyse(settings, functions, cell(code), after, *ending())
+    killed = cells(events)[0]
+    assert (killed["status"], office.lines("sent")) == ("killed", ["a", "b"])
+    assert "these calls of it had ended, and their effects are there: send (2 times)" in told[0]
+    assert "these had begun, and may have taken effect: pay" in told[0]
+
+
 async def test_functions_that_can_be_repeated_are_simply_called_again(killed: Killed) -> None:
     code = "look('a')\nprint(stall_repeatably())"
     async with ScriptedServer([PLAN, cell(code), *ending()]) as server:
@@ -380,47 +408,19 @@ async def test_lost_variables_are_not_made_again_by_calling(settings: Settings, 
     assert (office.lines("sent"), office.lines("looked")) == (["a"], ["b"])
 
 
-async def test_a_function_that_needs_approval_stops_the_run_before_the_cell(settings: Settings, office: Office) -> None:
-    functions = [HostFunction(office.send, needs_approval=True), HostFunction(office.look, repeatable=True)]
-    script = [PLAN, cell("look('a')"), cell("print(send('b'))"), *ending()]
-    async with ScriptedServer(script) as server:
-        model = with_model(settings, server.base_url)
-        events = await follow(start("Count", settings=model, functions=functions))
-        asked = last(events, ApprovalAsked)
-        assert (asked.number, asked.functions, office.lines("sent")) == (2, ["send"], [])
-        rest = resume(asked.thread, decision=Decision("approve"), settings=model, functions=functions)
-        events = await follow(rest)
-    assert (cells(events)[0]["status"], office.lines("sent")) == ("ok", ["b"])
-    last(events, Finished)
-
-
-async def test_an_approval_is_for_the_functions_that_the_code_names(settings: Settings, office: Office) -> None:
-    told: list[str] = []
-    functions = [HostFunction(office.send, needs_approval=True)]
-
-    def after(request: Request) -> Call:
-        told.append(request.last)
-        return Call("submit_answer", answer="Done.", skipped=[])
-
-    hidden = "tell = globals()['se' + 'nd']\ndef later(x):\n    return tell(x)"
-    script = [PLAN, cell(hidden), cell("later('a')"), after, ending()[1]]
-    async with ScriptedServer(script) as server:
-        model = with_model(settings, server.base_url)
-        events = await follow(start("Count", settings=model, functions=functions))
-    assert office.lines("sent") == []
-    assert "send: it needs somebody's approval, and this cell was not approved for it" in told[0]
-    assert [called.outcome for called in only(events, Called)] == ["refused"]
-    last(events, Finished)
-
-
-async def test_edited_code_is_approved_with_the_functions_that_it_names(settings: Settings, office: Office) -> None:
+async def test_edited_code_is_approved_as_code_and_its_call_by_itself(settings: Settings, office: Office) -> None:
     functions = [HostFunction(office.send, needs_approval=True)]
     async with ScriptedServer([PLAN, cell("print(1)"), *ending()]) as server:
         model = with_model(settings, server.base_url)
         context = Context(approval="cells")
         asked = last(await follow(start("Count", settings=model, functions=functions, context=context)), ApprovalAsked)
-        assert asked.functions == []
+        assert (asked.functions, asked.call) == ([], None)
         decision = Decision("edit", code="send('b')")
+        events = await follow(resume(asked.thread, decision=decision, settings=model, functions=functions))
+        call = last(events, ApprovalAsked).call
+        assert call is not None
+        assert (call["arguments"], office.lines("sent")) == (["text = 'b'"], [])
+        decision = Decision("approve", call=call["id"])
         events = await follow(resume(asked.thread, decision=decision, settings=model, functions=functions))
     assert (cells(events)[0]["status"], office.lines("sent")) == ("ok", ["b"])
 

@@ -37,11 +37,13 @@ def test_only_what_a_thread_published_is_found_whatever_its_state_says(world: Wo
     (folder / "page.html").write_text("<script>alert(document.domain)</script>")
     (folder / "unlisted.csv").write_text("x")
     (folder / "answers.md").write_text("a file of the thread's own")
+    (folder / "Makefile").write_text("all:\n")
     (folder / "link.csv").symlink_to(world.served.home.parent / "settings" / "keys")
     names = [
         "page.html",
         "answers.md",
         "link.csv",
+        "Makefile",
         "../../../settings/keys",
         "/etc/passwd",
         f"../{world.thread}/answer.md",
@@ -57,7 +59,7 @@ def test_only_what_a_thread_published_is_found_whatever_its_state_says(world: Wo
     )
     assert changed.status_code == 200, changed.text
     listed = world.bob.get(f"/stepwell/threads/{thread}/artifacts").json()["artifacts"]
-    assert [one["name"] for one in listed] == ["page.html", "answers.md", "link.csv"]
+    assert [one["name"] for one in listed] == ["page.html", "answers.md", "link.csv", "Makefile"]
     page = world.bob.get(f"/stepwell/threads/{thread}/artifacts/page.html")
     assert page.headers["content-disposition"].startswith("attachment")
     assert "sandbox" in page.headers["content-security-policy"]
@@ -71,7 +73,7 @@ def test_only_what_a_thread_published_is_found_whatever_its_state_says(world: Wo
         answer = asked_as_it_is(world, path)
         assert b" 404 " in answer.split(b"\r\n")[0], (path, answer[:300])
     with zipfile.ZipFile(io.BytesIO(world.bob.get(f"/stepwell/threads/{thread}/export").content)) as archive:
-        assert archive.namelist() == ["answers-2.md", "page.html", "answers.md", "missing.txt"]
+        assert archive.namelist() == ["answers-2.md", "page.html", "answers.md", "Makefile.txt", "missing.txt"]
         assert archive.read("answers.md") == b"a file of the thread's own"
 
 
@@ -105,6 +107,24 @@ def test_steps_make_a_tree_with_code_output_variables_and_files(world: World) ->
     assert world.alice.get(f"/stepwell/threads/{world.thread}/steps/1/files/{figure}").status_code == 404
     for name in ("0", "99", "4b", "x", "..", "4@5"):
         assert world.alice.get(f"/stepwell/threads/{world.thread}/steps/{name}").status_code == 404
+
+
+def test_files_are_served_without_the_state_of_their_thread(world: World) -> None:
+    base = f"/stepwell/threads/{world.thread}"
+    figure = next(
+        path for path in world.alice.get(f"{base}/steps/4").json()["workspace"] if path.startswith("figures/")
+    )
+    read = world.served.log.stat().st_size
+    whole = world.alice.get(f"{base}/artifacts/answer.md")
+    for headers in ({"Range": "bytes=0-3"}, {"If-None-Match": whole.headers["etag"]}):
+        assert world.alice.get(f"{base}/artifacts/answer.md", headers=headers).status_code in (206, 304)
+    assert world.alice.get(f"{base}/artifacts").json()["artifacts"]
+    png = world.alice.get(f"{base}/steps/4/files/{figure}", headers={"Range": "bytes=1-3"})
+    assert (png.status_code, png.content) == (206, b"PNG")
+    said = world.served.log.read_bytes()[read:]
+    assert b"/threads/search" in said  # what the server asks itself is in its log: whose the thread is
+    assert b"/state" not in said
+    assert b"/history" not in said
 
 
 def test_a_fork_in_the_same_thread_is_a_branch(world: World) -> None:

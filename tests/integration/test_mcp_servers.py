@@ -194,7 +194,10 @@ async def test_cells_call_tools_and_some_wait_for_approval(settings: Settings, s
         assert "9.0" in first["observation"]
         assert first.get("reached") is None
         assert shop.ordered == []
-        events = await follow(resume(asked.thread, decision=Decision("approve"), settings=model))
+        assert asked.call is not None
+        assert asked.call["arguments"] == ["article = 'tea'"]
+        decision = Decision("approve", call=asked.call["id"])
+        events = await follow(resume(asked.thread, decision=decision, settings=model))
     last(events, Finished)
     assert shop.ordered == ["tea"]
     assert only(events, CellFinished)[0].cell["reached"] == ["function shop_place_order"]

@@ -8,6 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from graph.functions import HostFunctions
+from graph.offered import HostFunction
+from graph.state import Pending
+from nodes.calling import CellCalls
+from nodes.held_cells import Asking
+from nodes.outcome import outcome_unknown
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
@@ -37,6 +43,20 @@ for address in {addresses!r}:
     except OSError as error:
         print("not reached")
 """
+
+
+UNSEEN = """
+import ctypes, os, struct
+from urllib.parse import urlsplit
+libc = ctypes.CDLL(None)
+there = libc.socket(2, 1, 0)
+port = urlsplit(os.environ["http_proxy"]).port
+assert libc.connect(there, struct.pack("=H", 2) + struct.pack("!H4s8x", port, bytes([127, 0, 0, 1])), 16) == 0
+said = b"GET http:" + b"//example.test/ HTTP/1.1\\r\\nHost: example.test\\r\\nConnection: close\\r\\n\\r\\n"
+libc.send(there, said, len(said), 0)
+assert libc.recv(there, ctypes.create_string_buffer(100), 100, 0) > 0
+"""
+"""Reaches the network as compiled libraries do: Python hears nothing of it."""
 
 
 async def sandbox_at(level: str, folder: Path, network: Network, server: Origin | None = None) -> LocalSandbox:
@@ -115,6 +135,28 @@ async def test_nothing_is_reached_around_the_proxy(network: Network, tmp_path: P
             listening.accept()
     assert result.stdout.text.splitlines() == ["not reached"] * len(addresses)
     assert by_proxy.stdout.text.splitlines() == ["no"] * 4
+
+
+async def test_a_cell_that_only_the_proxy_saw_reach_out_is_not_ended_to_ask_about_a_call(tmp_path: Path) -> None:
+    called: list[int] = []
+    offer = await HostFunctions([HostFunction(called.append, name="note", needs_approval=True)]).ready()
+    pending: Pending = {"purpose": "", "code": "", "step": 0, "thought": "", "call_id": ""}
+    async with origin() as server:
+        sandbox = await sandbox_at("namespaces", tmp_path, ALLOWED, server)
+        calls = CellCalls(offer, pending, timeout=60, asking=Asking(sandbox, pending, 1))
+        try:
+            result = await sandbox.run(UNSEEN + "note(1)", number=1, timeout=60, functions=calls)
+            killed = await sandbox.run(UNSEEN + "os.kill(os.getpid(), 9)", number=2, timeout=60)
+        finally:
+            await sandbox.close()
+    assert await calls.held_back() is None
+    assert result.error is not None
+    assert "has reached outside of the sandbox (network example.test:80)" in result.error.message
+    assert called == []
+    assert (killed.status, killed.reached) == ("killed", ("network example.test:80",))
+    unknown = await outcome_unknown(sandbox, None, seen=killed.reached)
+    assert unknown is not None
+    assert (unknown.status, unknown.reached) == ("unknown", killed.reached)
 
 
 async def test_a_new_session_has_a_new_way_out(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """In a whole analysis a cell that kills its session costs its own changes alone; the model is told what came back."""
 
+from pathlib import Path
+
 import pytest
 
+from graph.context import Context
 from graph.events import CellFinished, Finished
 from graph.settings import Settings
 from stepwell.runs import start
 from tests.analyses import follow, only, with_model
 from tests.integration.test_resume import ending
-from tests.scripted_model import Call, Scripted, ScriptedServer
+from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
 PLAN: Scripted = Call("submit_plan", steps=["Count"])
 DIE = "import os; os.kill(os.getpid(), 9)"
@@ -52,3 +55,40 @@ async def test_a_first_cell_that_dies_leaves_a_session_with_the_inputs(settings:
         events = await follow(start("Count", settings=with_model(settings, server.base_url)))
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["killed", "ok"]
     assert isinstance(events[-1], Finished)
+
+
+DIES = """
+import os
+class Dies:
+    def __reduce__(self):
+        os.kill(me, 9)
+        return int, ()
+me, dies = os.getpid(), Dies()
+"""
+
+
+async def test_a_cell_that_is_lost_and_must_not_run_again_is_told_to_the_model_and_with_the_answer(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """The session dies between the cell's end and its snapshot, twice, and the cell had reached outside."""
+    settings = settings.model_copy(update={"isolation": "process"})
+    reach = f"open({str(tmp_path / 'sent')!r}, 'a').write('x')\n"
+    lost = cell(f"{reach}{DIES}open('outputs/table.csv', 'w').write('a')")
+    answer = Call("submit_answer", answer="It is done.", skipped=[])
+    told: list[str] = []
+
+    def again(request: Request) -> Call:
+        told.append(request.last)
+        return lost
+
+    script = [PLAN, cell("x = [1]"), lost, answer, again, answer]
+    async with ScriptedServer(script) as server:
+        model = with_model(settings, server.base_url)
+        events = await follow(start("Count", settings=model, context=Context(max_reviews=1)))
+    why = f"cell 2 had reached outside of the sandbox (file {tmp_path / 'sent'}) and was not run again"
+    assert why in told[0]
+    finished = events[-1]
+    assert isinstance(finished, Finished)
+    assert (tmp_path / "sent").read_text() == "xx"
+    assert "table.csv" not in [one["name"] for one in finished.artifacts]
+    assert any(why.replace("cell 2", "cell 3") in concern for concern in finished.concerns)

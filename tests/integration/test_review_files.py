@@ -87,15 +87,15 @@ async def test_files_of_the_same_names_as_ours_are_published_beside_them(setting
         finished = last(await follow(run), Finished)
     texts = {one["name"]: Path(one["url"].removeprefix("file://")).read_bytes() for one in finished.artifacts}
     mine = {name for name, content in texts.items() if content == b"mine"}
-    assert mine == {
+    assert {name for name in mine if "~" not in name} == {
         "outputs/answer.md",
-        "outputs/analysis.py",
+        "script-analysis.py",
         "answers.csv",
-        "n" * 250,
         "outputs/figures/cell-001-1.png",
         "a%5Cb.txt",
     }
-    assert texts["answer.md"] == b"# Count\n\nDone.\n"
+    assert len(mine) == 6
+    assert texts["answer.md"].startswith(b"# Count\n\nDone.\n\nPublished under other names:\n\n")
     assert texts["figures/cell-001-1.png"].startswith(b"\x89PNG")
 
 
@@ -152,3 +152,41 @@ async def test_what_is_more_than_all_files_together_may_have_is_counted_and_hole
     )
     [snapshot] = [event.text for event in only(events, Notice) if "has no snapshot" in event.text]
     assert "outputs/sparse.bin" in snapshot
+
+
+async def test_no_published_file_is_picked_up_by_a_program(settings: Settings) -> None:
+    code = (
+        "import os\n"
+        "for name in ('.env', 'mcp.json', '.git/HEAD', '.git/config', 'conftest.py', 'pandas.py', '-rf', 'Makefile',\n"
+        "             'clean.py', 'model.pkl'):\n"
+        "    os.makedirs(os.path.dirname('outputs/' + name), exist_ok=True)\n"
+        "    open('outputs/' + name, 'w').write('{}')\n"
+    )
+    answer = Call("submit_answer", answer="See [it](outputs/clean.py). \x1b]owned\x07", skipped=[])
+    review = Call("submit_review", good_enough=True, missing=[])
+    async with ScriptedServer([PLAN, cell(code), answer, review]) as server:
+        events = await follow(start("Count", settings=with_model(settings, server.base_url)))
+    artifacts = last(events, Finished).artifacts
+    assert {one["name"]: one.get("path", "") for one in artifacts} == {
+        "_env.txt": "outputs/.env",
+        "_git/HEAD.txt": "outputs/.git/HEAD",
+        "_git/file-config.txt": "outputs/.git/config",
+        "file-mcp.json": "outputs/mcp.json",
+        "script-conftest.py": "outputs/conftest.py",
+        "script-pandas.py": "outputs/pandas.py",
+        "script-clean.py": "outputs/clean.py",
+        "_-rf.txt": "outputs/-rf",
+        "Makefile.txt": "outputs/Makefile",
+        "model.pkl": "",
+        "answer.md": "",
+        "analysis.py": "",
+    }
+    folder = Path(settings.artifacts) / last(events, Finished).thread
+    there = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
+    assert there == {one["name"] for one in artifacts}
+    text = (folder / "answer.md").read_text()
+    assert "[it](script-clean.py)" in text
+    assert "- `outputs/.env`: `_env.txt`" in text
+    assert "\x1b" not in text
+    told = "\n".join(notice.text for notice in only(events, Notice))
+    assert "outputs/.env is published as _env.txt: programs look for files of its own name, or run them." in told

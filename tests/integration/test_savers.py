@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -19,7 +19,6 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Command, interrupt
-from pydantic import SecretStr
 from typing_extensions import TypedDict
 
 from graph.advisory_lock import holding_in_database
@@ -28,32 +27,9 @@ from graph.postgres_checkpoints import open_postgres, watched
 from graph.saver import Saver
 from graph.settings import Settings, SettingsError
 from graph.state import State, append
-from tests.postgres_server import PostgresServer, running_postgres
+from tests.postgres_server import PostgresServer, in_database
 
 pytestmark = [pytest.mark.xdist_group("postgres")]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with running_postgres() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, settings: Settings) -> Settings:
-    if request.param == "sqlite":
-        return settings
-    return in_database(settings, request.getfixturevalue("postgres").new_database())
-
-
-def in_database(settings: Settings, url: str) -> Settings:
-    return settings.model_copy(update={"database_url": SecretStr(url)})
-
-
-@pytest.fixture
-async def saver(store: Settings) -> AsyncIterator[Saver]:
-    async with open_checkpoints(store) as saver:
-        yield saver
 
 
 async def test_it_passes_the_conformance_suite_in_full(store: Settings) -> None:
@@ -284,6 +260,15 @@ async def refused(word: str) -> AsyncIterator[None]:
         yield
     assert word in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+async def test_a_thread_is_there_as_long_as_anything_of_it_is(saver: Saver) -> None:
+    assert not await saver.has("left")
+    at: Any = {"configurable": {"thread_id": "left", "checkpoint_ns": "", "checkpoint_id": "1"}}
+    await saver.aput_writes(at, [("channel", "value")], "task", "~__pregel_pull, execute")
+    assert await saver.has("left")
+    await saver.delete_checkpoints(["left"])
+    assert not await saver.has("left")
 
 
 async def test_a_database_that_cannot_be_reached_is_one_sentence(settings: Settings) -> None:

@@ -27,7 +27,7 @@ from tests.integration.test_blobs_on_s3 import Store, environment_of
 from tests.integration.test_blobs_on_s3 import store as store  # a fixture
 from tests.integration.test_resume import ending
 from tests.other_process import wait_for_file
-from tests.postgres_server import PostgresServer, running_postgres
+from tests.postgres_server import PostgresServer
 from tests.scripted_model import Call, Scripted, ScriptedServer
 from tests.steady_model import steady
 
@@ -39,12 +39,6 @@ WAITS = (
     "import pathlib, time\npathlib.Path('outputs/flag').touch()\nuntil = time.monotonic() + 60\n"
     "while time.monotonic() < until and not pathlib.Path('inputs/go').exists(): time.sleep(0.05)\n"
 )
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with running_postgres() as server:
-        yield server
 
 
 class Machines:

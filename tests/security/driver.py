@@ -45,6 +45,8 @@ SETTLE = 10.0
 HONEST = {"MemoryError", "KeyboardInterrupt", "RecursionError", "SystemExit"}
 """How an attack may fail, beside `OSError` and its kinds. Anything else is a mistake in the attack itself, which then
 proves nothing."""
+REFUSED = "What the session said cannot be used: "
+"""How the host begins to say that it did not read the last word of a cell; such a cell has ended as it should."""
 
 
 class Driver:
@@ -151,8 +153,9 @@ class Driver:
         got = [line for line in text.splitlines() if line.startswith("GOT")]
         if self._secret in text + "".join(display.text + display.html for display in result.displays):
             got.append("the secret is in what it printed")
-        if result.error is not None and not _honest(result.error.name):
-            got.append(f"broken: {result.error.traceback}")
+        error = result.error
+        if error is not None and not _honest(error.name) and not error.message.startswith(REFUSED):
+            got.append(f"broken: {error.name}: {error.message} {error.traceback}")
         return got
 
     async def _next(self, attack: Attack, sandbox: Sandbox) -> CellResult:

@@ -44,7 +44,6 @@ LET_THROUGH: dict[Level, dict[str, str]] = {
         "removes an input": "files written",
         "puts its own folder in the place of the inputs": "files written",
         "sees whether a file of the host exists": "metadata",
-        "sees a file of the host change": "metadata",
         "changes the mode of a file of the host": "metadata",
         "changes the times of a file of the host": "metadata",
         "tags a file of the host": "metadata",

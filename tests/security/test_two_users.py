@@ -7,9 +7,11 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
+import langgraph_api  # type: ignore[import-untyped]
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
@@ -19,6 +21,7 @@ from websockets.sync.client import connect
 
 from graph.checkpoints import open_checkpoints
 from graph.settings import Settings
+from tests.security.crossings import crossings, operations, own_things, runs_over, with_room
 from tests.security.two_users import (
     CANARY,
     FOR_NOBODY,
@@ -31,7 +34,9 @@ from tests.security.two_users import (
     client_of,
     filled,
     furnish,
+    kinds,
     possessions,
+    rpc,
     send,
 )
 from tests.serving import DevServer, serving, with_keys
@@ -57,6 +62,7 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("two-users")
     settings, keys = with_keys(folder / "settings", "alice", "bob", "operator")
+    settings |= {**with_room(folder), "STEPWELL_CRONS": "true"}
     with serving(folder, settings) as served:
         alice, bob, operator, stranger = (
             client_of(served, keys.get(name, "")) for name in ("alice", "bob", "operator", "")
@@ -115,6 +121,47 @@ def test_what_is_anothers_is_refused_on_every_route_and_stays_as_it_is(world: Wo
     assert list(possessions(world.alice, world.ids)) == before
 
 
+@pytest.mark.timeout(900)  # some thousand requests, on a machine that may be busy
+def test_an_id_of_anothers_in_any_field_of_any_route_leads_to_nothing(world: World) -> None:
+    packaged = json.loads((Path(langgraph_api.__file__).parents[1] / "openapi.json").read_text())
+    found = operations(packaged, world.stranger.get("/openapi.json").json())
+    own = own_things(world.bob, "key:bob", (world.served.project / "data" / "sales.csv").read_bytes())
+    before = list(possessions(world.alice, world.ids))
+    tried, wrong = crossings(world.bob, found, own, kinds(world.ids), [CANARY])
+    assert tried >= 1_000
+    runs_over(world.bob, own)
+    assert not wrong, f"{len(wrong)} of {tried}:\n" + "\n".join(wrong[:40])
+    assert list(possessions(world.alice, world.ids)) == before
+
+
+def test_a_run_of_anothers_is_not_deleted_as_one_of_ones_own_thread(world: World) -> None:
+    before = list(possessions(world.alice, world.ids))
+    mine = world.bob.post("/threads", json={}).json()["thread_id"]
+    for run in (world.ids["run"], world.ids["waiting"], world.ids["run"].replace("-", "")):
+        refused = world.bob.delete(f"/threads/{mine}/runs/{run}")
+        unknown = world.bob.delete(f"/threads/{mine}/runs/{uuid.uuid4()}")
+        assert (refused.status_code, refused.text) == (404, unknown.text)
+    assert list(possessions(world.alice, world.ids)) == before
+    later = {"assistant_id": "stepwell", "input": {}, "after_seconds": 3_600}
+    own = world.bob.post(f"/threads/{mine}/runs", json=later).json()["run_id"]
+    assert world.bob.delete(f"/threads/{mine}/runs/{own}").status_code == 204
+    assert world.bob.get(f"/threads/{mine}/runs/{own}").status_code == 404
+
+
+def test_agents_and_tools_ask_as_the_user_who_shows_the_key(world: World) -> None:
+    message = {"role": "user", "parts": [{"kind": "text", "text": "What can you do?"}], "messageId": "1"}
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    agent = world.bob.post("/assistants/search", json={"metadata": {"created_by": "system"}}).json()[0]["assistant_id"]
+    asked = world.bob.post(f"/a2a/{agent}", json=rpc("message/send", {"message": message}), headers=headers)
+    assert asked.json().get("result", {}).get("status", {}).get("state") == "completed", asked.text[:900]
+    arguments = {"messages": [{"role": "user", "content": "What can you do?"}]}
+    called = world.bob.post(
+        "/mcp", json=rpc("tools/call", {"name": "stepwell", "arguments": arguments}), headers=headers
+    )
+    assert "answer" in called.text, called.text
+    assert not is_rpc_error(called.text), called.text
+
+
 def test_operators_routes_are_for_operators_and_internal_ones_for_nobody(world: World) -> None:
     for path in ("/metrics", "/stepwell/metrics", "/deploy"):
         assert world.bob.get(path).status_code == 403
@@ -126,23 +173,24 @@ def test_operators_routes_are_for_operators_and_internal_ones_for_nobody(world: 
 
 
 def test_nobody_makes_himself_the_owner_of_something_or_the_server(world: World) -> None:
-    made = world.bob.post("/threads", json={"metadata": {"stepwell_owner": "key:alice"}}).json()
+    hers = {"metadata": {"stepwell_owner": "key:alice"}}
+    assert world.bob.post("/threads", json=hers).status_code == 422
+    made = world.bob.post("/threads", json={"metadata": {"a": "b"}}).json()
     assert made["metadata"]["stepwell_owner"] == "key:bob"
     thread = made["thread_id"]
-    changed = world.bob.patch(f"/threads/{thread}", json={"metadata": {"stepwell_owner": "key:alice"}}).json()
-    assert changed["metadata"]["stepwell_owner"] == "key:bob"
+    assert world.bob.patch(f"/threads/{thread}", json=hers).status_code == 422
     for body in (
         {"graph_id": "stepwell", "metadata": {"created_by": "system"}},
         {"graph_id": "stepwell", "metadata": {"stepwell_owner": "key:alice", "created_by": "system"}},
     ):
-        assert world.bob.post("/assistants", json=body).status_code == 403
+        assert world.bob.post("/assistants", json=body).status_code in (403, 422)
     system = world.bob.post("/assistants/search", json={"metadata": {"created_by": "system"}}).json()[0]
     assert world.bob.patch(f"/assistants/{system['assistant_id']}", json={"name": "mine"}).status_code == 404
     assert world.bob.delete(f"/assistants/{system['assistant_id']}").status_code == 404
     run = {"assistant_id": "stepwell", "input": {}, "metadata": {"stepwell_owner": "key:alice"}}
-    started = world.bob.post(
-        f"/threads/{thread}/runs", json={**run, "config": {"metadata": {"stepwell_owner": "key:alice"}}}
-    ).json()
+    for metadata in (run, {**run, "metadata": {}, "config": {"metadata": {"stepwell_owner": "key:alice"}}}):
+        assert world.bob.post(f"/threads/{thread}/runs", json=metadata).status_code == 422
+    started = world.bob.post(f"/threads/{thread}/runs", json={**run, "metadata": {}}).json()
     assert started["metadata"]["stepwell_owner"] == "key:bob"
     assert world.bob.get(f"/threads/{thread}").json()["metadata"]["stepwell_owner"] == "key:bob"
     spoofed = {

@@ -229,6 +229,9 @@ def furnish(alice: httpx.Client, table: bytes) -> dict[str, str]:
         ids[name] = parked["run_id"]
     state = alice.get(f"/threads/{ids['thread']}/state").json()
     assert CANARY in state["values"]["answer"], state
+    ids["snapshot"] = state["values"]["cells"][-1]["snapshot"]
+    ids["blob"] = next(one["sha256"] for one in state["values"]["artifacts"] if one["cell"])
+    assert len(ids["snapshot"]) == len(ids["blob"]) == 64
     ids["checkpoint"] = state["checkpoint"]["checkpoint_id"]
     cron = {"assistant_id": "stepwell", "schedule": "0 0 1 1 *", "input": {"messages": [SENTENCE]}}
     ids["cron"] = alice.post(f"/threads/{ids['thread']}/runs/crons", json=cron).json()["cron_id"]
@@ -237,10 +240,17 @@ def furnish(alice: httpx.Client, table: bytes) -> dict[str, str]:
     return ids
 
 
+def kinds(ids: Mapping[str, str]) -> dict[str, str]:
+    """What another user may try to name, by kind."""
+    names = ("thread", "run", "checkpoint", "assistant", "cron", "upload", "file", "snapshot", "blob")
+    return {**{name: ids[name] for name in names}, "owner": "key:alice"}
+
+
 def possessions(alice: httpx.Client, ids: Mapping[str, str]) -> Iterator[Any]:
     """All that Alice has, as the server tells it."""
     yield alice.get(f"/threads/{ids['thread']}").json()
     yield alice.get(f"/threads/{ids['thread']}/state").json()
+    yield alice.post(f"/threads/{ids['thread']}/history", json={"limit": 100}).json()
     yield alice.get(f"/threads/{ids['thread']}/runs").json()
     yield alice.get(f"/threads/{ids['parked']}/runs").json()
     yield alice.get(f"/assistants/{ids['assistant']}").json()
@@ -248,5 +258,8 @@ def possessions(alice: httpx.Client, ids: Mapping[str, str]) -> Iterator[Any]:
     yield alice.get("/store/items", params={"namespace": "key:alice.notes", "key": "a"}).json()
     yield alice.get("/stepwell/uploads").json()
     yield alice.get(f"/stepwell/threads/{ids['thread']}/artifacts/answer.md").text
+    yield alice.get(f"/stepwell/threads/{ids['thread']}/steps").json()
+    yield alice.get(f"/stepwell/threads/{ids['thread']}/artifacts").json()
+    yield alice.post("/runs/crons/search", json={"limit": 100}).json()
     yield alice.post("/threads/search", json={"limit": 100}).json()
     yield alice.post("/assistants/search", json={"limit": 100}).json()

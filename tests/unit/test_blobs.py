@@ -16,9 +16,11 @@ from typing import BinaryIO
 import fsspec
 import pytest
 
+from storage.artifacts import StorageError
 from storage.blob_folder import FolderShelf
 from storage.blobs import BlobError, BlobMissingError, Blobs
 from storage.packing import MAGIC, WHOLE, pack, unpacked
+from storage.published import StoredFile
 
 ROOT = Path(__file__).parents[2]
 
@@ -408,3 +410,20 @@ async def test_a_flipped_bit_in_a_packed_blob_is_found(make: Make, tmp_path: Pat
     with pytest.raises(BlobMissingError, match="damaged"):
         await blobs.fetch(name, tmp_path / "out")
     assert await blobs.has([name]) == set()
+
+
+async def test_a_part_of_a_stored_file_is_read_from_its_pieces_alone(blobs: Blobs, make: Make) -> None:
+    pieces = [b"first", b"secnd", b"la"]
+    files = [make(piece) for piece in pieces]
+    for file, name in files:
+        await blobs.add_file(file, name)
+    names = tuple(name for _, name in files)
+    whole = StoredFile(blobs, names, 12, "v", piece=5)
+    for start, end in ((0, 12), (0, 1), (4, 6), (5, 10), (9, 12), (11, 12), (3, 3)):
+        read = b"".join([piece async for piece in whole.pieces(start, end)])
+        assert read == b"firstsecndla"[start:end], (start, end)
+    absent = StoredFile(blobs, (names[0], "0" * 64, names[2]), 12, "v", piece=5)
+    assert [piece async for piece in absent.pieces(10, 12)] == [b"la"]  # nothing else is looked at
+    for wrong, part in ((absent, (4, 6)), (StoredFile(blobs, names, 11, "v", piece=5), (10, 11))):
+        with pytest.raises(StorageError):
+            [piece async for piece in wrong.pieces(*part)]

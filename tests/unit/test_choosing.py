@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,6 +130,40 @@ async def test_a_failure_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> N
     model = await choose("azure_openai:gpt-5.4")
     assert provider_of(model) is PROVIDERS["azure_openai"]
     assert "AZURE_OPENAI_API_KEY" in str(explain(UnauthorisedError(), model))
+
+
+@pytest.mark.parametrize("where", ["setting", "environment"])
+@pytest.mark.parametrize(
+    ("name", "own"), [("langsmith:gpt-5.4", "LANGSMITH_API_KEY"), ("azure_openai:gpt-5.4", "AZURE_OPENAI_API_KEY")]
+)
+async def test_the_endpoints_key_goes_to_no_other_provider(
+    monkeypatch: pytest.MonkeyPatch, name: str, own: str, where: str
+) -> None:
+    monkeypatch.delenv(own, raising=False)
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://example.invalid")
+    monkeypatch.setenv("OPENAI_API_VERSION", "2026-01-01")
+    if where == "environment":
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
+    choose = chooser(api_key="sk-of-the-operator" if where == "setting" else "")
+    with pytest.raises(ModelAccessError, match=own) as caught:
+        await choose(name)
+    assert "sk-of-the-operator" not in str(caught.value)
+    monkeypatch.setenv(own, "of-its-own")
+    assert provider_of(await choose(name)) is not None
+
+
+async def test_a_client_that_knows_no_timeout_and_takes_the_endpoints_key_is_told_to_have_one_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "langchain_perplexity.py").write_text(
+        "class ChatPerplexity:\n"
+        "    def __init__(self, model):\n"
+        "        self.key = 'sk-of-the-operator'\n"
+    )  # fmt: skip
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "langchain_perplexity", raising=False)
+    with pytest.raises(ModelAccessError, match="needs a key of its own"):
+        await chooser(api_key="sk-of-the-operator")("perplexity:sonar")
 
 
 class UnauthorisedError(Exception):

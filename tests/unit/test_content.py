@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import hashlib
 import io
 import os
 import re
 import zipfile
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +24,8 @@ from server.content import FileAnswer, disposition, range_of
 from server.routing import RefusedError
 from server.zipping import Entry, zipped
 from storage.artifacts import Artifacts, StorageError
-from storage.published import NoSuchArtifactError, Opened, is_plain, opened
+from storage.blobs import Blobs
+from storage.published import NoSuchArtifactError, Opened, StoredFile, is_plain, opened
 
 THREAD = "0f0f0f0f-1111-4222-8333-444444444444"
 CONTENT = bytes(range(256)) * 4_000
@@ -173,6 +176,26 @@ async def test_what_is_known_of_a_file_is_answered_without_opening_it() -> None:
         assert (head.status_code, head.headers["content-length"]) == (200, "10")
         assert (await client.get("/", headers={"If-None-Match": head.headers["etag"]})).status_code == 304
         assert (await client.get("/", headers={"Range": "bytes=10-"})).status_code == 416
+
+
+async def test_a_piece_that_is_not_there_is_said_before_the_answer_begins(tmp_path: Path) -> None:
+    blobs = Blobs.at(str(tmp_path / "blobs"))
+    (tmp_path / "piece").write_bytes(b"12345")
+    there = hashlib.sha256(b"12345").hexdigest()
+    await blobs.add_file(tmp_path / "piece", there)
+
+    @contextlib.asynccontextmanager
+    async def stored() -> AsyncIterator[Opened]:
+        yield StoredFile(blobs, ("0" * 64, there), 10, "v1", piece=5)
+
+    async def endpoint(request: Request) -> Response:
+        return FileAnswer(request, "long.csv", stored, known=(10, "v1"))
+
+    app = Starlette(routes=[Route("/", endpoint)])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
+        said = await client.get("/")
+        assert (said.status_code, said.json()["detail"]) == (503, "A piece of the file cannot be read.")
+        assert (await client.get("/", headers={"Range": "bytes=5-"})).content == b"12345"
 
 
 async def test_no_file_stays_open(artifacts: Artifacts) -> None:

@@ -12,8 +12,10 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from graph.policy import read_policy
 from graph.settings import Settings
 from sandboxes.local.isolation import LEVELS
+from sandboxes.local.limits import MEGABYTE, Limits
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -104,6 +106,26 @@ def test_what_the_example_of_an_env_file_names_is_used_in_a_compose_file_and_the
     assert named == used
 
 
+@pytest.mark.parametrize("file", SERVERS, ids=lambda file: str(file.relative_to(DEPLOY)))
+def test_the_policy_can_be_used_is_where_it_is_looked_for_and_lets_one_user_have_no_server(file: Path) -> None:
+    text = (DEPLOY / "policy.toml").read_text()
+    if file in COMPOSE:
+        said = documents(file)[0]
+        variables = said["services"]["server"]["environment"]
+        secret = said["secrets"][Path(variables["STEPWELL_POLICY"]).name]
+        assert (file.parent / secret["file"]).resolve() == DEPLOY / "policy.toml"
+    else:
+        maps = {one["metadata"]["name"]: one["data"] for one in documents(file) if one["kind"] == "ConfigMap"}
+        variables = maps["stepwell"]
+        assert variables["STEPWELL_POLICY"] == "/etc/stepwell/policy/policy.toml"
+        assert maps["stepwell-policy"] == {"policy.toml": text}
+    policy = read_policy(Settings(policy=DEPLOY / "policy.toml"))
+    assert policy is not None
+    quotas = policy.of("key:anybody").quotas
+    assert quotas.sandboxes < int(variables["STEPWELL_MAX_SANDBOXES"])
+    assert quotas.runs * 2 < int(variables["N_JOBS_PER_WORKER"]) * int(variables.get("WORKER_COUNT", 1))
+
+
 @pytest.mark.parametrize("file", COMPOSE, ids=lambda file: file.parent.name)
 def test_a_compose_file_is_one_by_the_compose_specification(file: Path) -> None:
     compose_spec = pytest.importorskip("compose_spec", reason="has no wheel for this machine")
@@ -169,15 +191,34 @@ def test_the_parts_of_a_manifest_find_each_other(file: Path) -> None:
         one["persistentVolumeClaim"]["claimName"] for one in pod["spec"]["volumes"] if "persistentVolumeClaim" in one
     ]
     assert claims == [by_kind["PersistentVolumeClaim"]["metadata"]["name"]]
-    keys = by_kind["ConfigMap"]["data"]["STEPWELL_API_KEYS"]
-    assert str(Path(keys).parent) in [mount["mountPath"] for mount in server["volumeMounts"]]
+    maps = {one["metadata"]["name"]: one["data"] for one in documents(file) if one["kind"] == "ConfigMap"}
+    for variable in ("STEPWELL_API_KEYS", "STEPWELL_POLICY"):
+        folder = str(Path(maps["stepwell"][variable]).parent)
+        assert folder in [mount["mountPath"] for mount in server["volumeMounts"]]
+    assert {one["configMap"]["name"] for one in pod["spec"]["volumes"] if "configMap" in one} <= set(maps)
     port = server["ports"][0]["containerPort"]
-    assert by_kind["NetworkPolicy"]["spec"]["ingress"][0]["ports"] == [{"protocol": "TCP", "port": port}]
+    ingress, egress = (by_kind["NetworkPolicy"]["spec"][way] for way in ("ingress", "egress"))
+    assert all(rule["ports"] == [{"protocol": "TCP", "port": port}] for rule in ingress)
+    assert namespaces(ingress, "from") == {"ingress-nginx", "monitoring"}  # users, and Prometheus
+    assert [one["port"] for rule in egress if namespaces([rule], "to") == {"monitoring"} for one in rule["ports"]] == [
+        4318
+    ]
+    scaled = by_kind["HorizontalPodAutoscaler"]["spec"]
+    assert scaled["scaleTargetRef"]["name"] == by_kind["Deployment"]["metadata"]["name"]
+    assert "replicas" not in by_kind["Deployment"]["spec"]  # each rollout would undo what the autoscaler has decided
+    assert by_kind["PodDisruptionBudget"]["spec"]["maxUnavailable"] < scaled["minReplicas"]
+    assert {one["resource"]["name"] for one in scaled["metrics"]} <= set(server["resources"]["requests"])
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         assert server[probe]["httpGet"]["port"] == "http"
     stores = {one["metadata"]["name"] for one in documents(DEPLOY / "kubernetes-stores.yaml")}
     text = file.read_text()
     assert set(re.findall(r"stepwell-(?:postgres|valkey)", text)) <= stores
+
+
+def namespaces(rules: list[Any], way: str) -> set[str]:
+    """The namespaces that rules of a network policy name."""
+    peers = [peer for rule in rules for peer in rule[way] if "namespaceSelector" in peer]
+    return {peer["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] for peer in peers}
 
 
 @pytest.mark.parametrize("file", SERVERS, ids=lambda file: str(file.relative_to(DEPLOY)))
@@ -205,6 +246,49 @@ def test_a_server_is_an_ordinary_user_behind_walls_with_time_to_end(file: Path) 
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
             assert {"cpu", "memory"} <= set(container["resources"]["limits"])
     assert grace >= before + drain + 30
+
+
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
+HOST = 1_200 * MEGABYTE
+"""What a server itself needs, with its warm parents, and what sandboxes take in the 50 ms until it is seen."""
+
+
+def size(text: str) -> int:
+    """Bytes, as compose files and Kubernetes write them."""
+    number, unit = re.fullmatch(r"(\d+)([a-z]*)", text.lower()).groups()  # type: ignore[union-attr]
+    return int(number) * UNITS[unit.removesuffix("b")]
+
+
+def server_of(file: Path) -> tuple[dict[str, Any], int, int, int]:
+    """The variables of a server, its memory, what of it file systems take, and its disk (0: not limited)."""
+    given = next(given for _, given in containers(file) if "STEPWELL_BLOBS" in given)
+    if file in COMPOSE:
+        server = documents(file)[0]["services"]["server"]
+        mounts = [one.partition(":size=") for one in server.get("tmpfs", [])]
+        assert all(limit for _, _, limit in mounts), "a tmpfs without a size takes as much as there is"
+        memory = server["deploy"]["resources"]["limits"]["memory"]
+        return given, size(memory), sum(size(limit) for _, _, limit in mounts), 0
+    pod = next(one for one in documents(file) if one["kind"] == "Deployment")["spec"]["template"]["spec"]
+    folders = [volume["emptyDir"] for volume in pod["volumes"] if "emptyDir" in volume]
+    in_memory = sum(size(one["sizeLimit"]) for one in folders if one.get("medium") == "Memory")
+    disk = max(size(one["sizeLimit"]) for one in folders if one.get("medium") != "Memory")
+    return given, size(pod["containers"][0]["resources"]["limits"]["memory"]), in_memory, disk
+
+
+@pytest.mark.parametrize("file", SERVERS, ids=lambda file: str(file.relative_to(DEPLOY)))
+def test_all_sandboxes_at_their_limits_fit_into_the_container(file: Path) -> None:
+    """There is no control group in it: what they use beyond the container's memory ends the server."""
+    given, memory, in_memory, disk = server_of(file)
+    limits = Limits(
+        memory=int(given["STEPWELL_SANDBOX_MEMORY_MB"]) * MEGABYTE,
+        workspace=int(given["STEPWELL_SANDBOX_DISK_MB"]) * MEGABYTE,
+        tmp=int(given.get("STEPWELL_SANDBOX_TMP_MB", 0)) * MEGABYTE,
+    )
+    places = int(given["STEPWELL_MAX_SANDBOXES"])
+    assert 2 * limits.tmp_bytes + limits.shared_memory_bytes < limits.memory, "files in memory count as memory"
+    assert places * limits.memory + in_memory + HOST <= memory
+    if disk:  # the workspace, and the place of its snapshots
+        assert places * (2 * limits.workspace + limits.memory) <= disk
 
 
 def test_every_image_has_a_version() -> None:

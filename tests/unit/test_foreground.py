@@ -15,12 +15,15 @@ import pytest
 
 from graph.events import ApprovalAsked, CellStarted, Event, Failed, Finished, Started
 from graph.settings import SettingsError
+from sandboxes.base import NoSuchSandboxError
 from stepwell.exits import FAILED, FINISHED, MISUSED, PAUSED, PIPE_BROKEN, WAITING, guarded
 from stepwell.foreground import Begin, Foreground
 from stepwell.named_files import UsageError, named_files
 from stepwell.plain_view import PlainView
 from stepwell.runs import Decision, Run
 from stepwell.thread_error import ThreadError
+from storage.artifacts import StorageError
+from storage.blobs import BlobError
 
 THREAD = "0b8e5a52-7a5e-4c0e-9a43-0c7d3f3c1a11"
 ASKED = ApprovalAsked(THREAD, 1, "Count", "print(1)")
@@ -189,6 +192,17 @@ def test_mistakes_are_one_sentence(mistake: Exception, capsys: pytest.CaptureFix
 
     assert guarded(work) == MISUSED
     assert capsys.readouterr().err == f"error: {mistake}\n"
+
+
+@pytest.mark.parametrize(
+    "failure", [NoSuchSandboxError("No sandbox."), BlobError("It is gone."), StorageError("No room there.")]
+)
+def test_what_failed_is_one_sentence(failure: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> int:
+        raise failure
+
+    assert guarded(work) == FAILED
+    assert capsys.readouterr().err == f"error: {failure}\n"
 
 
 def test_our_own_errors_are_one_sentence_unless_debugging(

@@ -1,6 +1,9 @@
 """How functions are described and called, apart from a sandbox: hostile arguments, large tables, the prompt."""
 
+import asyncio
+import hashlib
 import io
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -9,15 +12,21 @@ import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.memory import InMemorySaver
 
-from graph import tables
 from graph.functions import HostFunctions
+from graph.journal import CALLED, CALLING, Entry, Journal
 from graph.mcp_tools import describe_tool, function_name, type_text
 from graph.offered import HostFunction, describe
-from graph.state import Pending
-from nodes.calling import CellCalls, RepeatableCalls, approval_mark, functions_called, to_be_approved
+from graph.state import DecidedCall, HeldCell, Pending
+from nodes.calling import CellCalls, RepeatableCalls, functions_called
 from nodes.functions_prompt import ALL_CHARS, functions_text
-from nodes.upload import as_script
+from nodes.held_cells import MAX_DECIDED, Asking, mark_of
+from nodes.outcome import outcome_unknown
+from nodes.published_texts import as_script
+from nodes.shown_call import shown_arguments, too_long
+from sandboxes import reading
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.functions import Call, Raised, Returned
 from sandboxes.kernel import values
@@ -146,16 +155,16 @@ async def test_arguments_that_are_none_never_reach_the_function(arguments: bytes
     assert seen == []
 
 
-def test_a_small_file_that_holds_a_large_table_is_refused() -> None:
-    flat = parquet(pyarrow.table({"a": np.zeros(tables.MAX_CELLS + 1, dtype="int8")}), use_dictionary=True)
+async def test_a_small_file_that_holds_a_large_table_is_refused() -> None:
+    flat = parquet(pyarrow.table({"a": np.zeros(reading.MAX_CELLS + 1, dtype="int8")}), use_dictionary=True)
     assert len(flat) < 1_000_000
-    with pytest.raises(tables.TableError, match="more than 100,000,000 values"):
-        tables.read_table(flat)
+    with pytest.raises(reading.UnreadableError, match="more than 100,000,000 values"):
+        await reading.read_tables([flat])
     column = pyarrow.DictionaryArray.from_arrays(np.zeros(50_000, dtype="int32"), pyarrow.array(["x" * 100_000]))
     grown = parquet(pyarrow.table({"a": column}), use_dictionary=True, store_schema=False)
     assert len(grown) < 1_000_000
-    with pytest.raises(tables.TableError, match="more than 50,000,000 bytes"):
-        tables.read_table(grown, max_bytes=50_000_000)
+    with pytest.raises(reading.UnreadableError, match="more memory"):
+        await reading.read_tables([grown], max_bytes=50_000_000)
 
 
 @pytest.mark.parametrize(
@@ -206,21 +215,173 @@ async def test_cells_that_run_again_call_only_what_can_be_repeated() -> None:
     assert "not offered as repeatable" in refused.message
 
 
-async def test_approval_is_of_the_very_code_and_of_what_it_names(tmp_path: Any) -> None:
+async def test_without_checkpoints_nobody_can_be_asked_and_nothing_is_called(tmp_path: Any) -> None:
+    called: list[int] = []
+    offer = await HostFunctions([HostFunction(called.append, name="note", needs_approval=True)]).ready()
+    pending: Pending = {"purpose": "", "code": "note(1)", "step": 0, "thought": "", "call_id": ""}
+    sandbox = FakeSandbox(tmp_path, cells=[ScriptedCell(CellResult(status="ok"), calls=[("note", [1])])])
+    await sandbox.run("note(1)", number=1, timeout=10, functions=CellCalls(offer, pending, timeout=10))
+    [refused] = sandbox.answers
+    assert isinstance(refused, Raised)
+    assert "it needs somebody's approval, and this run keeps no checkpoints" in refused.message
+    assert called == []
+
+
+async def test_a_cell_that_reached_outside_cannot_be_ended_for_a_call_which_is_refused(tmp_path: Any) -> None:
+    called: list[int] = []
+    offer = await HostFunctions([HostFunction(called.append, name="note", needs_approval=True)]).ready()
+    pending: Pending = {"purpose": "", "code": "note(1)", "step": 0, "thought": "", "call_id": ""}
+    reached = ScriptedCell(CellResult(status="ok"), calls=[("note", [1])], reached=("network example.test:80",))
+    sandbox = FakeSandbox(tmp_path, cells=[reached, ScriptedCell(CellResult(status="ok"), calls=[("note", [1])])])
+    for again in (False, True):
+        calls = CellCalls(offer, pending, timeout=10, asking=Asking(sandbox, pending, 1))
+        result = await sandbox.run("note(1)", number=1, timeout=10, functions=calls)
+        assert (await calls.held_back() is not None, result.status) == (again, "killed" if again else "ok")
+    [refused] = sandbox.answers
+    assert isinstance(refused, Raised)
+    assert "has reached outside of the sandbox (network example.test:80)" in refused.message
+    assert "Call it in a cell of its own" in refused.message
+    assert called == []
+
+
+async def test_people_are_asked_about_so_many_calls_of_a_cell_and_no_more(tmp_path: Any) -> None:
     offer = await HostFunctions([HostFunction(total, needs_approval=True)]).ready()
-    pending: Pending = {"purpose": "", "code": "total(1)", "step": 0, "thought": "", "call_id": ""}
-    assert to_be_approved(pending, offer)["asks"] == ["total"]
-    assert "asks" not in to_be_approved({**pending, "code": "subtotal(1)"}, offer)
-    cells = [ScriptedCell(CellResult(status="ok"), calls=[("total", [1])])] * 3
-    sandbox = FakeSandbox(tmp_path, cells=cells)
-    for approved in ("", approval_mark("total(2)"), approval_mark("total(1)")):
-        calls = CellCalls(offer, {**pending, "approved": approved}, timeout=10)
-        await sandbox.run("total(1)", number=1, timeout=10, functions=calls)
-    first, second, third = sandbox.answers
-    assert isinstance(first, Raised)
-    assert isinstance(second, Raised)
-    assert "needs somebody's approval" in second.message
-    assert third == 1.0
+    decided = DecidedCall(function="total", digest="", nth=1, verdict="reject", remark="")
+    held = HeldCell(code=mark_of("total(1)"), asked=None, decided=[decided] * MAX_DECIDED, records=[], made=[])
+    pending: Pending = {"purpose": "", "code": "total(1)", "step": 0, "thought": "", "call_id": "", "held": held}
+    sandbox = FakeSandbox(tmp_path, cells=[ScriptedCell(CellResult(status="ok"), calls=[("total", [1])])])
+    calls = CellCalls(offer, pending, timeout=10, asking=Asking(sandbox, pending, 1))
+    await sandbox.run("total(1)", number=1, timeout=10, functions=calls)
+    [refused] = sandbox.answers
+    assert isinstance(refused, Raised)
+    assert "people were asked about 50 calls of this cell already" in refused.message
+
+
+async def test_a_call_is_shown_whole_or_with_what_is_cut_and_its_hash() -> None:
+    async def lines(function: Any, *arguments: Any, **named: Any) -> list[str]:
+        offer = await HostFunctions([function]).ready()
+        [name] = offer.functions
+        call = Call(name, values.pack({"args": list(arguments), "kwargs": named}))
+        assert too_long(call) == ""
+        read = await offer.arguments(call, timeout=60)
+        assert isinstance(read, dict)
+        return await shown_arguments(call, read)
+
+    def pay(to: str, rows: Any = None, **more: Any) -> None: ...
+
+    assert await lines(pay, "a\u202eb\n amount = 1", amount=5) == [
+        "to = 'a\\u202eb\\n amount = 1'",
+        "more = {'amount': 5}",
+    ]
+    text, *rest = await lines(pay, "x" * 5_000)
+    assert text.startswith("to = '" + "x" * 1_999 + "… (cut: a text of 5,000 characters, SHA-256 ")
+    assert hashlib.sha256(b"x" * 5_000).hexdigest() in text
+    assert rest[0].startswith("SHA-256 of all arguments as they were sent: ")
+    _, rows, *_ = await lines(pay, "x", pd.DataFrame({"a": range(9), "b\nc = 1": ["y\x1b"] * 9}))
+    assert rows.split("\n") == [
+        "rows = a table of 9 x 2: a, 'b\\nc = 1'",
+        *(f"  {number} | 'y\\x1b'" for number in range(5)),
+        "  … 4 more rows",
+    ]
+    _, rows, *_ = await lines(pay, "x", [pyarrow.table({"a": [1]}), polars.DataFrame({"b": [2]})])
+    assert "a table of 1 x 1: a" in rows
+    assert "a table of 1 x 1: b" in rows
+    _, rows, checksum = await lines(pay, "x", pd.DataFrame({"amount": [1]}, index=["mallory"]))
+    assert rows == "rows = a table of 1 x 1: (index), amount\n  mallory | 1"
+    assert checksum.startswith("SHA-256 of all arguments")
+    twice = pyarrow.table([[1], [1_000_000]], names=["amount", "amount"])
+    shown = await shown_arguments(Call("pay", b""), {"rows": twice})
+    assert shown[0] == "rows = a table of 1 x 2: amount, amount\n  1 | 1000000"
+    long = pyarrow.table({"a": pyarrow.array([[0] * 1_000_000])})
+    assert (await shown_arguments(Call("pay", b""), {"rows": long}))[0].endswith(
+        "a\n… 1 more rows".replace("\n", "\n  ")
+    )
+    assert (await lines(pay, "bob\u3164\ufe0f"))[0] == "to = 'bob\\u3164\\ufe0f'"
+    assert "people can be asked about" in too_long(Call("pay", values.pack({"args": ["x" * (2 << 20)], "kwargs": {}})))
+
+
+async def test_arguments_that_do_not_fit_are_refused_before_anybody_is_asked(tmp_path: Any) -> None:
+    offer = await HostFunctions([HostFunction(total, needs_approval=True)]).ready()
+    pending: Pending = {"purpose": "", "code": "total()", "step": 0, "thought": "", "call_id": ""}
+    sandbox = FakeSandbox(tmp_path, cells=[ScriptedCell(CellResult(status="ok"), calls=[("total", [])])])
+    calls = CellCalls(offer, pending, timeout=10, asking=Asking(sandbox, pending, 1))
+    await sandbox.run("total()", number=1, timeout=10, functions=calls)
+    [refused] = sandbox.answers
+    assert isinstance(refused, Raised)
+    assert "the arguments cannot be used" in refused.message
+
+
+class FailingSaver(InMemorySaver):
+    """A storage that does not take one channel."""
+
+    def __init__(self, channel: str) -> None:
+        super().__init__()
+        self.channel = channel
+
+    async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        if any(channel == self.channel for channel, _ in writes):
+            raise OSError("No space left on device")
+        await super().aput_writes(config, writes, task_id, task_path)
+
+
+@pytest.mark.parametrize(("fails", "made", "answer"), [(CALLING, 0, None), (CALLED, 1, 3.0)])
+async def test_a_call_whose_line_cannot_be_written_is_not_made_or_its_result_is_given_and_it_is_never_made_again(
+    tmp_path: Any, fails: str, made: int, answer: float | None
+) -> None:
+    """What the cell is told is what happened, and a cell that is broken off then has an unknown outcome."""
+    count: list[int] = []
+
+    def note(number: int) -> float:
+        count.append(number)
+        return number + 2.0
+
+    saver = FailingSaver(fails)
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    config = await saver.aput(config, empty_checkpoint(), {}, {})
+    journal = Journal(saver, config, "task", "note(1)")
+    await journal.started(Entry("after", "fake", "p"))
+    sandbox = FakeSandbox(tmp_path, cells=[ScriptedCell(CellResult(status="ok"), calls=[("note", [1])])])
+    pending: Pending = {"purpose": "", "code": "note(1)", "step": 0, "thought": "", "call_id": ""}
+    calls = CellCalls(await HostFunctions([note]).ready(), pending, timeout=10, journal=journal)
+    await sandbox.run("note(1)", number=1, timeout=10, functions=calls)
+    [got] = sandbox.answers
+    assert len(count) == made
+    if answer is None:
+        assert isinstance(got, Raised)
+        assert "it was not called, because that could not be written down first" in got.message
+        assert calls.effects() == ""
+    else:
+        assert got == answer
+        assert any("how they ended could not be written down: note" in one for one in calls.notices())
+    assert calls.reached == ("function note",) * made
+    unknown = await outcome_unknown(sandbox, await journal.look())
+    assert (unknown is not None and "function note" in unknown.note) == bool(made)
+
+
+async def test_calls_go_on_where_the_cell_gave_up_the_one_that_it_would_have_been_ended_for(tmp_path: Any) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> None:
+        begun.set()
+        await go_on.wait()
+
+    offer = await HostFunctions([slow, HostFunction(total, needs_approval=True)]).ready()
+    pending: Pending = {"purpose": "", "code": "", "step": 0, "thought": "", "call_id": ""}
+    calls = CellCalls(offer, pending, timeout=60, asking=Asking(FakeSandbox(tmp_path), pending, 1))
+    none = values.pack({"args": [], "kwargs": {}})
+    first = asyncio.create_task(calls.call(Call("slow", none)))
+    await begun.wait()
+    asking = asyncio.create_task(calls.call(Call("total", values.pack({"args": [1], "kwargs": {}}))))
+    while not calls._closed:
+        await asyncio.sleep(0)
+    meanwhile = asyncio.create_task(calls.call(Call("slow", none)))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.wait((asking,))
+    go_on.set()
+    for task in (first, meanwhile, asyncio.create_task(calls.call(Call("slow", none)))):
+        assert isinstance(await task, Returned)
+    assert await calls.held_back() is None
 
 
 async def test_a_fake_sandbox_calls_what_is_offered_and_nothing_else(tmp_path: Any) -> None:
@@ -248,3 +409,37 @@ async def test_of_many_calls_the_first_are_remembered_and_the_rest_counted(tmp_p
     assert functions_called(make_cell(1, calls=calls.lines)) == {"total"}
     script = as_script(make_state(cells=[make_cell(1, calls=calls.lines)]))
     assert "# It calls functions of the program that ran it; define them here first: total\n" in script
+
+
+class Told:
+    """Counts how often it is written."""
+
+    times = 0
+
+    def __repr__(self) -> str:
+        Told.times += 1
+        return "told"
+
+
+@pytest.mark.parametrize("make", [list, tuple, lambda many: {str(n): one for n, one in enumerate(many)}, np.array])
+async def test_no_more_of_a_large_value_in_a_table_is_written_than_is_shown(make: Any) -> None:
+    many = [Told() for _ in range(900)]
+    table = pd.DataFrame({"a": [make(many), [make(many)]]})
+    Told.times = 0
+    [shown, _] = await shown_arguments(Call("pay", b""), {"rows": table})
+    assert shown.startswith("rows = a table of 2 x 1: a\n")
+    assert "told, " in shown or "'0': told" in shown
+    assert "…" in shown
+    assert 0 < Told.times < 20
+
+
+@pytest.mark.parametrize("text", ["x\0", b"\0"])
+async def test_a_long_text_in_a_table_is_cut_before_it_is_written(text: Any) -> None:
+    table = pd.DataFrame({"a": [text * (4 << 20)] * 5}, dtype=object)
+    tracemalloc.start()
+    try:
+        [shown, _] = await shown_arguments(Call("pay", b""), {"rows": table})
+        assert tracemalloc.get_traced_memory()[1] < 2 << 20
+    finally:
+        tracemalloc.stop()
+    assert shown.count("…") == 5

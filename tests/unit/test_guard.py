@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
+from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from server.api_keys import ApiKeys, line_of, new_key
@@ -78,6 +79,31 @@ async def test_without_users_every_address_of_this_machine_is_answered(client: s
         ({"x_forwarded_for": "127.0.0.1"}, "STEPWELL_API_KEYS"),
         ({"forwarded": "for=127.0.0.1"}, "STEPWELL_API_KEYS"),
         ({"x_real_ip": "127.0.0.1"}, "STEPWELL_API_KEYS"),
+        *(
+            ({name: value}, "proxy")
+            for name, value in {
+                "via": "1.1 proxy",
+                "x_forwarded_host": "stepwell.example.org",
+                "x_forwarded_proto": "https",
+                "x_forwarded_port": "443",
+                "x_forwarded_server": "a",
+                "x_forwarded_prefix": "/a",
+                "cf_ray": "1",
+                "cf_connecting_ip": "192.0.2.1",
+                "true_client_ip": "192.0.2.1",
+                "x_client_ip": "192.0.2.1",
+                "x_cluster_client_ip": "192.0.2.1",
+                "x_original_url": "/a",
+                "cdn_loop": "cloudflare",
+                "x_amzn_trace_id": "Root=1",
+                "x_envoy_external_address": "192.0.2.1",
+                "fly_client_ip": "192.0.2.1",
+                "fastly_client_ip": "192.0.2.1",
+                "x_azure_ref": "a",
+                "tailscale_user_login": "a",
+                "x_scheme": "https",
+            }.items()
+        ),
         ({"host": "evil.example.org"}, "use localhost"),
         ({"host": "localhost.evil.org"}, "use localhost"),
         ({"host": "127.0.0.1.evil.org"}, "use localhost"),
@@ -94,6 +120,24 @@ async def test_without_users_nobody_else_is_answered(headers: dict[str, str], wo
         answer = await asked(Users(()), path, **headers)
         assert answer.status_code == 403
         assert words in answer.json()["detail"]
+
+
+async def test_without_users_what_nginx_passes_on_as_it_comes_is_refused() -> None:
+    """It adds no header, names the server as its own upstream, and speaks HTTP/1.0."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:2024"), (b"connection", b"close")]
+    scope = {"type": "http", "method": "GET", "path": "/threads", "headers": headers, "client": ("127.0.0.1", 1)}
+    for version, status in (("1.0", 403), ("1.1", 200), ("2", 200)):
+        sent.clear()
+        await behind(Users(()))({**scope, "http_version": version, "query_string": b""}, receive, send)
+        assert sent[0]["status"] == status, (version, sent)
 
 
 @pytest.fixture
@@ -145,6 +189,25 @@ async def test_health_is_told_to_all_metrics_to_operators_and_internal_routes_to
         assert (await asked(users, path, x_api_key=operator)).status_code == 200
     for who_asks in (users, Users(())):
         assert (await asked(who_asks, "/internal/truncate", method="POST", x_api_key=operator)).status_code == 404
+
+
+async def test_nothing_is_read_of_what_comes_from_nobody(keys: tuple[Users, str, str]) -> None:
+    users, alice, _ = keys
+    read: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        read.append((await Request(scope, receive).body()).decode())
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"a long text", "more_body": False}
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    for headers in ([], [(b"x-api-key", alice.encode())]):
+        scope = {"type": "http", "method": "POST", "path": "/ok" if not headers else "/threads", "headers": headers}
+        await Guard(app, users)(scope, receive, send)
+    assert read == ["", "a long text"]
 
 
 async def test_a_browser_may_ask_what_it_may_ask(keys: tuple[Users, str, str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.named_files import named_files
 from storage.input_names import safe_name, unused_name
 from storage.inputs import InputError, InputSource, is_url, without_password
 
@@ -156,3 +157,42 @@ async def test_a_name_that_cannot_be_looked_at_is_one_sentence(spec: str) -> Non
     with pytest.raises(InputError) as failure:
         await InputSource().expand(spec)
     assert len(str(failure.value)) < 400
+
+
+async def test_a_folder_and_a_glob_do_not_follow_links_out_of_themselves_and_say_which(tmp_path: Path) -> None:
+    data, home = tmp_path / "data", tmp_path / "home"
+    for folder in (data / "deep", home / "keys"):
+        folder.mkdir(parents=True)
+    (home / "keys" / "id_ed25519").write_text("PRIVATE")
+    (data / "a.csv").write_text("x")
+    (data / "deep" / "b.txt").write_text("x")
+    (data / "inside.csv").symlink_to(data / "a.csv")
+    (data / "readme.csv").symlink_to(home / "keys" / "id_ed25519")
+    (data / "deep" / "up.txt").symlink_to("../../home/keys/id_ed25519")
+    (data / "folder").symlink_to(home / "keys")
+    (tmp_path / "link").symlink_to(data)
+    for spec, kept, links in (
+        (data, ["a.csv", "b.txt", "inside.csv"], {"readme.csv", "up.txt"}),
+        (tmp_path / "link", ["a.csv", "b.txt", "inside.csv"], {"readme.csv", "up.txt"}),
+        (f"{data}/*.csv", ["a.csv", "inside.csv"], {"readme.csv"}),
+        (f"{data}/**/*", ["a.csv", "b.txt", "inside.csv"], {"readme.csv", "up.txt"}),
+    ):
+        left_out: list[str] = []
+        found = await InputSource().expand(str(spec), left_out)
+        assert sorted(Path(file).name for file in found) == kept
+        assert {Path(file).name for file in left_out} - {"id_ed25519"} == links
+    with pytest.raises(InputError, match=r"left out, since links lead out of the folder: readme\.csv"):
+        await InputSource().expand(f"{data}/read*.csv")
+    assert await InputSource().expand(str(data / "readme.csv")) == [str(data / "readme.csv")]
+
+
+def test_a_glob_of_the_command_line_does_not_follow_links_out_either(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "key").write_text("PRIVATE")
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.csv").write_text("x")
+    (data / "b.csv").symlink_to(tmp_path / "key")
+    assert named_files([f"{data}/*.csv"]) == [str(data / "a.csv")]
+    assert "links lead out of the folder: b.csv" in capsys.readouterr().err

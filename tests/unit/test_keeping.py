@@ -9,7 +9,8 @@ import pytest
 
 from graph.state import Cell, SandboxRef, State
 from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
-from nodes.snapshots import NotRestoredError, Snapshots, blobs_of
+from nodes.manifests import NotRestoredError, blobs_of
+from nodes.snapshots import Snapshots
 from sandboxes.base import SandboxLostError
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.results import CellResult, LostVariable, RestoredSession, SnapshotTaken

@@ -42,8 +42,8 @@ def test_a_listener_gets_whole_characters_and_then_samples() -> None:
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=6))
 def test_whatever_a_kernel_says_gives_well_formed_results(said: dict[str, Any]) -> None:
-    said = replies.content(json.dumps(said).encode())
-    assert isinstance(replies.display(said), Display | None)
+    said = json.loads(json.dumps(said))
+    assert isinstance(replies.display(said, json.dumps(said).encode()), Display | None)
     assert isinstance(replies.error(said), CellError | None)
     assert all(isinstance(row, NamespaceRow) for row in replies.namespace(said))
     assert all(isinstance(file, ChangedFile) for file in replies.files(said))
@@ -59,9 +59,22 @@ def test_paths_and_sizes_of_a_kernel_are_checked() -> None:
         {"path": "./a//b", "change": "created", "size": 1},
     ]
     assert replies.files({"files": rows}) == (ChangedFile("a/b", "created", 1),)
-    assert replies.display({"kind": "display", "path": "../x", "text": "t"}) == Display("display", text="t")
-    assert replies.display({"kind": "display"}) is None
-    assert replies.display({"kind": "other", "text": "t"}) is None
-    assert replies.content(b"[1]") == {}
-    assert replies.content(b"{") == {}
+    assert replies.display({"kind": "display", "path": "../x", "text": 1}, b"tu") == Display("display", "t", "u")
+    assert replies.display({"kind": "display", "text": 0}, b"") is None
+    assert replies.display({"kind": "display"}, b"t") is None
+    assert replies.display({"kind": "display", "text": 2}, b"t") is None
+    assert replies.display({"kind": "display", "text": -1}, b"t") is None
+    assert replies.display({"kind": "other", "text": 1}, b"t") is None
     assert replies.error({"error": {"name": "X", "message": "\ud800", "traceback": 3}}) == CellError("X", "\\ud800", "")
+
+
+async def test_an_answer_that_is_none_is_empty_and_one_beyond_any_honest_one_says_so() -> None:
+    for body in (b"[1]", b"{", b"", b"[" * 9_000):
+        assert await replies.read(body) == {}
+    for body in (b"x" * (replies.MAX_BYTES + 1), b'{"a": [' + b"[]," * replies.MAX_ITEMS + b"0]}"):
+        said = await replies.read(body)
+        error = replies.error(said)
+        assert error is not None
+        assert error.message.startswith("What the session said cannot be used: it has ")
+        assert replies.snapshot(said).refused == error.message
+        assert replies.problems(said)[1] == error.message

@@ -1,9 +1,11 @@
 """The bridge's end of a kernel's connection: what the kernel said counts, whatever else is written to its socket."""
 
+import os
 import time
 from pathlib import Path
 
 from sandboxes.bridge.kernel_process import KernelProcess
+from sandboxes.bridge.output import Output
 from sandboxes.kernel import frames
 
 JUNK = """
@@ -36,3 +38,18 @@ def test_a_hello_counts_that_is_read_together_with_junk(tmp_path: Path) -> None:
         assert kernel.receive() is None
     finally:
         kernel.close()
+
+
+def test_a_pipe_with_nothing_in_it_is_not_one_that_nobody_can_write_into() -> None:
+    """Else the bridge would read no more of it, and a cell that prints much would wait for ever."""
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    try:
+        output = Output(ours)
+        assert output.read() == 0
+        os.write(theirs, b"abc")
+        assert (output.read(), output.read()) == (3, 0)
+        os.close(theirs)
+        assert output.read() is None
+    finally:
+        os.close(ours)

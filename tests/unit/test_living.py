@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sandboxes.base import SandboxLostError
-from sandboxes.living import FEWEST, Living, Rest, Stay, fitting, on_wait
+from sandboxes.living import FEWEST, Living, Owner, Rest, Stay, fitting, on_wait, owner
 
 
 class Guest:
@@ -331,3 +331,70 @@ async def test_closing_leaves_no_timer_and_no_task() -> None:
 
 def test_the_number_follows_the_memory() -> None:
     assert fitting() >= FEWEST
+
+
+def begin(guest: Guest, user: str, *, places: int = 0, rest: Rest = "never") -> asyncio.Task[None]:
+    """Start it in a task of its own, in the name of a user."""
+    owner.set(Owner(user, places))
+    return asyncio.ensure_future(guest.start(rest))
+
+
+async def test_a_user_cannot_have_all_places() -> None:
+    living = Living(most=3)
+    log, (a, b, c, alice, second) = guests(living, "abcds")
+    await begin(a, "bob")
+    await begin(b, "bob")
+    third = begin(c, "bob")
+    await never(third.done)
+    await begin(alice, "alice")
+    assert log == ["+a", "+b", "+d"]
+    waiting = begin(second, "alice")
+    await never(waiting.done)
+    a.die()
+    await until(third.done)  # each has one, and his turn was before hers
+    assert not waiting.done()
+    b.die()
+    await until(waiting.done)
+    assert log == ["+a", "+b", "+d", "+c", "+s"]
+
+
+async def test_users_take_turns_however_many_of_one_wait() -> None:
+    living = Living(most=2)
+    log, (a, b, *rest) = guests(living, "abcdefghxy")
+    await begin(a, "carol")
+    await begin(b, "dave")
+    bobs = [begin(guest, "bob") for guest in rest[:6]]
+    alices = [begin(guest, "alice") for guest in rest[6:]]
+    await asyncio.sleep(0)
+    assert living.waiting == 8
+    a.die()
+    await until(bobs[0].done)
+    b.die()
+    await until(alices[0].done)
+    rest[0].die()
+    await until(bobs[1].done)  # alice has one, he has none
+    rest[6].die()
+    await until(alices[1].done)
+    assert log == ["+a", "+b", "+c", "+x", "+d", "+y"]
+    for task in [*bobs, *alices]:
+        task.cancel()
+    await asyncio.gather(*bobs, *alices, return_exceptions=True)
+
+
+async def test_who_has_all_that_they_may_gets_a_place_of_their_own_that_idles() -> None:
+    living = Living(most=4, settle=0)
+    log, (alice, a, b, c) = guests(living, "xabc")
+    await begin(alice, "alice", rest="well")
+    await begin(a, "bob", places=2, rest="well")
+    await begin(b, "bob", places=2)
+    await begin(c, "bob", places=2)
+    assert log == ["+x", "+a", "+b", "-a", "+c"]
+    await living.close()
+
+
+async def test_without_users_one_may_have_all_places() -> None:
+    living = Living(most=2)
+    log, (a, b) = guests(living, "ab")
+    await a.start("never")
+    await b.start("never")
+    assert log == ["+a", "+b"]

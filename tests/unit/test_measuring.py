@@ -1,11 +1,13 @@
 """What the process that watches a sandbox measures: folders that would rather not be measured, open descriptors."""
 
+import mmap
 import os
 import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -151,11 +153,86 @@ def test_files_without_a_name_and_sockets_are_found_by_their_descriptors(tmp_pat
     assert measuring.held(proc, [os.getpid()], device) == (sockets, files)
 
 
+def test_pipes_count_with_what_may_wait_in_them(proc: int) -> None:
+    buffers, _ = measuring.held(proc, [os.getpid()], 0)
+    ends = [end for _ in range(10) for end in os.pipe()]
+    assert measuring.held(proc, [os.getpid()], 0)[0] - buffers == 10 * measuring.PIPE_BYTES
+    for end in ends:
+        os.close(end)
+
+
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    """A folder in memory."""
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("no /dev/shm to write to")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+def test_files_in_memory_count_and_are_not_counted_twice_when_they_are_mapped(in_memory: Path, proc: int) -> None:
+    folders, devices = (str(in_memory),), frozenset({in_memory.stat().st_dev})
+    mine, counted = [os.getpid()], 0
+    for _ in range(10):  # others may end just now what they have there
+        (in_memory / "large").unlink(missing_ok=True)
+        files = measuring.files_in_memory(folders)
+        (in_memory / "large").write_bytes(bytes(20_000 * KILOBYTES))
+        if (counted := measuring.files_in_memory(folders) - files) >= 20_000 * KILOBYTES:
+            break
+    assert counted >= 20_000 * KILOBYTES
+    with (in_memory / "large").open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        for place in range(0, len(mapped), 4096):
+            mapped[place] = 1
+        together = measuring.proportional(proc, mine)
+        apart = measuring.proportional(proc, mine, devices)
+    assert 19_000 * KILOBYTES <= together - apart <= 21_000 * KILOBYTES
+
+
+@pytest.mark.parametrize("kept", range(1, 120, 7))
+def test_a_description_of_mappings_that_is_cut_counts_as_far_as_it_goes(kept: int) -> None:
+    whole = "7f12-7f13 rw-p 00000000 00:2a 12 /a\nPss:                  8 kB\nAnonymous:            0 kB\n"
+    assert measuring.mapped(whole + whole[: min(kept, len(whole) - 1)], frozenset({os.makedev(0, 0x2A)})) in (
+        8 << 10,
+        16 << 10,
+    )
+
+
+def test_the_tables_of_empty_mappings_count(proc: int) -> None:
+    before = measuring.resident(proc, [os.getpid()])
+    with mmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ) as empty:
+        if hasattr(mmap, "MADV_NOHUGEPAGE"):
+            empty.madvise(mmap.MADV_NOHUGEPAGE)
+        for place in range(0, len(empty), 2 << 20):
+            assert empty[place] == 0
+        assert measuring.resident(proc, [os.getpid()]) - before >= 12_000 * KILOBYTES
+
+
 def test_a_process_that_is_gone_holds_nothing(proc: int) -> None:
     assert measuring.held(proc, [1 << 22], 0) == (0, 0)
     assert measuring.threads(proc, 1 << 22) == 0
 
 
+def test_mappings_are_not_gone_through_for_files_in_memory_that_are_next_to_nothing(tmp_path: Path) -> None:
+    """That holds up the process that is measured. What is said of a file here is more than all of them have."""
+    folder = next((one for one in ("/dev", "/dev/shm", "/run") if 0 < measuring.files_in_memory((one,)) < 1 << 20), "")
+    if not folder:
+        pytest.skip("no folder of this machine is in memory and has next to nothing in it")
+    device = Path(folder).stat().st_dev
+    described = {
+        "status": "RssAnon: 90000 kB\nVmPTE: 0 kB\n",
+        "smaps_rollup": "Pss_Anon: 81920 kB\n",
+        "smaps": f"7f12-7f13 rw-p 00 {os.major(device):02x}:{os.minor(device):02x} 12 /dev/a\nPss: 40960 kB\n",
+    }
+    (tmp_path / "7").mkdir()
+    for name, text in described.items():
+        (tmp_path / "7" / name).write_text(text)
+    described_here = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        assert Watching({"memory": 60 << 20}, described_here, (folder,)).too_full_for(7)
+    finally:
+        os.close(described_here)
+
+
 def test_before_the_order_has_come_nothing_is_looked_at(proc: int) -> None:
     watching = Watching({"memory": 1, "workspace": 1, "processes": 1}, proc)
-    assert watching.look([os.getpid()]) == {}
+    assert watching.look([os.getpid()], nullcontext) == {}

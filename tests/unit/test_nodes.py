@@ -4,30 +4,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.exceptions import ContextOverflowError
 from langgraph.runtime import Runtime
 
 from graph.build import after_approve, after_check_final, after_execute, after_generate
 from graph.context import Context, knobs
 from graph.settings import Prices
-from graph.state import Pending, Review, SandboxRef, Usage
+from graph.state import AskedCall, CallRecord, DecidedCall, Pending, Review, SandboxRef, Usage
 from models.base import Form, ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
+from nodes.approve_call import approve_call
 from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
 from nodes.check_final import _evidence
 from nodes.check_final import _read as read_review
 from nodes.check_final_prompt import also_needed
-from nodes.generate import _read_calls, _read_text, _stopped
+from nodes.generate import _read_calls, _read_text, _stopped, generate
 from nodes.generate_prompt import inputs_text, system_prompt
+from nodes.held_cells import decide, held, hold, told_of_dropped, touching
 from nodes.observation import shorten
 from nodes.plan import _read as read_plan
 from nodes.plan import _write as write_plan
+from nodes.published_texts import as_script
 from nodes.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
-from nodes.upload import as_script, makers
+from nodes.upload import makers
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.local.network.rules import NO_NETWORK
 from sandboxes.results import CellResult
 from storage.blobs import Blobs
 from tests.states import make_cell, make_file, make_input, make_state
+from tests.unit.test_asking import RecitingModel
 
 PENDING = Pending(purpose="p", code="c", step=1, thought="", call_id="x")
 
@@ -58,6 +63,35 @@ def test_after_the_other_nodes() -> None:
     assert after_execute(make_state(pending=[PENDING], approval="cells")) == "approve"
     assert after_check_final(make_state(review=review)) == "generate"
     assert after_check_final(make_state(review=None)) == "upload"
+
+
+async def test_a_cell_that_was_ended_at_a_call_goes_to_whoever_decides_on_it_and_then_runs() -> None:
+    asked = AskedCall(id="1", function="pay", digest="d", nth=1, arguments=[], place="")
+    waiting = hold(PENDING, asked, CallRecord(checkpoint="c", cell="s", calls=0), ["send('a'): returned"])
+    assert after_execute(make_state(pending=[waiting])) == "approve_call"
+    assert after_execute(make_state(pending=[waiting], approval="cells")) == "approve_call"
+    changed = Pending(**{**waiting, "code": "other"})  # what was decided about other code does not count
+    assert after_execute(make_state(pending=[changed])) == "execute"
+    assert await approve_call(make_state(pending=[changed]), runtime()) == {}
+    assert "these calls of it were made: send('a'): returned" in told_of_dropped(changed)[0]
+    once = decide(waiting, DecidedCall(function="pay", digest="d", nth=1, verdict="approve", remark=""))
+    assert after_execute(make_state(pending=[once])) == "execute"
+    twice = held(hold(once, asked, CallRecord(checkpoint="e", cell="t", calls=1), []))
+    assert twice is not None
+    assert ([one["verdict"] for one in twice["decided"]], len(twice["records"])) == (["approve"], 2)
+
+
+def test_earlier_cells_that_touch_a_name_are_named_with_their_lines() -> None:
+    cells = [
+        make_cell(1, code="x = 1"),
+        make_cell(2, code="a = 1\npay = print"),
+        make_cell(3, code="globals()['p' + 'ay'] = 1"),
+        make_cell(4, code="pay(1)", status="rejected"),
+    ]
+    assert touching(cells, "pay") == [
+        {"cell": 2, "lines": ["pay = print"]},
+        {"cell": 3, "lines": ["globals()['p' + 'ay'] = 1"]},
+    ]
 
 
 def test_the_context_may_be_missing_or_a_dict() -> None:
@@ -176,7 +210,7 @@ def test_many_inputs_stay_bounded_in_the_prompt() -> None:
 
 def test_an_unreadable_input_is_told() -> None:
     text = inputs_text(make_state(inputs=[make_input(problem="It is empty (0 bytes).")]))
-    assert "### inputs/sales.csv\nCannot be read: It is empty (0 bytes)." in text
+    assert "| ### inputs/sales.csv\n| Cannot be read: It is empty (0 bytes)." in text
 
 
 @pytest.mark.parametrize("tools", [True, False])
@@ -261,3 +295,16 @@ def test_a_budget_that_ends_a_review_gives_the_answer_that_there_is() -> None:
     review = Review(after_cell=1, answer="It is 5.", missing=["A chart."], round=1)
     stopped = _stopped(make_state(review=review), "The token budget is used up.")
     assert (stopped["proposal"], stopped["concerns"]) == ("It is 5.", ["A chart."])
+
+
+async def test_a_prompt_that_was_too_long_has_less_of_the_users_files_too() -> None:
+    model = RecitingModel(script=[ContextOverflowError("too long"), "<answer>Four.</answer>"])
+
+    async def choose_model(name: str) -> RecitingModel:
+        return model
+
+    files = [make_input(f"inputs/{number}.csv", abstract="### x\n" + "column\n" * 600) for number in range(20)]
+    said = await generate(make_state(inputs=files), runtime(tool_calling="off"), choose_model=choose_model)
+    assert said["proposal"] == "Four."
+    first, second = ("".join(message.text for message in heard) for heard in model.heard)
+    assert 0 < second.count("column") < 0.8 * first.count("column")

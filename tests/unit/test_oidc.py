@@ -142,6 +142,39 @@ async def test_a_token_that_is_not_the_issuers_word_for_us_is_refused(login: Log
         await door.let_in(f"{head}.{body}.{signature[:-4]}AAAA")
 
 
+@pytest.mark.filterwarnings("ignore::jwt.warnings.InsecureKeyLengthWarning")  # of the test, which signs with it
+async def test_a_key_that_is_too_short_is_no_key(login: Login, caplog: pytest.LogCaptureFixture) -> None:
+    login.keys["short"] = ("RS256", rsa.generate_private_key(65_537, 1_024))
+    door = issuer(login)
+    with pytest.raises(UnknownUserError, match="does not have"):
+        await door.let_in(login.token("short"))
+    assert "2048 bits" in caplog.text
+    assert await door.let_in(login.token("one")) is not None
+
+
+@pytest.mark.parametrize(
+    ("claims", "taken"),
+    [
+        ({"aud": ["stepwell"]}, True),
+        ({"aud": ["stepwell"], "azp": "a-client"}, True),
+        ({"aud": "stepwell", "azp": "a-client"}, True),
+        ({"aud": ["stepwell", "another"], "azp": "stepwell"}, True),
+        ({"aud": ["stepwell", "another"]}, False),
+        ({"aud": ["another", "stepwell"], "azp": "another"}, False),
+        ({"aud": ["stepwell", "stepwell2"], "azp": ["stepwell"]}, False),
+    ],
+)
+async def test_a_token_for_several_audiences_is_taken_when_it_was_made_for_us(
+    login: Login, claims: dict[str, Any], taken: bool
+) -> None:
+    door = issuer(login)
+    if taken:
+        assert await door.let_in(login.token(**claims)) is not None
+        return
+    with pytest.raises(UnknownUserError, match="several audiences"):
+        await door.let_in(login.token(**claims))
+
+
 async def test_a_new_key_is_found_and_one_that_was_taken_away_is_not_good_for_long(login: Login) -> None:
     door = issuer(login, kept=0.0, again=0.0)
     old = login.token()

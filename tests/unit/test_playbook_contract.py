@@ -14,7 +14,7 @@ from models.playbook import Playbook
 from models.replies import answer_in, code_in, steps_in
 from nodes.answer_numbers import numbers_printed
 from nodes.conversation import namespace_table, write_conversation
-from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, inputs_text, system_prompt
+from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, inputs_text, system_prompt, with_inputs
 from nodes.observation import shorten
 from nodes.plan_prompt import BY_LIST, PLAN_TOOL, RULES
 from tests.unit.playbook_host import Analysis, abstract
@@ -25,8 +25,8 @@ LIMIT = 4_000
 
 
 async def plan(state: State, *, tools: bool) -> list[str]:
-    system = "\n".join([RULES, "" if tools else BY_LIST, inputs_text(state)])
-    asked = f"{namespace_table(state['namespace'])}\n\nThe question now:\n{state['question']}"
+    system = "\n".join([RULES, "" if tools else BY_LIST])
+    asked = f"{inputs_text(state)}\n\n{namespace_table(state['namespace'])}\n\nThe question now:\n{state['question']}"
     messages = [SystemMessage(system), HumanMessage(asked)]
     if tools:
         reply = await Playbook().bind_tools([PLAN_TOOL]).ainvoke(messages)
@@ -38,7 +38,7 @@ async def ask(state: State, *, tools: bool, prompt_chars: int) -> dict[str, Any]
     """One call of `generate`: the arguments of the tool, or what is read out of the text."""
     messages = [
         SystemMessage(system_prompt(state, Context(), tools=tools)),
-        *write_conversation(state, tools=tools, limit=prompt_chars),
+        *with_inputs(write_conversation(state, tools=tools, limit=prompt_chars), state),
     ]
     if tools:
         reply = await Playbook().bind_tools([CELL_TOOL, ANSWER_TOOL]).ainvoke(messages)

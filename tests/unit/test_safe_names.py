@@ -73,7 +73,7 @@ def test_a_published_name_is_never_that_of_an_artifact_of_ours() -> None:
     found = published_names(["outputs/answer.md", "outputs/Analysis.py", "outputs/a.csv", "figures/1.png"])
     assert found == {
         "outputs/answer.md": "outputs/answer.md",
-        "outputs/Analysis.py": "outputs/Analysis.py",
+        "outputs/Analysis.py": "script-Analysis.py",
         "outputs/a.csv": "a.csv",
         "figures/1.png": "figures/1.png",
     }

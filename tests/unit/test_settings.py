@@ -4,16 +4,25 @@ from pathlib import Path
 
 import pytest
 
+from graph.env_files import TrustedFolders, home_folder, read_env_file
 from graph.settings import SettingsError, read_settings
 from sandboxes.local.network.rules import Network
+
+
+def trust() -> None:
+    file = read_env_file(Path())
+    assert file is not None
+    TrustedFolders(home_folder()).add(file)
 
 
 def test_settings_come_from_the_environment_and_the_env_file(monkeypatch: pytest.MonkeyPatch) -> None:
     Path(".env").write_text("STEPWELL_MODEL=from-file\nOPENAI_API_KEY=sk-secret\nANTHROPIC_API_KEY=other\n")
     monkeypatch.setenv("STEPWELL_PRICES", "2.5, 10")
+    monkeypatch.setenv("HOME", str(Path.cwd()))
     monkeypatch.setenv("STEPWELL_HOME", "~/somewhere")
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "STEPWELL_MODEL"):
         monkeypatch.delenv(name, raising=False)
+    trust()
     settings = read_settings()
     assert settings.model == "from-file"
     assert settings.openai_api_key.get_secret_value() == "sk-secret"
@@ -48,7 +57,6 @@ def test_a_mistake_is_one_sentence(monkeypatch: pytest.MonkeyPatch, variable: st
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"STEPWELL_MODEL=caf\xe9\n", "not UTF-8"),
         (b"STEPWELL_HOME=~nobody-of-that-name/x\n", "folder is not known"),
         (b"STEPWELL_PRICES=a,b\n", "two prices"),
         (b"STEPWELL_PRICES=nan,1\n", "two prices"),
@@ -57,8 +65,12 @@ def test_a_mistake_is_one_sentence(monkeypatch: pytest.MonkeyPatch, variable: st
 def test_an_env_file_that_cannot_be_used_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, content: bytes, words: str
 ) -> None:
-    monkeypatch.delenv("STEPWELL_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(Path.cwd()))
+    for name in ("STEPWELL_PRICES", "STEPWELL_HOME"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
     Path(".env").write_bytes(content)
+    trust()
     with pytest.raises(SettingsError, match=words):
         read_settings()
 

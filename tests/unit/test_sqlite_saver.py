@@ -9,14 +9,17 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
 from graph.checkpoints import checkpoints_file, open_checkpoints
+from graph.damage import DamagedThreadError, damage_of
 from graph.saver import Saver
 from graph.settings import Settings
+from graph.sqlite_saver import SqliteSaver
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "1"}}
+OF_A_NODE = "~__pregel_pull, execute"
 OF_A_RUN: RunnableConfig = {**AT, "metadata": {"run_id": "a run"}}
 CHANGES: dict[str, Callable[[Saver], Awaitable[object]]] = {
     "checkpoint": lambda saver: saver.aput(AT, empty_checkpoint(), {}, {}),
-    "writes": lambda saver: saver.aput_writes(OF_A_RUN, [("channel", "value")], "task"),
+    "writes": lambda saver: saver.aput_writes(OF_A_RUN, [("channel", "value")], "task", OF_A_NODE),
     "deletion": lambda saver: saver.adelete_thread("t"),
     "metadata": lambda saver: saver.change_metadata("t", "key", "text"),
 }
@@ -54,3 +57,32 @@ async def test_what_a_cancelled_run_was_writing_is_noted_with_its_run(settings: 
             await asyncio.wait([writing])
         await saver.adelete_for_runs(["a run"])
         assert await saver.written_rows("t", values=["channel"], names=[]) == []
+
+
+async def test_a_thread_that_is_read_while_its_process_ends_is_not_called_damaged(settings: Settings) -> None:
+    async with open_checkpoints(settings) as saver:
+        await saver.aput(AT, empty_checkpoint(), {}, {})
+    for read in (saver.aget_tuple(AT), saver.checkpoint_rows("t"), saver.written_rows("t", values=["a"], names=[])):
+        with pytest.raises(ValueError, match=r"Connection closed|no active connection"):
+            await read
+
+
+def test_a_mistake_of_ours_is_not_called_damage_and_what_damage_is_keeps_its_cause() -> None:
+    with pytest.raises(NameError), damage_of("t"):
+        raise NameError("no_such_name")
+    with pytest.raises(DamagedThreadError) as damage, damage_of("t"):
+        b"\xff".decode()
+    assert isinstance(damage.value.__cause__, UnicodeDecodeError)
+
+
+@pytest.mark.parametrize(("path", "looked_for"), [("", False), (OF_A_NODE, True)])
+async def test_what_a_broken_off_task_left_is_looked_for_where_a_node_writes_and_not_for_each_entry_of_the_journal(
+    settings: Settings, path: str, looked_for: bool
+) -> None:
+    statements: list[str] = []
+    async with open_checkpoints(settings) as saver:
+        assert isinstance(saver, SqliteSaver)
+        await saver.conn.set_trace_callback(statements.append)
+        await saver.aput_writes(OF_A_RUN, [("channel", "value")], "task", path)
+    assert any("insert" in one.lower() for one in statements)
+    assert any(one.startswith("delete from writes") for one in statements) == looked_for

@@ -368,7 +368,7 @@ def test_places_are_paths_where_they_can_be(
 
 def test_calls_of_host_functions_are_seen_and_named_where_a_cell_waits() -> None:
     asked = ApprovalAsked(THREAD, 1, "p", "send('a')", functions=["send", "look"])
-    assert "\nit calls: send, look\n" in waiting_text(asked)
+    assert "\nit names: send, look\n" in waiting_text(asked)
     assert "it calls" not in waiting_text(ApprovalAsked(THREAD, 1, "p", "1"))
     called = Called(1, "send", HOSTILE, "returned", 0.1)
     assert read_event(called.as_json()) == called

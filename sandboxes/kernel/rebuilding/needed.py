@@ -36,10 +36,13 @@ def plan(steps: list[Step], names: list[str], limit: float) -> dict[str, Any]:
     Returns:
         `names` that can be made again, `base` (the cell whose snapshot is to be restored first; 0: none), `cells` (the
         numbers of those that must run), `before` (for each of them, the cell whose files and settings it found), `own`
-        (name → the cells that it needs itself) and `refused` (name → reason).
+        (name → the cells that it needs itself), `refused` (name → reason) and `since` (name → the cell that made it).
     """
     refused: dict[str, str] = {}
     alone: dict[str, set[int]] = {}
+    count_as_lost(steps, names)
+    end = steps[-1].table.lost if steps and steps[-1].table is not None else {}
+    since = {name: end[name][0] for name in names if name in end}
     for name in names:
         try:
             needed = closure(steps, [name])
@@ -65,8 +68,31 @@ def plan(steps: list[Step], names: list[str], limit: float) -> dict[str, Any]:
             "before": [steps[index - 1].number if index else 0 for index in sorted(together)],
             "own": {name: [steps[index].number for index in sorted(needed)] for name, needed in alone.items()},
             "refused": refused,
+            "since": since,
         }
-    return {"names": [], "base": 0, "cells": [], "before": [], "own": {}, "refused": refused}
+    return {"names": [], "base": 0, "cells": [], "before": [], "own": {}, "refused": refused, "since": since}
+
+
+def count_as_lost(steps: list[Step], names: list[str]) -> None:
+    """Take variables that the last snapshot has, and that cannot be loaded here, for lost wherever they are.
+
+    They are lost since the cell that bound them last: what stood under the name before has no part in them, unless that
+    cell reads it.
+    """
+    for name in names:
+        if not steps or steps[-1].table is None or name not in steps[-1].table.held:
+            continue
+        since = 0
+        for step in steps:
+            if step.table is None:
+                continue
+            held = step.table.held.pop(name, None)
+            if held is None:
+                since = 0
+            elif not since or name in step.reading.binds:
+                since = step.number
+            if held is not None:
+                step.table.lost[name] = (since, "")
 
 
 def check(steps: list[Step], needed: set[int], limit: float) -> None:

@@ -91,7 +91,7 @@ class Rebuilding:
         for name, before in names.items():
             if name not in self._main.__dict__:
                 refused[name] = "running its cells again did not make it"
-            elif (now := type_name(type(self._main.__dict__[name]))) != before:
+            elif (now := type_name(type(self._main.__dict__[name]))) != before and before:
                 refused[name] = f"running its cells again made a {now}"
             else:
                 made[name] = self._main.__dict__[name]

@@ -1,5 +1,6 @@
 """Loads cloudpickle under a name of our own, so that it is not there for the user's code unless it is installed."""
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -62,9 +63,30 @@ def _keep_slots(module: Any) -> None:
         for name in [own] if isinstance(own, str) else list(own):
             if name.startswith("__") and not name.endswith("__"):
                 state.pop(f"_{kind.__name__.lstrip('_')}{name}", None)
+        if (annotations := _lazy_annotations(kind)) is not None:
+            state.pop("__annotations_cache__", None)
+            state["__annotations__"] = annotations
         return state, slots
 
     module._class_getnewargs, module._class_getstate = with_slots, without
+
+
+def _lazy_annotations(kind: Any) -> dict[str, Any] | None:
+    """The annotations of a class that makes them when they are first read, as from Python 3.14 on.
+
+    cloudpickle leaves out what makes them, so they have to be read now. Where that fails, as for a name that is not
+    there yet, they are kept as texts.
+    """
+    if "__annotate_func__" not in kind.__dict__:
+        return None
+    try:
+        return dict(kind.__annotations__)
+    except Exception:  # they are the user's code
+        try:
+            library = importlib.import_module("annotationlib")
+            return dict(library.get_annotations(kind, format=library.Format.STRING))
+        except Exception:
+            return None
 
 
 def installed() -> list[str]:

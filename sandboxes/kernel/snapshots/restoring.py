@@ -246,7 +246,8 @@ class Restoring:
 
     def _lose_one(self, name: str, reason: str) -> None:
         shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
-        self._lost.append({"name": shown, "type": "", "reason": reason, "cell": 0})
+        kind = "setting" if name.startswith((AMBIENT, MODULE)) else ""
+        self._lost.append({"name": shown, "type": kind, "reason": reason, "cell": 0})
 
     def _set_modules(self, found: dict[str, Any]) -> None:
         for name, value in found.items():

@@ -10,10 +10,12 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
+from sandboxes.descriptors import SHARE, Share
 from sandboxes.local.network.addresses import is_public, written_address
 from sandboxes.local.network.heads import BadRequestError, Request, read_request
 from sandboxes.local.network.names import Dial, Resolve, Streams, SystemNames, dial
@@ -35,6 +37,9 @@ MAX_ADDRESSES = 4
 """Addresses of a name that are tried."""
 MAX_REACHED = 20
 """Hosts of one cell that are named."""
+REFUSED = 8
+"""Connections of one sandbox at a time that are refused because it has too many; further ones wait."""
+FULL = "there are too many connections of all sandboxes together; try again later"
 BRIEF = 1.0
 """Seconds to take a client's words in before a connection with an unread rest is closed: else it never sees ours."""
 
@@ -93,6 +98,7 @@ class Proxy:
         resolve: Names to addresses; None: by the system.
         dial: Connects to addresses that were found to be public.
         limits: What it may be asked for.
+        share: The descriptors that it takes together with all others.
     """
 
     def __init__(
@@ -103,7 +109,9 @@ class Proxy:
         resolve: Resolve | None = None,
         dial: Dial = dial,
         limits: ProxyLimits | None = None,
+        share: Share = SHARE,
     ) -> None:
+        self._share = share
         self._cell = 0
         self._reached: dict[str, None] = {}
         self._network = network
@@ -113,7 +121,7 @@ class Proxy:
         self._dial = dial
         self._limits = limits or ProxyLimits()
         self._open: set[asyncio.Task[None]] = set()
-        self._room = asyncio.Semaphore(2 * self._limits.connections)
+        self._room = asyncio.Semaphore(self._limits.connections + REFUSED)
         self._accepting: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -160,34 +168,59 @@ class Proxy:
                 except asyncio.CancelledError:
                     self._room.release()
                     raise
-                task = asyncio.ensure_future(self._take(client))
+                taken = self._share.take()
+                task = asyncio.ensure_future(self._take(client) if taken else self._turn_away(client))
                 self._open.add(task)
-                task.add_done_callback(self._over)
+                task.add_done_callback(partial(self._over, taken))
 
-    def _over(self, task: asyncio.Task[None]) -> None:
+    def _over(self, taken: bool, task: asyncio.Task[None]) -> None:
         self._open.discard(task)
         self._room.release()
+        if taken:
+            self._share.give_back()
         if not task.cancelled() and (error := task.exception()) is not None:
             LOG.error("the proxy failed: %r", error)
 
-    async def _take(self, client: socket.socket) -> None:
-        cell, began, tally = self._cell, time.monotonic(), Tally()
+    async def _opened(self, client: socket.socket) -> Streams | None:
+        """A client's connection as streams; None when it is gone again."""
         client.setblocking(False)
         try:
-            reader, writer = await asyncio.open_connection(sock=client, limit=self._limits.head_bytes)
+            return await asyncio.open_connection(sock=client, limit=self._limits.head_bytes)
         except OSError:
             client.close()
+            return None
+
+    async def _turn_away(self, client: socket.socket) -> None:
+        """Say that there is no room, without waiting for what is asked."""
+        with self._share.turning_away() as may:
+            if not may:
+                client.close()
+                return
+            if (opened := await self._opened(client)) is None:
+                return
+            reader, writer = opened
+            try:
+                await self._answer(reader, writer, _Stop(503, FULL, refused=True))
+            finally:
+                writer.transport.abort()
+        self._tell(Connection(self._cell, "", 0, refused=FULL))
+
+    async def _take(self, client: socket.socket) -> None:
+        cell, began, tally = self._cell, time.monotonic(), Tally()
+        if (opened := await self._opened(client)) is None:
             return
+        reader, writer = opened
         known = Connection(cell, "", 0)
         try:
             try:
                 request = await self._request(reader)
                 known = replace(known, host=request.host, port=request.port)
-                address, streams = await self._reach(request)
-                known = replace(known, address=address)
-                if len(self._reached) < MAX_REACHED:
-                    self._reached[f"{request.host}:{request.port}"] = None
-                await self._relay(request, (reader, writer), streams, tally)
+                with self._one_more():
+                    address, streams = await self._reach(request)
+                    known = replace(known, address=address)
+                    if len(self._reached) < MAX_REACHED:
+                        self._reached[f"{request.host}:{request.port}"] = None
+                    await self._relay(request, (reader, writer), streams, tally)
             except _Stop as stop:
                 told = {"refused": str(stop)} if stop.refused else {"failed": str(stop)}
                 known = replace(known, **told)  # type: ignore[arg-type]  # two names of text fields
@@ -203,6 +236,20 @@ class Proxy:
             writer.transport.abort()
             seconds = time.monotonic() - began
             self._tell(replace(known, sent=tally.sent, received=tally.received, seconds=round(seconds, 3)))
+
+    @contextmanager
+    def _one_more(self) -> Iterator[None]:
+        """Have a descriptor for the way on.
+
+        Raises:
+            _Stop: there is none.
+        """
+        if not self._share.take():
+            raise _Stop(503, FULL, refused=True)
+        try:
+            yield
+        finally:
+            self._share.give_back()
 
     def _tell(self, done: Connection) -> None:
         LOG.info(

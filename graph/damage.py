@@ -1,0 +1,99 @@
+"""What cannot be read any more of a thread costs that thread alone, which is named; the others are there.
+
+Pages that a disk has lost, a file that another program wrote into: what comes back is garbage, and reading it fails
+in any way there is. So whatever fails while a thread is read, and is not the storage itself, is damage of that thread.
+"""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from graph.settings import SettingsError
+
+REPAIR = "`stepwell doctor --repair` keeps what can be read"
+CORRUPT = ("malformed", "not a database", "corrupt", "decode")
+"""What SQLite says of a damaged file, and of JSON that is none."""
+NEVER_FROM_BYTES = (MemoryError, NameError)
+"""What no garbage brings about: the machine's, or ours."""
+CLOSED = ("Connection closed", "no active connection")
+"""What aiosqlite says where a process ends meanwhile; a test holds this against the installed version."""
+SHAPE = {"id": str, "channel_values": dict, "channel_versions": dict, "versions_seen": dict}
+
+
+DISK = {
+    errno.ENOSPC: "make room there",
+    errno.EDQUOT: "make room there",
+    errno.EROFS: "make it writable",
+    errno.EIO: "look at the disk",
+}
+"""Errors that are the disk's, and what to do about them."""
+GROWING = frozenset({"messages", "cells", "turns", "inputs", "namespace"})
+"""Channels of lists."""
+
+
+class DamagedThreadError(SettingsError):
+    """A thread cannot be read; the message names it and says what to do."""
+
+    def __init__(self, thread: str, reason: str) -> None:
+        super().__init__(f"Thread {thread} is damaged and cannot be read ({reason}); {REPAIR}.")
+        self.thread = thread
+
+
+@contextmanager
+def damage_of(thread: str) -> Iterator[None]:
+    """Say of whatever fails while a thread is read that the thread is damaged.
+
+    Raises:
+        DamagedThreadError: it is.
+        sqlite3.Error: the storage failed.
+    """
+    try:
+        yield
+    except (SettingsError, OSError, *NEVER_FROM_BYTES):
+        raise
+    except Exception as error:
+        if type(error).__module__.partition(".")[0].startswith("psycopg"):
+            raise
+        if isinstance(error, sqlite3.Error) and not is_corrupt(error):
+            raise
+        if isinstance(error, ValueError) and str(error) in CLOSED:
+            raise
+        said = " ".join(str(error).split())[:120]
+        raise DamagedThreadError(thread, f"{type(error).__name__}: {said}" if said else type(error).__name__) from error
+
+
+def disk_problem(error: OSError) -> str:
+    """What to say when a disk has no room, or takes and gives nothing any more; empty when it is something else."""
+    if error.errno not in DISK:
+        return ""
+    where = f" at {error.filename}" if error.filename else ""
+    return f"The disk cannot be used{where} ({error.strerror}); {DISK[error.errno]}, then resume the thread."
+
+
+def is_corrupt(error: sqlite3.Error) -> bool:
+    """Whether SQLite says that what it read is garbage."""
+    return any(word in str(error) for word in CORRUPT)
+
+
+def check_checkpoint(checkpoint: Any, metadata: Any) -> None:
+    """Look whether what was read is a checkpoint.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not isinstance(checkpoint, dict) or not isinstance(metadata, dict):
+        raise ValueError("no checkpoint")
+    if wrong := [name for name, kind in SHAPE.items() if not isinstance(checkpoint.get(name), kind)]:
+        raise ValueError(f"no checkpoint: {', '.join(wrong)}")
+
+
+def check_write(channel: str, value: Any) -> None:
+    """Look whether what was read can have been written into a channel: garbage often reads as a bare number.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    if channel in GROWING and (value is None or isinstance(value, int | float | bytes)):
+        raise ValueError(f"what was written into {channel} is none of it")

@@ -1,0 +1,117 @@
+"""How much each user may send in a minute: requests, and bytes of their bodies. Each process counts for itself."""
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graph.policy import Policy, Quotas
+from server.bodies import TRY_AGAIN, hang_up
+from server.platform import WITHIN
+from server.routing import USER, RefusedError
+from server.users import User
+
+MEGABYTE = 1_000_000
+MOST_USERS = 10_000
+"""Users who are remembered; of more, those who have sent nothing for longest are forgotten."""
+SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class Bucket:
+    """What is left of a user's minute: it fills up steadily, and holds as much as a minute brings."""
+
+    requests: float
+    bytes: float
+    since: float
+
+    def fill(self, quotas: Quotas, now: float) -> None:
+        """Put in what has come since the last time."""
+        minutes = (now - self.since) / SECONDS
+        self.requests = min(self.requests + minutes * quotas.requests_a_minute, quotas.requests_a_minute)
+        most = quotas.megabytes_a_minute * MEGABYTE
+        self.bytes = min(self.bytes + minutes * most, most)
+        self.since = now
+
+    def wait(self, quotas: Quotas) -> float:
+        """Seconds until there is something for one more request; 0: there is."""
+        for_requests = (1 - self.requests) / quotas.requests_a_minute
+        for_bytes = -self.bytes / (quotas.megabytes_a_minute * MEGABYTE)
+        return max(for_requests, for_bytes, 0.0) * SECONDS
+
+
+class Rates:
+    """Middleware of ASGI, behind the guard.
+
+    Args:
+        app: What answers.
+        policy: What users may send; None: as much as they like.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, app: ASGIApp, policy: Policy | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._app = app
+        self._policy = policy
+        self._clock = clock
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
+        user = scope.get(USER)
+        counts = scope["type"] in ("http", "websocket") and WITHIN not in scope
+        if self._policy is None or not isinstance(user, User) or not counts:
+            await self._app(scope, receive, send)
+            return
+        quotas = self._policy.of(user.id).quotas
+        if scope["type"] == "websocket":
+            await self._app(scope, self._counted(receive, send, user.id, quotas), send)
+            return
+        bucket = self._bucket(user.id, quotas)
+        if seconds := bucket.wait(quotas):
+            await _refusal(seconds).answer()(scope, receive, send)
+            return
+        bucket.requests -= 1
+
+        async def receiving() -> Message:
+            message = await receive()
+            # A body may take more than is left, and the next request waits for that: nobody knows its end before.
+            bucket.bytes -= len(message.get("body", b""))
+            return message
+
+        await self._app(scope, receiving, send)
+
+    def _counted(self, receive: Receive, send: Send, user: str, quotas: Quotas) -> Receive:
+        """What receives messages of a WebSocket: each counts as a request, the one that opens it, too."""
+
+        async def counted() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.disconnect":
+                return message
+            bucket = self._bucket(user, quotas)
+            if seconds := bucket.wait(quotas):
+                return await hang_up(send, TRY_AGAIN, _refusal(seconds))
+            bucket.requests -= 1
+            bucket.bytes -= len(message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass"))
+            return message
+
+        return counted
+
+    def _bucket(self, user: str, quotas: Quotas) -> Bucket:
+        now = self._clock()
+        bucket = self._buckets.get(user)
+        if bucket is None:
+            bucket = Bucket(quotas.requests_a_minute, quotas.megabytes_a_minute * MEGABYTE, now)
+            self._buckets[user] = bucket
+            if len(self._buckets) > MOST_USERS:
+                self._buckets.popitem(last=False)
+        self._buckets.move_to_end(user)
+        bucket.fill(quotas, now)
+        return bucket
+
+
+def _refusal(seconds: float) -> RefusedError:
+    after = math.ceil(seconds)
+    sentence = f"You send more than you may in a minute; go on in {after} second{'s' if after > 1 else ''}."
+    return RefusedError(429, sentence, {"Retry-After": str(after), "Connection": "close"})
