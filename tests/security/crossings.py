@@ -161,10 +161,12 @@ def _properties(document: Json, schema: Json) -> tuple[dict[str, None], list[str
     found = dict.fromkeys(schema.get("properties", {}))
     required = list(schema.get("required", []))
     for part in ("allOf", "anyOf", "oneOf"):
-        for one in schema.get(part, []):
-            more, needed = _properties(document, _resolved(document, one))
+        each = [_properties(document, _resolved(document, one)) for one in schema.get(part, [])]
+        for more, _ in each:
             found |= more
-            required += needed
+        needed = [names for _, names in each]
+        # Of shapes that shut each other out, the one that names most.
+        required += max(needed, key=len, default=[]) if part == "oneOf" else itertools.chain(*needed)
     return found, required
 
 
