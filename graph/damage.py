@@ -5,12 +5,18 @@ in any way there is. So whatever fails while a thread is read, and is not the st
 """
 
 import errno
+import logging
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+
 from graph.settings import SettingsError
+
+logger = logging.getLogger(__name__)
 
 REPAIR = "`stepwell doctor --repair` keeps what can be read"
 CORRUPT = ("malformed", "not a database", "corrupt", "decode")
@@ -29,6 +35,14 @@ DISK = {
     errno.EIO: "look at the disk",
 }
 """Errors that are the disk's, and what to do about them."""
+FILE_NUMBERS = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+}
+"""What SQLite's codes are as an error of a file."""
+MOST_NOT_STORED = 100
+_not_stored: dict[str, Exception] = {}
 GROWING = frozenset({"messages", "cells", "turns", "inputs", "namespace"})
 """Channels of lists."""
 
@@ -62,6 +76,65 @@ def damage_of(thread: str) -> Iterator[None]:
             raise
         said = " ".join(str(error).split())[:120]
         raise DamagedThreadError(thread, f"{type(error).__name__}: {said}" if said else type(error).__name__) from error
+
+
+class DiskError(RuntimeError):
+    """A run stopped since a disk has no room, or takes and gives nothing any more; the thread goes on once it does."""
+
+
+@contextmanager
+def disk_said() -> Iterator[None]:
+    """Say of a disk's error in the block what it is, and nothing of where: whoever asked may be somebody elsewhere.
+
+    Raises:
+        DiskError: the disk failed.
+    """
+    try:
+        yield
+    except (OSError, sqlite3.Error, SettingsError) as error:
+        number = _number_of(error.__cause__ if isinstance(error, SettingsError) else error)
+        if number not in DISK:
+            raise
+        logger.exception("The disk cannot be used.")
+        raise DiskError(disk_problem(OSError(number, os.strerror(number)))) from error
+
+
+@contextmanager
+def noting_failure(config: RunnableConfig) -> Iterator[None]:
+    """Remember why something of a thread could not be stored, for the cell that waits for its checkpoint.
+
+    LangGraph stores checkpoints while the next node works, and looks at what came of it when that node has ended. After
+    something that could not be stored it stores none.
+    """
+    try:
+        yield
+    except Exception as error:
+        _not_stored[thread_of(config)] = error
+        if len(_not_stored) > MOST_NOT_STORED:
+            del _not_stored[next(iter(_not_stored))]
+        raise
+
+
+def why_not_stored(config: RunnableConfig) -> Exception | None:
+    """What this process met when it stored something of a thread since its run began; None: nothing."""
+    return _not_stored.get(thread_of(config))
+
+
+def forget_failure(thread: str) -> None:
+    """A run of a thread begins."""
+    _not_stored.pop(thread, None)
+
+
+def thread_of(config: RunnableConfig) -> str:
+    """The id of the thread that is meant; empty: none is."""
+    return str((config.get("configurable") or {}).get("thread_id") or "")
+
+
+def _number_of(error: BaseException | None) -> int | None:
+    """Which error of a file it is."""
+    if isinstance(error, sqlite3.Error):
+        return FILE_NUMBERS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)  # the kind is the code's first byte
+    return error.errno if isinstance(error, OSError) else None
 
 
 def disk_problem(error: OSError) -> str:

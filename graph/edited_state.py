@@ -21,7 +21,7 @@ Named = tuple[str, str]
 """What something is, and its name: a file is not to be taken for a snapshot, since users write files as they like."""
 
 
-class EditError(Exception):
+class EditError(ValueError):
     """An edit of State is refused; the message says why."""
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, CheckpointTuple
 
 from graph.checkpoint_order import go_on_after
+from graph.damage import noting_failure
 from graph.saver import Saver
 from graph.task_writes import Write, whole_writes
 
@@ -19,6 +20,8 @@ FITTED = "_stepwell_fitted"
 
 def fit(checkpointer: object) -> None:
     """Have a saver that is not ours keep no half of what a node wrote, and name checkpoints in their order.
+
+    Why it could not store a checkpoint is noted.
 
     An adapter around ours gets no more than its way to read growing channels: its own reads one whole checkpoint for
     each that came before, for each state of a thread's history, which is seconds for a thread of a hundred cells.
@@ -34,10 +37,16 @@ def fit(checkpointer: object) -> None:
 
 
 def _fit(checkpointer: BaseCheckpointSaver[Any]) -> None:
-    put, get, listed = checkpointer.aput_writes, checkpointer.aget_tuple, checkpointer.alist
+    store, put = checkpointer.aput, checkpointer.aput_writes
+    get, listed = checkpointer.aget_tuple, checkpointer.alist
+
+    async def aput(config: RunnableConfig, checkpoint: Checkpoint, *others: Any) -> RunnableConfig:
+        with noting_failure(config):
+            return await store(config, checkpoint, *others)
 
     async def aput_writes(config: RunnableConfig, writes: Sequence[Write], task_id: str, task_path: str = "") -> None:
-        await put(config, whole_writes(writes), task_id, task_path)
+        with noting_failure(config):
+            await put(config, whole_writes(writes), task_id, task_path)
 
     async def aget_tuple(config: RunnableConfig) -> CheckpointTuple | None:
         found = newest = await get(config)
@@ -51,5 +60,6 @@ def _fit(checkpointer: BaseCheckpointSaver[Any]) -> None:
         go_on_after(str((newest or found).config["configurable"]["checkpoint_id"]))
         return found
 
+    checkpointer.aput = aput  # type: ignore[assignment,method-assign]
     checkpointer.aput_writes = aput_writes  # type: ignore[method-assign]
     checkpointer.aget_tuple = aget_tuple  # type: ignore[method-assign]

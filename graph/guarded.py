@@ -18,6 +18,7 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from graph.checkpoints import open_checkpoints
 from graph.consumption import Consumption, Meter, metered
 from graph.context import Context, read_knobs
+from graph.damage import disk_said, forget_failure
 from graph.draining import BrokenOffError, Draining
 from graph.edited_state import check_edit, named_in
 from graph.given_saver import fit
@@ -149,6 +150,7 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
             ThreadHeldError: the connection to the database that held the thread was lost.
             KnobError: a knob of the run is unknown, or is more than its user may ask for.
             QuotaError: its user's threads keep all that they may.
+            DiskError: a disk is full, or takes and gives nothing any more.
         """
         identity = identity_in(config, others.get("context"), users=self.settings.has_users)
         thread, config = identity.thread or "", plain(config)
@@ -156,9 +158,10 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
         others["context"], account = await self._allowed(identity, others.get("context"))
         if not thread:
             parts = super().astream(input, config, **others)
-            async with aclosing(parts) as stream, aclosing(account.counted(stream)) as counted:  # type: ignore[type-var]  # a generator
-                async for part in counted:
-                    yield part
+            with disk_said():
+                async with aclosing(parts) as stream, aclosing(account.counted(stream)) as counted:  # type: ignore[type-var]  # a generator
+                    async for part in counted:
+                        yield part
             return
         if self.draining.begun:
             await self.draining.paused()
@@ -168,6 +171,7 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                 if not self.draining.begun:  # while it waited for the thread
                     if hold.taken_over:
                         await self.sandboxes.close(thread)
+                    forget_failure(thread)
                     input, config = await self._as_left(thread, input, config, taken_over=hold.taken_over)
                     # A run that keeps no checkpoints cannot go on elsewhere: it has all the time there is.
                     if self.checkpointer and others.get("control") is None:
@@ -175,9 +179,10 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                     parts = super().astream(input, config, **others)
                     try:
                         guarded = hold.guarded(parts, work.broken_off)
-                        async with aclosing(parts), aclosing(account.counted(guarded)) as counted:  # type: ignore[type-var]  # a generator
-                            async for part in counted:
-                                yield part
+                        with disk_said():
+                            async with aclosing(parts), aclosing(account.counted(guarded)) as counted:  # type: ignore[type-var]  # a generator
+                                async for part in counted:
+                                    yield part
                         return
                     except (GraphDrained, BrokenOffError):
                         logger.info("A run is paused, since this server ends.", extra={"thread_id": thread})

@@ -26,7 +26,7 @@ USER = "langgraph_auth_user"
 USER_ID = "langgraph_auth_user_id"
 
 
-class IdentityError(Exception):
+class IdentityError(ValueError):
     """A run names another thread, run or user than the server; the message says where, and what to do."""
 
 

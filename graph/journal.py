@@ -26,6 +26,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, PendingWrite
 from langgraph.runtime import Runtime
 
+from graph.damage import why_not_stored
 from graph.state import CallRecord
 from sandboxes.functions import Call, Raised, Returned
 
@@ -41,7 +42,7 @@ DURABILITY = "__pregel_durability"
 """Where LangGraph 1.2 keeps them in the config of a task; a test holds this against the installed version."""
 
 
-class JournalError(Exception):
+class JournalError(RuntimeError):
     """The storage of the checkpoints does not take them; the message says what was not begun therefore."""
 
 
@@ -105,6 +106,7 @@ class Journal:
 
         Raises:
             JournalError: the checkpoint does not come.
+            Exception: what the storage met when it was to be stored.
         """
         writes = (await self._stored()).pending_writes or []
         kept = {task: value for task, channel, value in writes if channel in (STARTED, FINISHED)}
@@ -117,6 +119,8 @@ class Journal:
             async with asyncio.timeout(CHECKPOINT_SECONDS):
                 pause = 0.001
                 while (found := await self._saver.aget_tuple(self._config)) is None:
+                    if (failure := why_not_stored(self._config)) is not None:
+                        raise failure
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 0.1)
         except TimeoutError as error:

@@ -13,6 +13,7 @@ from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from graph.checkpoint_order import MADE, go_on_after, with_time
+from graph.damage import noting_failure
 from graph.delta_chains import COUNTERS, Link, all_but_newest, deletable
 from graph.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
 from graph.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
@@ -91,13 +92,20 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint."""
-        return await AsyncPostgresSaver.aput(self, config, checkpoint, with_time(checkpoint, metadata), new_versions)
+        metadata = with_time(checkpoint, metadata)
+        with noting_failure(config):
+            return await AsyncPostgresSaver.aput(self, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        writes = whole_writes(writes)
+        with noting_failure(config):
+            await self._put_writes(config, whole_writes(writes), task_id, task_path)
+
+    async def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
         at = config["configurable"]
         named = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), task_id)
         if task_path and any(channel not in ABOUT_A_TASK for channel, _ in writes):  # the journal names no path

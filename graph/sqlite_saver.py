@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.checkpoint_order import MADE, go_on_after, with_time
-from graph.damage import DamagedThreadError, check_checkpoint, check_write, damage_of
+from graph.damage import DamagedThreadError, check_checkpoint, check_write, damage_of, noting_failure
 from graph.delta_chains import COUNTERS, Link, all_but_newest, deletable
 from graph.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
 from graph.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
@@ -80,13 +80,15 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         """Keep a checkpoint."""
         metadata = with_time(checkpoint, metadata)
         # One that was begun and not committed would lock all others out.
-        return await to_its_end(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
+        with noting_failure(config):
+            return await to_its_end(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        await to_its_end(self._put_writes(config, whole_writes(writes), task_id, task_path))
+        with noting_failure(config):
+            await to_its_end(self._put_writes(config, whole_writes(writes), task_id, task_path))
 
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str

@@ -28,7 +28,7 @@ US = f"{os.getpid()}-{uuid.uuid4()}"
 """Names this process."""
 
 
-class ThreadHeldError(Exception):
+class ThreadHeldError(RuntimeError):
     """Somebody else works on the thread, or the lock cannot be kept; the message says what to do."""
 
 
@@ -116,7 +116,7 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
             reason = error.strerror or error
             raise SettingsError(
                 f"The data folder {settings.home} cannot be used ({reason}); set STEPWELL_HOME to another one."
-            ) from None
+            ) from error
         if url := settings.database_url.get_secret_value():
             from graph.checkpoints import load_postgres
 

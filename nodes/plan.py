@@ -59,7 +59,7 @@ PROFILED_AT_ONCE = 200
 """Files for which the profiler is called once: what it prints and its command line are bounded."""
 
 
-class NoQuestionError(Exception):
+class NoQuestionError(ValueError):
     """A turn was started without a question; the message says how to ask one."""
 
 

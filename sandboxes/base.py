@@ -30,7 +30,7 @@ from sandboxes.results import (
 )
 
 
-class SandboxError(Exception):
+class SandboxError(RuntimeError):
     """The sandbox failed, not the code in it."""
 
 

@@ -37,7 +37,7 @@ FRESH_SECONDS = 60.0
 THREAD = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
-class StorageError(Exception):
+class StorageError(RuntimeError):
     """The destination failed; the message is one sentence that says where and what to do."""
 
 

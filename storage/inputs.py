@@ -30,7 +30,7 @@ LINKS_SHOWN = 5
 HTTP_NOT_FOUND = 404
 
 
-class InputError(Exception):
+class InputError(ValueError):
     """An input cannot be had; the message is one sentence that says which and why."""
 
 
@@ -85,6 +85,8 @@ class InputSource:
             return [spec]
         try:
             found, leading_out = await asyncio.to_thread(self._local_files, spec)
+        except InputError:
+            raise
         except (OSError, RuntimeError, ValueError) as error:  # too long, not allowed, `~nobody`, a NUL
             shown = spec if len(spec) <= LONGEST_SHOWN else spec[:LONGEST_SHOWN] + "…"
             raise InputError(f"{shown} cannot be looked at ({getattr(error, 'strerror', None) or error}).") from None

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,17 @@ class DevServer:
         folder: Of its own.
         settings: Variables of its environment, over the bare minimum.
         more: Put over `langgraph.json`.
+        started_by: Words before those of its command.
     """
 
     def __init__(
-        self, folder: Path, settings: Mapping[str, str] | None = None, more: Mapping[str, Any] | None = None
+        self,
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+        more: Mapping[str, Any] | None = None,
+        started_by: Sequence[str] = (),
     ) -> None:
+        self._started_by = started_by
         self.home = folder / "home"
         self.project = folder / "project"
         self.log = folder / "server.log"
@@ -83,7 +89,7 @@ class DevServer:
         command = [str(BIN / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(self._port)]
         with self.log.open("ab") as out:
             self._process = subprocess.Popen(
-                [*command, "--n-jobs-per-worker", str(jobs)],
+                [*self._started_by, *command, "--n-jobs-per-worker", str(jobs)],
                 cwd=self.project, env=self._environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         until = time.monotonic() + START_SECONDS

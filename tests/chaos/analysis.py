@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 
 from tests.chaos import cells
 from tests.chaos.cells import Kind
-from tests.chaos.faults import CLOCKS, DELETIONS, bring_back, delete, next_fault
+from tests.chaos.faults import CLOCKS, DELETIONS, DISK_MEGABYTES, bring_back, delete, make_room, next_fault
 from tests.chaos.history import CHANGED, NOT_BEGUN, TOO_LATE, History
 from tests.chaos.life import Endpoint, Life, Parent, environment, go_through
 from tests.scripted_replies import Plain, Request
@@ -51,6 +52,7 @@ class Analysis:
         home: A folder of its own.
         kind: What its cells do.
         counted: Whether the cells of kind `inside` run without walls, so that their runs can be counted.
+        disk: Whether it has a small disk of its own, which fills; the parent has mounts of its own then.
         chance: Decides what happens when; None: nothing happens.
     """
 
@@ -62,6 +64,7 @@ class Analysis:
         chance: random.Random | None,
         *,
         counted: bool,
+        disk: bool = False,
     ) -> None:
         self.history = History(kind, counted)
         self.faults: Counter[str] = Counter()
@@ -71,11 +74,19 @@ class Analysis:
         self._parent, self._home, self._kind, self._chance = parent, home, kind, chance
         self._counted = counted
         self._accept = False
+        self._on_a_disk, self._disk = disk, home
+        """Where its home is to be seen from here."""
 
     async def run(self, files: dict[str, str]) -> None:
         """Go through it to its end, and compare what it came to with an undisturbed run's files."""
         await asyncio.to_thread(self._home.mkdir, parents=True)
-        await asyncio.to_thread(bring_back, self._home)
+        if self._on_a_disk:
+            disk = await asyncio.to_thread(self._parent.mount, self._home, DISK_MEGABYTES)
+            if disk is None:
+                self.history.problems.append("there is no small disk for it")
+                return
+            self._disk = disk
+        await asyncio.to_thread(bring_back, self._disk)
         async with Outside() as outside:
             endpoint = Endpoint(self._model(outside.port))
             try:
@@ -142,9 +153,11 @@ class Analysis:
         shift = chance.choice((0, 0, *CLOCKS)) if chance is not None else 0
         self.faults["clock set forward" if shift > 0 else "clock set back"] += shift != 0
         walls = "process" if self._counted or self._kind == "outside" else ""
-        found = environment(self._home, await endpoint.url(), walls, shift)
-        fault = next_fault(self._kind, len(self.history.statuses), chance) if chance is not None else None
-        life = await go_through(self._parent, words, found, self._home, fault, endpoint)
+        temporary = self._home if self._on_a_disk else Path(tempfile.gettempdir())
+        found = environment(self._home, await endpoint.url(), walls, shift, temporary)
+        ended, disk = len(self.history.statuses), self._disk if self._on_a_disk else None
+        fault = next_fault(self._kind, ended, chance, disk=self._on_a_disk) if chance is not None else None
+        life = await go_through(self._parent, words, found, self._home, fault, endpoint, disk)
         if not quiet:
             self.lives += 1
         if life.done:
@@ -153,14 +166,19 @@ class Analysis:
         return life
 
     async def _between(self, begun: bool) -> None:
-        """Perhaps something is deleted; cells that reach outside have their note on it there, and keep it."""
+        """Perhaps something is deleted; cells that reach outside have their note on it there, and keep it.
+
+        A disk that is full mostly gets room again.
+        """
         chance = self._chance
+        if self._on_a_disk and (chance is None or self.lives > FAULTY_LIVES or chance.random() < 0.7):
+            await asyncio.to_thread(make_room, self._disk)
         if chance is None or not begun or self._kind != "inside" or chance.random() > 0.4 or self.lives > FAULTY_LIVES:
             return
         what = chance.choice(DELETIONS)
         if what == "input and its source" and (self._accept or "1" not in self.history.over):
             return  # the first cell reads it
-        if await asyncio.to_thread(delete, what, self._home):
+        if await asyncio.to_thread(delete, what, self._disk):
             self.faults[f"deleted: {what}"] += 1
             self.history.input_gone = self.history.input_gone or what == "input and its source"
 
@@ -171,10 +189,10 @@ class Analysis:
             self._accept = True
             self.faults["accepted what had changed"] += 1
         else:
-            await asyncio.to_thread(bring_back, self._home)
+            await asyncio.to_thread(bring_back, self._disk)
 
     def _effects(self, outside: Outside) -> Counter[str]:
         if self._kind == "outside":
             return Counter(outside.calls)
-        file = self._home / ("sent" if self._kind == "functions" else "counter")
+        file = self._disk / ("sent" if self._kind == "functions" else "counter")
         return Counter(file.read_text().split()) if file.exists() else Counter()

@@ -21,24 +21,26 @@ LOST = re.compile(r"cell (\d+) had reached outside of the sandbox")
 def inside(number: int, counter: str) -> str:
     """A cell that changes variables in place, draws random numbers, and writes files; what it holds goes on.
 
-    It does nothing where the one before it is lost, of which the model hears after it alone.
+    It does nothing where the one before it is lost, of which the model hears after it alone. It writes its files before
+    it changes anything, so that one that finds no room for them can be run again.
     """
     made = {
         1: "import random, time, os, json\nimport numpy as np\n"
         "total = sum(map(int, open('inputs/numbers.txt')))\n"
         "random.seed(7); values = np.zeros(20_000); view = values[10:20]; seen = []; drawn = []",
         3: "import matplotlib.pyplot as plt\nplt.plot(view)\nplt.title('values')",
-        4: "open('outputs/table.csv', 'w').write('a,b\\n1,2\\n')",
-        CELLS: "json.dump([total, seen, drawn, values.sum(), sorted(os.listdir('outputs'))],"
-        " open('outputs/variables.json', 'w'))",
+        4: "with open('outputs/table.csv', 'w') as file: file.write('a,b\\n1,2\\n')",
+        CELLS: "with open('outputs/variables.json', 'w') as file:\n"
+        "    json.dump([total, seen, drawn, values.sum(), sorted(os.listdir('outputs'))], file)",
     }
+    log = "".join(f"{before}\n" for before in range(1, number + 1))
     lines = [
         f"assert seen == list(range(1, {number})), seen" if number > 1 else "",
         f"with open({counter!r}, 'a') as file: file.write('{number}\\n')" if counter else "",
+        f"with open('outputs/log.txt', 'w') as file: file.write({log!r})",
         made.get(number, ""),
         "time.sleep(0.03)",
         f"view += {number}; seen.append({number}); drawn.append(random.random())",
-        f"open('outputs/log.txt', 'w' if {number} == 1 else 'a').write('{number}\\n')",
         f"print('cell', {number}, values.sum())",
     ]
     return "\n".join(line for line in lines if line)

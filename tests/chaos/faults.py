@@ -1,5 +1,6 @@
 """The faults: what they are, when they come, and how they are done to processes, folders and clocks."""
 
+import errno
 import os
 import random
 import shutil
@@ -21,6 +22,7 @@ SIGNALS = {
 SINGLE = "kill one"
 """One process below the command is killed: a session, its init, or the parent of sandboxes."""
 CANCEL = "cancel"
+FULL = "disk full"
 ENDPOINT = "endpoint gone"
 WITHIN: dict[Kind, tuple[str, ...]] = {
     "inside": (*SIGNALS, SINGLE, SINGLE, ENDPOINT),
@@ -28,6 +30,10 @@ WITHIN: dict[Kind, tuple[str, ...]] = {
     "functions": (CANCEL, CANCEL, "kill", "kill the group", SINGLE, ENDPOINT),
 }
 """What may happen while a process is at work."""
+ON_A_DISK = (FULL, FULL, FULL, "SIGTERM", "kill", SINGLE)
+"""The same where the analysis has a disk of its own."""
+DISK_MEGABYTES = 64
+FILLER = "filler"
 CLOCKS = (5 * 365 * 86_400, -365 * 86_400, 3_600, -60)
 """Seconds by which a clock may be wrong."""
 DELETIONS = ("workspace", "thread", "threads", "input", "input and its source")
@@ -47,17 +53,18 @@ class Fault:
     """Between 0 and 1: which process is killed."""
 
 
-def next_fault(kind: Kind, ended: int, chance: random.Random) -> Fault:
+def next_fault(kind: Kind, ended: int, chance: random.Random, *, disk: bool) -> Fault:
     """Any fault, at any event that is still to come.
 
     Args:
         kind: What the cells do.
         ended: How many of them have ended.
         chance: Decides.
+        disk: Whether the analysis has a disk of its own.
     """
     delay = chance.choice((0.0, 0.0, 0.005, 0.02, 0.1)) * chance.random()
     return Fault(
-        chance.choice(WITHIN[kind]),
+        chance.choice(ON_A_DISK if disk else WITHIN[kind]),
         chance.randrange(1, max(8, EVENTS - EVENTS_OF_A_CELL * ended)),
         delay,
         chance.random(),
@@ -124,6 +131,25 @@ def delete(what: str, home: Path) -> bool:
     return True
 
 
+def fill(home: Path, left: int) -> None:
+    """Take all room of the disk that a home is on, but so many bytes."""
+    with (home / FILLER).open("wb", buffering=0) as file:
+        try:
+            for size in (1 << 20, 1 << 12):
+                while file.write(bytes(size)) == size:
+                    pass
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+        file.truncate(max(0, file.tell() - left))
+
+
+def make_room(home: Path) -> None:
+    """Give it back."""
+    (home / FILLER).unlink(missing_ok=True)
+
+
 def bring_back(home: Path) -> None:
-    """The user finds the input again."""
+    """The user finds the input again, and has room for it."""
+    make_room(home)
     (home / "numbers.txt").write_text(INPUT)

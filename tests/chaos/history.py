@@ -12,6 +12,7 @@ NOT_A_SENTENCE = ("Traceback", "internal error")
 TOO_LATE = "is finished"
 NOT_BEGUN = ("There is no thread", "No thread", "There are no threads")
 CHANGED = "accept-changed"
+NO_ROOM = ("full", "No space", "no space", "room")
 LOSS = "was not run again"
 FIGURES = "figures/"
 SCRIPT = "analysis.py"
@@ -37,7 +38,7 @@ class History:
     statuses: dict[int, str] = field(default_factory=dict)
     """How each cell ended, as it was told last."""
     wounded: bool = False
-    """Whether a single process below the command has been killed: a cell may have ended with it."""
+    """Whether a process below the command has been killed, or the disk was full: a cell may have ended with it."""
     input_gone: bool = False
 
     def add(self, life: Life, effects: Counter[str]) -> None:
@@ -47,7 +48,7 @@ class History:
             life: What it told.
             effects: How often each cell has run, where that can be counted.
         """
-        self.wounded = self.wounded or life.done.startswith(SINGLE)
+        self.wounded = self.wounded or life.done.startswith(SINGLE) or life.full
         for problem in (self._words(life), self._code(life), self._effects(life, effects), self._cells(life)):
             if problem:
                 told = [event.get("event") for event in life.events[-3:]]
@@ -73,6 +74,8 @@ class History:
             return ""
         if code == 1 and (done == ENDPOINT or done.startswith(SINGLE)):
             return "" if "error:" in life.errors or self._failed(life) else "exit 1 without a sentence"
+        if code in (1, 2) and life.full and any(words in life.errors for words in NO_ROOM):
+            return "" if "error:" in life.errors or self._failed(life) else "a full disk without a sentence"
         if code == 2 and (TOO_LATE in life.errors or any(words in life.errors for words in NOT_BEGUN)):
             return ""
         if code == 2 and self.input_gone and CHANGED in life.errors:

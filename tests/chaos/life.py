@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.chaos.faults import CANCEL, ENDPOINT, Fault, strike
+from tests.chaos.faults import CANCEL, ENDPOINT, FILLER, FULL, Fault, fill, strike
 from tests.scripted_model import Plain, Request, ScriptedServer
 
 ROOT = Path(__file__).parents[2]
+MOST_LEFT = 1 << 20
+"""Bytes that a full disk may have room for; mostly far fewer."""
 PATIENCE = 240.0
 """Seconds without a line after which a process is taken to hang; the machine may be busy."""
 
@@ -33,6 +35,8 @@ class Life:
     code: int | None = None
     errors: str = ""
     hung: bool = False
+    full: bool = False
+    """Whether its disk was full, or became so."""
 
     @property
     def ended(self) -> dict[str, Any] | None:
@@ -46,12 +50,20 @@ class Life:
 
 
 class Parent:
-    """The process that others are forked from; use with `with`."""
+    """The process that others are forked from; use with `with`.
+
+    Args:
+        mounting: Whether it has mounts of its own, so that a folder can be a small disk for the processes.
+    """
+
+    def __init__(self, *, mounting: bool = False) -> None:
+        self._mounting = mounting
 
     def __enter__(self) -> "Parent":
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
-        command = [sys.executable, "-m", "tests.chaos.process", str(theirs.fileno())]
+        unshared = ["unshare", "-m" if os.geteuid() == 0 else "-rm"] if self._mounting else []
+        command = [*unshared, sys.executable, "-m", "tests.chaos.process", str(theirs.fileno())]
         self._process = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         theirs.close()
         return self
@@ -59,6 +71,15 @@ class Parent:
     def __exit__(self, *_: object) -> None:
         self._control.close()
         self._process.wait()
+
+    def mount(self, folder: Path, megabytes: int) -> Path | None:
+        """Make a folder a small disk for the processes; gives where it is to be seen from here, None: it is none."""
+        try:
+            self._control.send(json.dumps({"folder": str(folder), "megabytes": megabytes}).encode())
+            answer = self._control.recv(64)
+        except OSError:  # it may not have mounts of its own here
+            return None
+        return Path(f"/proc/{self._process.pid}/root{folder}") if answer == b"0" else None
 
     async def fork(
         self, request: dict[str, Any]
@@ -80,11 +101,12 @@ async def _reader(descriptor: int) -> asyncio.StreamReader:
     return reader
 
 
-def environment(home: Path, url: str, walls: str, shift: int) -> dict[str, str]:
+def environment(home: Path, url: str, walls: str, shift: int, temporary: Path) -> dict[str, str]:
     """What such a process finds."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
+        "TMPDIR": str(temporary),
         "STEPWELL_HOME": str(home),
         "STEPWELL_ISOLATION": walls,
         "STEPWELL_ARTIFACTS": str(home / "artifacts"),
@@ -118,7 +140,13 @@ class Endpoint:
 
 
 async def go_through(
-    parent: Parent, words: Sequence[str], found: dict[str, str], home: Path, fault: Fault | None, server: Endpoint
+    parent: Parent,
+    words: Sequence[str],
+    found: dict[str, str],
+    home: Path,
+    fault: Fault | None,
+    server: Endpoint,
+    disk: Path | None = None,
 ) -> Life:
     """Run one process until it ends, with a fault in it.
 
@@ -129,8 +157,9 @@ async def go_through(
         home: Its folder.
         fault: What happens to it.
         server: The model that it asks.
+        disk: The disk that its home is on, as it is to be seen from here.
     """
-    life = Life(words)
+    life = Life(words, full=disk is not None and (disk / FILLER).exists())
     cancel_after = fault.after if fault is not None and fault.what == CANCEL else 0
     request = {"words": list(words), "environment": found, "folder": str(home), "cancel_after": cancel_after}
     out, errors, status = await parent.fork(request)
@@ -141,7 +170,8 @@ async def go_through(
             life.events.append(json.loads(line))
             if fault is not None and len(life.events) == fault.after and life.ended is None:
                 life.place = str(life.events[-1].get("event", ""))
-                life.done = await _do(fault, pid, server)
+                life.done = await _do(fault, pid, server, disk)
+                life.full = life.full or life.done == FULL
         life.code = int(await asyncio.wait_for(status.readline(), PATIENCE))
     except TimeoutError:
         life.hung = True
@@ -150,8 +180,12 @@ async def go_through(
     return life
 
 
-async def _do(fault: Fault, pid: int, server: Endpoint) -> str:
+async def _do(fault: Fault, pid: int, server: Endpoint, disk: Path | None) -> str:
     await asyncio.sleep(fault.delay)
+    if fault.what == FULL:
+        assert disk is not None
+        await asyncio.to_thread(fill, disk, int(fault.chosen**4 * MOST_LEFT))
+        return FULL
     if fault.what == ENDPOINT:
         await server.close()
         return ENDPOINT

@@ -13,8 +13,14 @@ from tests.chaos.analysis import Analysis
 from tests.chaos.cells import Kind
 from tests.chaos.life import Parent
 
-TURNS: Sequence[tuple[Kind, bool]] = (("inside", True), ("functions", False), ("inside", False), ("outside", False))
-"""What one analysis after another is: its kind, and whether its cells' runs are counted."""
+TURNS: Sequence[tuple[Kind, bool, bool]] = (
+    ("inside", True, False),
+    ("functions", False, False),
+    ("inside", True, True),
+    ("inside", False, False),
+    ("outside", False, False),
+)
+"""What each analysis is: its kind, whether its cells' runs are counted, and whether it has a small disk."""
 
 
 @dataclass
@@ -59,7 +65,7 @@ async def chaos(
     """
     folder = home or Path(tempfile.mkdtemp(prefix="stepwell-chaos-"))
     report = Report()
-    with Parent() as parent:
+    with Parent() as parent, Parent(mounting=True) as mounting:
         reference = Analysis(parent, folder / "reference", "inside", None, counted=False)
         await reference.run({})
         report.problems += reference.history.problems
@@ -69,11 +75,12 @@ async def chaos(
             nonlocal begun
             while report.faults.total() < faults and (go_on or not report.problems):
                 number, begun = begun, begun + 1
-                kind, counted = TURNS[number % len(TURNS)]
+                kind, counted, disk = TURNS[number % len(TURNS)]
                 chance = random.Random(f"{seed}/{number}")
-                analysis = Analysis(parent, folder / str(number), kind, chance, counted=counted)
+                above = mounting if disk else parent
+                analysis = Analysis(above, folder / str(number), kind, chance, counted=counted, disk=disk)
                 await analysis.run(reference.files)
-                report.add(f"{number} ({kind})", analysis)
+                report.add(f"{number} ({kind}{', on a small disk' if disk else ''})", analysis)
                 if home is None and not analysis.history.problems:
                     await asyncio.to_thread(shutil.rmtree, folder / str(number), ignore_errors=True)
 

@@ -165,8 +165,9 @@ def _properties(document: Json, schema: Json) -> tuple[dict[str, None], list[str
         for more, _ in each:
             found |= more
         needed = [names for _, names in each]
-        # Of shapes that shut each other out, the one that names most.
-        required += max(needed, key=len, default=[]) if part == "oneOf" else itertools.chain(*needed)
+        if part == "oneOf":  # shapes that shut each other out: the one that names most
+            needed = sorted(needed, key=len)[-1:]
+        required += itertools.chain(*needed)
     return found, required
 
 
