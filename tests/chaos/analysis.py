@@ -92,6 +92,7 @@ class Analysis:
             try:
                 thread = await self._live_on(endpoint, outside)
                 if thread:
+                    await asyncio.to_thread(make_room, self._disk)
                     life = await self._life(["show", thread, "--json"], endpoint, quiet=True)
                     shown: dict[str, Any] = life.events[0] if life.events else {}
                     self.files = {str(one["name"]): str(one["sha256"]) for one in shown.get("artifacts", ())}
