@@ -9,7 +9,6 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -113,7 +112,7 @@ class Snapshots:
             damaged: Blobs that were found missing or damaged; those found now are added.
 
         Raises:
-            NotRestoredError: a blob is missing or damaged, or the session ended while it restored.
+            NotRestoredError: a blob is missing or damaged, or the session ended twice while it restored.
             SandboxUnavailableError: the sandbox or the store cannot be reached.
         """
         try:
@@ -193,8 +192,12 @@ class Snapshots:
         there = await sandbox.supplied_blobs()
         async with self._blobs.lend(sorted(needed - there), check=False) as files:  # the kernel hashes what it loads
             await sandbox.supply_blobs(files)
-        with suppress(SnapshotMissingError):
+        try:
             return await sandbox.restore(snapshot)
+        except SandboxLostError:  # killed from outside, as far as one death tells; the snapshot itself may be good
+            return await sandbox.restore(snapshot)
+        except SnapshotMissingError:
+            pass
         # Something is damaged: in the store, which is found here, or only in the sandbox, which gets all of it anew.
         async with self._blobs.lend(sorted(needed)) as files:
             await sandbox.supply_blobs(files)

@@ -211,6 +211,34 @@ async def test_what_is_damaged_in_the_sandbox_only_is_supplied_again(tmp_path: P
     assert (tmp_path / "b" / "workspace" / "outputs" / "x").read_bytes() == b"one"
 
 
+class Dying(FakeSandbox):
+    """Its session dies the first times that something is restored in it."""
+
+    deaths = 1
+
+    async def restore(self, id: str) -> RestoredSession:
+        if self.deaths:
+            self.deaths -= 1
+            raise SandboxLostError("The Python process is gone.")
+        return await super().restore(id)
+
+
+@pytest.mark.parametrize(("deaths", "from_cell"), [(1, 2), (2, 1)])
+async def test_a_session_that_dies_once_while_it_restores_is_no_reason_to_go_back_further(
+    tmp_path: Path, blobs: Blobs, deaths: int, from_cell: int
+) -> None:
+    first = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
+    cells = await run_and_keep(first, Snapshots(blobs), 2)
+    second = Dying(tmp_path / "b", cells=[writes("outputs/y", b"two")][: 2 - from_cell])
+    second.deaths = deaths
+    receipt = await catch_up(second, state_at(cells), Snapshots(blobs))
+    second.finish()
+    assert receipt is not None
+    assert receipt.from_cell == from_cell
+    assert len(receipt.problems) == 2 - from_cell
+    assert (tmp_path / "b" / "workspace" / "outputs" / "y").read_bytes() == b"two"
+
+
 async def test_without_any_usable_snapshot_all_cells_run_again(tmp_path: Path, blobs: Blobs) -> None:
     first = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
     cells = await run_and_keep(first, Snapshots(blobs), 2)
