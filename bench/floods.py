@@ -17,10 +17,10 @@ from typing import Any
 
 from rich.table import Table
 
-from graph.functions import HostFunctions
-from graph.offered import HostFunction
-from nodes.calling import RepeatableCalls
-from nodes.snapshots import Snapshots
+from graph.functions.host_functions import HostFunctions
+from graph.functions.offered import HostFunction
+from nodes.calls.calling import RepeatableCalls
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.opening import Sandboxes
 from server.readiness import keep_for_good

@@ -9,7 +9,7 @@ from typing import Any
 from bench.measured import Described, Measured, Restored
 from bench.rivals import looking
 from bench.workloads import Workload
-from nodes.snapshots import Kept, Snapshots
+from nodes.restoring.snapshots import Kept, Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.local.sandbox import LocalSandbox
 from sandboxes.opening import Sandboxes

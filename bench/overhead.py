@@ -11,10 +11,10 @@ from rich.table import Table
 
 from bench.scripted import ScriptedChat
 from graph.build import build_graph
-from graph.checkpoints import checkpoints_file, open_checkpoints
+from graph.checkpoints.opening import checkpoints_file, open_checkpoints
 from graph.context import Context
 from graph.settings import Settings
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.ours import LIMIT, restore_warm, run_cell
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from graph.draining import Draining
 from graph.guarded import GuardedGraph
-from graph.policy import read_policy
 from graph.settings import WITHOUT_WALLS, read_settings, server_keeps_our_checkpoints
+from graph.users.policy import read_policy
 from graph.wiring import make_blobs, make_functions, make_sandboxes, make_uploads, wire
 from storage.artifacts import Artifacts
 

@@ -6,21 +6,21 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
 
 from graph.context import Context
-from graph.functions import NOTHING, HostFunctions
+from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import FinalOutput, StartInput, State
 from models.base import ChooseModel
 from nodes.approve import approve
 from nodes.approve_call import approve_call
+from nodes.calls.held_cells import call_asked
 from nodes.check_final import check_final
 from nodes.execute import execute
 from nodes.generate import generate
-from nodes.held_cells import call_asked
 from nodes.plan import plan
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from nodes.upload import upload
 from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
-from sandboxes.local.network.rules import NO_NETWORK, Network
+from sandboxes.network import NO_NETWORK, Network
 from storage.artifacts import Artifacts
 from storage.inputs import InputSource
 

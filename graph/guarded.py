@@ -15,19 +15,26 @@ from langgraph.errors import GraphDrained
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot, StateUpdate
 
-from graph.checkpoints import open_checkpoints
-from graph.consumption import Consumption, Meter, metered
+from graph.checkpoints.damage import disk_said, forget_failure
+from graph.checkpoints.given_saver import fit
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.thread_lock import holding
 from graph.context import Context, read_knobs
-from graph.damage import disk_said, forget_failure
 from graph.draining import BrokenOffError, Draining
-from graph.edited_state import check_edit, named_in
-from graph.given_saver import fit
-from graph.identity import LOCAL, Identity, IdentityError, identity_in, plain, unknown_key
-from graph.policy import Policy
 from graph.settings import Settings
 from graph.state import FinalOutput, StartInput, State
-from graph.thread_lock import holding
-from sandboxes.living import Owner, owner
+from graph.users.consumption import Consumption, Meter, metered
+from graph.users.edited_state import check_edit, named_in
+from graph.users.identity import (
+    LOCAL,
+    Identity,
+    IdentityError,
+    identity_in,
+    plain,
+    unknown_key,
+)
+from graph.users.policy import Policy
+from sandboxes.host.living import Owner, owner
 from sandboxes.opening import Sandboxes
 
 logger = logging.getLogger(__name__)
@@ -86,7 +93,7 @@ class Account:
 class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
     """The compiled graph; each run and each edit of State holds the lock of its thread.
 
-    It does not rely on what a server lets through: see `graph.identity` and `graph.edited_state`.
+    It does not rely on what a server lets through: see `graph.users.identity` and `graph.users.edited_state`.
 
     Args:
         settings: Where threads are kept.

@@ -13,8 +13,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from graph.env_files import EnvFileError, load_env_files
 from sandboxes.daytona.options import API_URL, Account, Options
-from sandboxes.local.limits import MEGABYTE, Limits
-from sandboxes.local.network.rules import Mode, Network, parse_domains
+from sandboxes.host.limits import MEGABYTE, Limits
+from sandboxes.network import Mode, Network, parse_domains
 from storage.uploads import DEFAULT_TYPES
 
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
@@ -151,7 +151,7 @@ class Settings(BaseSettings):
     oidc_user: str = Field(default="sub", min_length=1)
     """The claim that names the user."""
     policy: Path | None = None
-    """A TOML file with what users of a server may ask for; empty: the defaults of `graph/policy.py`."""
+    """A TOML file with what users of a server may ask for; empty: the defaults of `graph/users/policy.py`."""
     webhooks: str = Field(default="", validate_default=True)
     """Where webhooks may go on a server with users: beginnings of URLs with commas between them, each with its host
     (`https://hooks.example.org/stepwell/`); empty: nowhere. Without users: anywhere."""

@@ -6,16 +6,16 @@ from typing import Any
 
 from langgraph.graph import StateGraph
 
-from graph.blob_owner import blob_owner
 from graph.build import build_graph
+from graph.checkpoints.blob_owner import blob_owner
 from graph.context import Context
-from graph.functions import NOTHING, HostFunctions
-from graph.mcp_servers import McpServers
-from graph.offered import HostFunction
+from graph.functions.host_functions import NOTHING, HostFunctions
+from graph.functions.mcp_servers import McpServers
+from graph.functions.offered import HostFunction
 from graph.settings import Settings, named
 from graph.state import FinalOutput, StartInput, State
 from models.choosing import make_chooser
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs

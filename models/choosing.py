@@ -60,7 +60,7 @@ def make_chooser(
 
     def build(name: str) -> BaseChatModel:
         if name == PLAYBOOK:
-            from models.playbook import Playbook
+            from models.playbook.model import Playbook
 
             playbook: BaseChatModel = Playbook()
             return playbook

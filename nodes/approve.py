@@ -9,10 +9,10 @@ from pydantic import BaseModel, Field
 
 from graph.context import Context
 from graph.events import CellFinished, tell
-from graph.functions import NOTHING, HostFunctions
+from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.state import Cell, State
 from models.received import whole_text
-from nodes.observation import shorten, step_title
+from nodes.prompts.observation import shorten, step_title
 
 
 class Decision(BaseModel):

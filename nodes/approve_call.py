@@ -10,7 +10,7 @@ from graph.context import Context
 from graph.events import Notice, tell
 from graph.state import DecidedCall, State
 from models.received import whole_text
-from nodes.held_cells import call_asked, decide, in_words, shown_call
+from nodes.calls.held_cells import call_asked, decide, in_words, shown_call
 
 
 class CallDecision(BaseModel):

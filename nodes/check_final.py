@@ -8,23 +8,23 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
 from graph.events import ModelAnswered, ModelAsked, SentBack, tell
-from graph.functions import NOTHING, HostFunctions
-from graph.identity import thread_of
+from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import Review, State
+from graph.users.identity import thread_of
 from models.asking import ask
 from models.base import ChooseModel, Form, ModelRefusedError, ModelReplyError, Reply, ReplyProblem, Tokens
 from models.json_replies import json_in
 from models.quoting import INPUTS, quoted
-from nodes.answer_checks import CHECKS, files_open
-from nodes.answer_files import files_made
-from nodes.catching_up import caught_up
-from nodes.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES, also_needed
-from nodes.conversation import observed
-from nodes.generate_prompt import inputs_text
-from nodes.observation import shorten
-from nodes.published_names import shown as shown_path
-from nodes.snapshots import Snapshots
+from nodes.answer_checks.answer_files import files_made
+from nodes.answer_checks.checks import CHECKS, files_open
+from nodes.prompts.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES, also_needed
+from nodes.prompts.conversation import observed
+from nodes.prompts.generate_prompt import inputs_text
+from nodes.prompts.observation import shorten
+from nodes.publishing.published_names import shown as shown_path
+from nodes.restoring.catching_up import caught_up
+from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox
 

@@ -9,20 +9,28 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from graph.consumption import metered
+from graph.checkpoints.journal import CallEntry, Entry, Journal, journal_of
 from graph.context import Context, knobs
 from graph.events import Called, CellFinished, CellStarted, Displayed, Kept, Notice, Output, tell
-from graph.functions import NOTHING, HostFunctions, Offer
-from graph.identity import thread_of
-from graph.journal import CallEntry, Entry, Journal, journal_of
+from graph.functions.host_functions import NOTHING, HostFunctions, Offer
 from graph.state import AskedCall, CallRecord, Cell, PlanStep, SandboxRef, State
-from nodes.calling import CellCalls
-from nodes.catching_up import TOOK_EFFECT, caught_up, next_snapshot
-from nodes.held_cells import Asking, calls_before, held, hold, in_words, records_of, told_of_dropped
-from nodes.observation import remember, remember_namespace, step_title
-from nodes.outcome import outcome_unknown
-from nodes.recovering import recovered
-from nodes.snapshots import Snapshots
+from graph.users.consumption import metered
+from graph.users.identity import thread_of
+from nodes.calls.calling import CellCalls
+from nodes.calls.held_cells import (
+    Asking,
+    calls_before,
+    held,
+    hold,
+    in_words,
+    records_of,
+    told_of_dropped,
+)
+from nodes.prompts.observation import remember, remember_namespace, step_title
+from nodes.restoring.catching_up import TOOK_EFFECT, caught_up, next_snapshot
+from nodes.restoring.outcome import outcome_unknown
+from nodes.restoring.recovering import recovered
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.results import CellResult, Streamed
 

@@ -11,17 +11,24 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
 from graph.events import ModelAnswered, ModelAsked, Proposed, tell
-from graph.functions import NOTHING, HostFunctions
+from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import Pending, State
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.replies import answer_in, code_in, prose_around
-from nodes.conversation import write_conversation
-from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, MOST_CHARS, last_call, system_prompt, with_inputs
-from nodes.observation import shorten
+from nodes.prompts.conversation import write_conversation
+from nodes.prompts.generate_prompt import (
+    ANSWER_TOOL,
+    CELL_TOOL,
+    MOST_CHARS,
+    last_call,
+    system_prompt,
+    with_inputs,
+)
+from nodes.prompts.observation import shorten
 from nodes.spending import add_usage, budget_reached
-from sandboxes.local.network.rules import NO_NETWORK, Network
+from sandboxes.network import NO_NETWORK, Network
 
 MAX_PARALLEL_CELLS = 5
 """Cells taken from one reply; they run one after the other."""

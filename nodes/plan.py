@@ -3,32 +3,29 @@
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-import sandboxes
+from graph.checkpoints.journal import left_behind
 from graph.context import Context, knobs
 from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
-from graph.functions import NOTHING, HostFunctions
-from graph.identity import thread_of, user_of
-from graph.journal import left_behind
+from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import Environment, Input, PlanStep, SandboxRef, State, Turn
+from graph.users.identity import thread_of, user_of
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.quoting import quoted
 from models.received import whole_text
 from models.replies import steps_in
-from nodes.attachments import attachments, laid_out, without_attachments
-from nodes.carrying import carry_inputs, keep_input
-from nodes.catching_up import BEGINNING
-from nodes.conversation import namespace_table, notes
-from nodes.functions_prompt import functions_text
-from nodes.generate_prompt import (
+from nodes.calls.held_cells import told_of_dropped
+from nodes.prompts.attachments import attachments, laid_out, without_attachments
+from nodes.prompts.conversation import namespace_table, notes
+from nodes.prompts.functions_prompt import functions_text
+from nodes.prompts.generate_prompt import (
     INPUTS_CHARS,
     LEAST_CHARS,
     MOST_CHARS,
@@ -36,22 +33,23 @@ from nodes.generate_prompt import (
     inputs_text,
     instructions_text,
 )
-from nodes.held_cells import told_of_dropped
-from nodes.network_prompt import network_text
-from nodes.observation import shorten
-from nodes.outcome import functions_reached, reached_by
-from nodes.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
-from nodes.snapshots import Snapshots
+from nodes.prompts.network_prompt import network_text
+from nodes.prompts.observation import shorten
+from nodes.prompts.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
+from nodes.restoring.carrying import carry_inputs, keep_input
+from nodes.restoring.catching_up import BEGINNING
+from nodes.restoring.outcome import functions_reached, reached_by
+from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
-from sandboxes.environment import describe_environment
-from sandboxes.local.network.rules import NO_NETWORK, Network
-from sandboxes.reading import read_json
+from sandboxes.host.environment import describe_environment
+from sandboxes.host.reading import read_json
+from sandboxes.inside import PROGRAMS
+from sandboxes.network import NO_NETWORK, Network
 from storage.input_names import unused_name
 from storage.inputs import Brought, InputError, InputSource, leading_out_text
 
 MAX_STEPS = 12
-PROGRAMS = Path(sandboxes.__file__).parent
 PROFILE_SECONDS = 120
 """For all files of one call together; what is not reached by then is named."""
 START_SECONDS = 20

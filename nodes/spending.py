@@ -1,9 +1,9 @@
 """Counting what model calls cost, and knowing when a budget is used up."""
 
-from graph.consumption import metered
 from graph.context import Context
 from graph.settings import Prices
 from graph.state import State, Usage
+from graph.users.consumption import metered
 from models.base import ModelAccessError, Tokens
 
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from graph.consumption import metered
 from graph.context import Context, knobs
 from graph.events import Notice, Published, tell
-from graph.functions import NOTHING, HostFunctions
-from graph.identity import thread_of
+from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.state import Artifact, Cell, State, Turn
-from nodes.catching_up import caught_up
-from nodes.published_names import OURS, is_renamed, published_names, reason_for, shown
-from nodes.published_texts import as_document, as_script
-from nodes.snapshots import Snapshots
+from graph.users.consumption import metered
+from graph.users.identity import thread_of
+from nodes.publishing.published_names import OURS, is_renamed, published_names, reason_for, shown
+from nodes.publishing.published_texts import as_document, as_script
+from nodes.restoring.catching_up import caught_up
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
-from sandboxes.scratch import scratch_folder
+from sandboxes.host.scratch import scratch_folder
 from storage.artifacts import Artifacts, StorageError, mime_of
 from storage.published import NoSuchArtifactError, opened
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from sandboxes.base import SandboxError, SandboxLostError, workspace_path
 from sandboxes.fake_snapshots import FakeSnapshots
 from sandboxes.functions import Call, Functions, Raised, Returned
-from sandboxes.kernel import values
-from sandboxes.local import workspace
+from sandboxes.host import workspace
+from sandboxes.inside.kernel import values
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 from sandboxes.results import (
     CellResult,

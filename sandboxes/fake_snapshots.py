@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.base import SnapshotMissingError
-from sandboxes.local import removing, workspace
-from sandboxes.local.blobs import too_large
+from sandboxes.host import removing, workspace
+from sandboxes.host.blobs import too_large
 from sandboxes.results import SnapshotTaken
 
 

@@ -1,6 +1,6 @@
 """Functions that the host offers to the code of a cell: what a sandbox is told of them, and how it has one called.
 
-A sandbox passes on names and bytes. What is in the bytes (`sandboxes.kernel.values`) is not read on the way.
+A sandbox passes on names and bytes. What is in the bytes (`sandboxes.inside.kernel.values`) is not read on the way.
 """
 
 import inspect
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from sandboxes.kernel import signatures
+from sandboxes.inside.kernel import signatures
 
 Kind = Literal["POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"]
 

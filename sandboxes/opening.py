@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Self
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
 from sandboxes.daytona.options import Options
 from sandboxes.daytona.service import Daytona
-from sandboxes.living import Living
+from sandboxes.host.limits import Limits
+from sandboxes.host.living import Living
 from sandboxes.local.isolation import Asked
-from sandboxes.local.limits import Limits
-from sandboxes.local.network.rules import NO_NETWORK, Network
+from sandboxes.network import NO_NETWORK, Network
 
 if TYPE_CHECKING:
     from sandboxes.local import LocalSandbox
@@ -171,6 +171,6 @@ class Sandboxes:
 
 
 def _remove_folder(folder: Path) -> None:
-    from sandboxes.local.removing import remove
+    from sandboxes.host.removing import remove
 
     remove(folder)

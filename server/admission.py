@@ -19,8 +19,8 @@ from typing import Any
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graph.consumption import Consumption, Meter, QuotaError
-from graph.policy import Policy, Quotas
+from graph.users.consumption import Consumption, Meter, QuotaError
+from graph.users.policy import Policy, Quotas
 from server.bodies import BODY, LAST, TRY_AGAIN, hang_up, replayed, said_in
 from server.platform import WITHIN, runs_of
 from server.routing import USER, RefusedError

@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from graph.app import artifacts, consumption, draining, policy, sandboxes, settings, uploads
 from graph.data_home import make_home
 from graph.settings import named
-from sandboxes.descriptors import raise_limit
+from sandboxes.host.descriptors import raise_limit
 from server.admission import Admission
 from server.artifacts import export, get_artifact, list_artifacts
 from server.auth import users

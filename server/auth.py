@@ -10,7 +10,7 @@ from langgraph_sdk import Auth
 
 from graph.app import policy, settings
 from graph.context import KnobError
-from graph.identity import LOCAL, OWNER, Identity
+from graph.users.identity import LOCAL, OWNER, Identity
 from server.checkpoints import opened
 from server.given_knobs import check
 from server.owners import Owners

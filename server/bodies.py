@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graph.policy import Bodies
+from graph.users.policy import Bodies
 from server.platform import WITHIN
 from server.routing import USER, RefusedError
 from server.users import User

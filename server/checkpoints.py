@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from graph.app import sandboxes, settings
-from graph.checkpoints import open_checkpoints
-from graph.saver import Saver
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.saver import Saver
+from graph.checkpoints.thread_lock import ThreadHeldError, forget_lock, holding
 from graph.settings import SettingsError
-from graph.thread_lock import ThreadHeldError, forget_lock, holding
 from sandboxes.base import SandboxError
 
 PATIENCE = 5.0

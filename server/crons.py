@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph_sdk import get_client
 
-from graph.identity import LOCAL
+from graph.users.identity import LOCAL
 
 TRIES, PAUSE_SECONDS = 10, 3.0
 PAGE = 1_000

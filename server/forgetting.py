@@ -10,7 +10,7 @@ from starlette._utils import get_route_path
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graph.consumption import Consumption
+from graph.users.consumption import Consumption
 from server.checkpoints import opened
 from server.platform import NOT_FOUND, Platform
 from server.routing import USER, RefusedError

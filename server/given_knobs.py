@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graph.context import KnobError, read_knobs
-from graph.policy import Policy
+from graph.users.policy import Policy
 
 PLATFORMS = frozenset(
     {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph.saver import Saver
+from graph.checkpoints.saver import Saver
 
 ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 

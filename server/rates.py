@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graph.policy import Policy, Quotas
+from graph.users.policy import Policy, Quotas
 from server.bodies import TRY_AGAIN, hang_up
 from server.platform import WITHIN
 from server.routing import USER, RefusedError

@@ -1,6 +1,6 @@
 """What a request for a run, a cron or an assistant may hold, on LangGraph's servers and on Aegra alike.
 
-The graph looks at each run again (`graph.identity`); here a request learns at once what is wrong with it.
+The graph looks at each run again (`graph.users.identity`); here a request learns at once what is wrong with it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from langgraph_sdk import Auth
 
-from graph.identity import Identity, unknown_key
 from graph.settings import Settings, named
+from graph.users.identity import Identity, unknown_key
 from storage.inputs import begins_with
 
 BELOW = ("kwargs", "payload", "params")

@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from graph.app import blobs
+from graph.checkpoints.step_tree import Step
 from graph.state import State
-from graph.step_tree import Step
-from nodes.manifests import NotRestoredError
-from sandboxes.kernel.snapshots.blobs import CHUNK
+from nodes.restoring.manifests import NotRestoredError
+from sandboxes.inside.kernel.snapshots.blobs import CHUNK
 from server.content import FILE, FileAnswer
 from server.platform import Platform
 from server.routing import THREAD, RefusedError, answered, path_parameter, route, sender

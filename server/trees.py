@@ -6,7 +6,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from graph.step_tree import StepTree, step_tree, tree_of_states
+from graph.checkpoints.step_tree import StepTree, step_tree, tree_of_states
 from server.checkpoints import opened
 from server.platform import Platform
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from graph.identity import LOCAL
 from graph.settings import Settings
+from graph.users.identity import LOCAL
 
 MAX_CREDENTIAL = 16_384
 """Characters of a key or a token."""

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from os import PathLike
 
+    from graph.checkpoints.step_tree import Step as Step
     from graph.context import Context as Context
     from graph.events import Event as Event
     from graph.events import Finished as Finished
-    from graph.offered import FunctionError as FunctionError
-    from graph.offered import HostFunction as HostFunction
+    from graph.functions.offered import FunctionError as FunctionError
+    from graph.functions.offered import HostFunction as HostFunction
     from graph.settings import Settings as Settings
-    from graph.step_tree import Step as Step
-    from sandboxes.local.network.rules import Network as Network
+    from sandboxes.network import Network as Network
     from stepwell.cleaning import Swept as Swept
     from stepwell.comparing import Difference as Difference
+    from stepwell.errors import ThreadError as ThreadError
     from stepwell.replaying import ReplayedCell as ReplayedCell
     from stepwell.replaying import ReplayEnd as ReplayEnd
     from stepwell.restored import RestoredStep as RestoredStep
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from stepwell.runs import Run as Run
     from stepwell.runs import RunFailedError as RunFailedError
     from stepwell.showing import StepDetail as StepDetail
-    from stepwell.thread_error import ThreadError as ThreadError
 
 _WHERE = {
     "ApprovalNeededError": "stepwell.runs",
@@ -42,19 +42,19 @@ _WHERE = {
     "Difference": "stepwell.comparing",
     "Event": "graph.events",
     "Finished": "graph.events",
-    "FunctionError": "graph.offered",
-    "HostFunction": "graph.offered",
-    "Network": "sandboxes.local.network.rules",
+    "FunctionError": "graph.functions.offered",
+    "HostFunction": "graph.functions.offered",
+    "Network": "sandboxes.network",
     "ReplayEnd": "stepwell.replaying",
     "ReplayedCell": "stepwell.replaying",
     "RestoredStep": "stepwell.restored",
     "Run": "stepwell.runs",
     "RunFailedError": "stepwell.runs",
     "Settings": "graph.settings",
-    "Step": "graph.step_tree",
+    "Step": "graph.checkpoints.step_tree",
     "StepDetail": "stepwell.showing",
     "Swept": "stepwell.cleaning",
-    "ThreadError": "stepwell.thread_error",
+    "ThreadError": "stepwell.errors",
 }
 
 __all__ = [
@@ -218,7 +218,7 @@ async def log(thread: str, *, settings: "Settings | None" = None) -> "list[Step]
     Raises:
         ThreadError: there is no such thread.
     """
-    from stepwell.looking import read_log
+    from stepwell.steps import read_log
 
     return (await read_log(thread, settings))[1].steps
 

@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graph.checkpoints import open_checkpoints
-from graph.damage import REPAIR
-from graph.saver import Saver
+from graph.checkpoints.damage import REPAIR
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.saver import Saver
+from graph.checkpoints.thread_lock import anybody_at_work, forget_lock
 from graph.settings import Settings, SettingsError, given_or_read
-from graph.thread_lock import anybody_at_work, forget_lock
 from graph.wiring import make_blobs, make_sandboxes
-from nodes.manifests import MAX_MANIFEST, NotRestoredError, blobs_of
+from nodes.restoring.manifests import MAX_MANIFEST, NotRestoredError, blobs_of
 from sandboxes.base import SandboxError
-from stepwell.thread_error import ThreadError
+from stepwell.errors import ThreadError
 from stepwell.thread_lock import alone_on
 from storage.blob_shelf import Stored
 from storage.blobs import GRACE_SECONDS, BlobError, BlobMissingError, Blobs, BlobTooLargeError

@@ -9,9 +9,9 @@ from typing import Any
 from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
-from nodes.catching_up import catch_up
-from nodes.manifests import NotRestoredError
-from nodes.snapshots import Snapshots
+from nodes.restoring.catching_up import catch_up
+from nodes.restoring.manifests import NotRestoredError
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SandboxError
 from sandboxes.opening import Sandboxes
 from stepwell.kept_step import KeptStep, contents, kept_step

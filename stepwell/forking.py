@@ -7,12 +7,12 @@ from langchain_core.runnables import RunnableConfig
 
 from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
-from nodes.carrying import HERE
+from nodes.restoring.carrying import HERE
+from sandboxes.host.scratch import scratch_folder
 from sandboxes.opening import Sandboxes
-from sandboxes.scratch import scratch_folder
+from stepwell.errors import ThreadError
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import Place, at_step
-from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
 from stepwell.threads import Graph, reading, saver_of
 from stepwell.throw_away import copy_inputs

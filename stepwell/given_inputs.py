@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 
 from graph.state import Input, State
-from nodes.carrying import HERE
-from nodes.snapshots import Snapshots
+from nodes.restoring.carrying import HERE
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
-from sandboxes.local.workspace import digest
+from sandboxes.host.workspace import digest
 from sandboxes.opening import Sandboxes
-from stepwell.thread_error import ThreadError
+from stepwell.errors import ThreadError
 from storage.blobs import BlobError
 
 ACCEPT = "--accept-changed (accept_changed=True)"

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from nodes.manifests import MAX_MANIFEST, NotRestoredError, blobs_of, manifest_of
+from nodes.restoring.manifests import MAX_MANIFEST, NotRestoredError, blobs_of, manifest_of
 from storage.blobs import BlobError, Blobs
 
 INSTALLED = ".packages/"

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import cast
 
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.opening import open_checkpoints
 from graph.context import remembered
 from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
-from nodes.carrying import carry_inputs
-from nodes.catching_up import Receipt, would_come_back
-from nodes.snapshots import Snapshots
+from nodes.restoring.carrying import carry_inputs
+from nodes.restoring.catching_up import Receipt, would_come_back
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SandboxError
+from stepwell.errors import ThreadError
 from stepwell.remembered import changed
 from stepwell.runs import CONTEXT_KEY
-from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
 from stepwell.threads import reading
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.opening import open_checkpoints
 from graph.context import Context, remembered
 from graph.settings import Settings
-from stepwell.named_files import UsageError
+from stepwell.errors import UsageError
 from stepwell.runs import CONTEXT_KEY
 
 

@@ -7,10 +7,10 @@ from typing import Any, Self
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from graph.functions import HostFunctions, Offer
-from graph.journal import CallEntry, digest_of, recorded_calls
+from graph.checkpoints.journal import CallEntry, digest_of, recorded_calls
+from graph.functions.host_functions import HostFunctions, Offer
 from graph.state import Cell
-from nodes.calling import functions_called
+from nodes.calls.calling import functions_called
 from sandboxes.functions import Call, Description, Parameter, Raised, Returned
 from stepwell.steps import Place
 

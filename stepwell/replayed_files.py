@@ -6,14 +6,14 @@ import zipfile
 from pathlib import Path
 
 from graph.state import Cell, State
-from nodes.manifests import NotRestoredError
-from nodes.published_names import published_names
+from nodes.publishing.published_names import published_names
+from nodes.restoring.manifests import NotRestoredError
 from sandboxes.base import Sandbox
 from stepwell.kept_step import KeptFile, KeptStep, kept_step
 from storage.blobs import BlobError, Blobs
 
 CHUNK = 1 << 20
-"""How snapshots cut files (`sandboxes/kernel/snapshots/blobs.py`)."""
+"""How snapshots cut files (`sandboxes/inside/kernel/snapshots/blobs.py`)."""
 TIME_OF_WRITING = "docProps/core.xml"
 """The part of a workbook that holds when it was written, so that no two are the same byte for byte."""
 

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from graph.context import Context, remembered
-from graph.offered import HostFunction
+from graph.functions.offered import HostFunction
 from graph.settings import Settings, given_or_read
 from graph.state import Cell, State
 from graph.wiring import make_blobs, make_functions
-from nodes.catching_up import catch_up
-from nodes.observation import observe
-from nodes.snapshots import Snapshots
+from nodes.prompts.observation import observe
+from nodes.restoring.catching_up import catch_up
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
-from sandboxes.environment import describe_environment
+from sandboxes.host.environment import describe_environment
 from sandboxes.opening import Sandboxes
+from stepwell.errors import ThreadError
 from stepwell.replayed_calls import Record, ReplayedCalls
 from stepwell.replayed_files import differing, published
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import at_step
-from stepwell.thread_error import ThreadError
 from stepwell.threads import reading, saver_of
 from stepwell.throw_away import ThrowAway, throw_away
 from stepwell.variables import changed, look_at

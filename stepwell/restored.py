@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from graph.context import remembered
-from graph.functions import Offer
-from graph.offered import HostFunction, offered
+from graph.functions.host_functions import Offer
+from graph.functions.offered import HostFunction, offered
 from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
-from nodes.calling import RepeatableCalls
-from nodes.catching_up import Receipt, catch_up
-from nodes.snapshots import Snapshots
+from nodes.calls.calling import RepeatableCalls
+from nodes.restoring.catching_up import Receipt, catch_up
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.functions import Functions
 from sandboxes.results import CellResult, Streamed, WorkspaceFile
+from stepwell.errors import ThreadError
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import at_step, step_named
-from stepwell.thread_error import ThreadError
 from stepwell.threads import find_thread, reading, saver_of
 from stepwell.throw_away import throw_away
 

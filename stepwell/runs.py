@@ -13,26 +13,26 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.damage import damage_of, disk_problem
+from graph.checkpoints.journal import JournalError
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.thread_lock import ThreadHeldError
 from graph.context import Context, remembered
-from graph.damage import damage_of, disk_problem
 from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
-from graph.journal import JournalError
-from graph.offered import HostFunction, offered
+from graph.functions.offered import HostFunction, offered
 from graph.settings import WITHOUT_WALLS, Settings, SettingsError, given_or_read
 from graph.state import State
-from graph.thread_lock import ThreadHeldError
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError
 from models.received import whole_text
 from nodes.plan import NoQuestionError
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from nodes.spending import tokens_spent
 from sandboxes.base import SandboxError
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
+from stepwell.errors import ThreadError
 from stepwell.given_inputs import bring_inputs_back
-from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
 from storage.artifacts import Artifacts, StorageError
 from storage.inputs import InputError

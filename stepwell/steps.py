@@ -6,13 +6,15 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from graph.damage import damage_of
-from graph.saver import Saver
+from graph.checkpoints.damage import damage_of
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.saver import Saver
+from graph.checkpoints.step_tree import Step, StepTree, step_tree
+from graph.settings import Settings, given_or_read
 from graph.state import Cell, PlanStep, SandboxRef, State
-from graph.step_tree import Step, StepTree, step_tree
-from nodes.catching_up import BEGINNING, TOOK_EFFECT, next_snapshot
-from stepwell.thread_error import ThreadError
-from stepwell.threads import Graph, saver_of
+from nodes.restoring.catching_up import BEGINNING, TOOK_EFFECT, next_snapshot
+from stepwell.errors import ThreadError
+from stepwell.threads import Graph, find_thread, saver_of
 
 STEP = re.compile(r"\d{1,9}[A-Za-z]{0,3}")
 RUNNING = (("generate",), ("execute",))
@@ -163,3 +165,15 @@ def snapshot_after(cells: list[Cell]) -> str:
 
 def _at(thread: str, checkpoint: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": checkpoint}}
+
+
+async def read_log(name: str, settings: Settings | None = None) -> tuple[str, StepTree]:
+    """A thread's full id, and its steps.
+
+    Raises:
+        ThreadError: there is no such thread.
+    """
+    settings = await given_or_read(settings)
+    thread = await find_thread(name, settings)
+    async with open_checkpoints(settings) as saver:
+        return thread, await tree_of(saver, thread)

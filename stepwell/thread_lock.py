@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from graph.checkpoints.thread_lock import Hold, ThreadHeldError, holding
 from graph.settings import Settings
-from graph.thread_lock import Hold, ThreadHeldError, holding
-from stepwell.thread_error import ThreadError
+from stepwell.errors import ThreadError
 
 PATIENCE = 0.3
 """Seconds: `anybody_at_work` in another process holds each lock for a moment only to look."""

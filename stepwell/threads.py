@@ -10,17 +10,17 @@ from typing import Literal, cast
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
-from graph.checkpoint_order import time_named
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.damage import DamagedThreadError, damage_of
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.order import time_named
+from graph.checkpoints.saver import Saver
 from graph.context import Context
-from graph.damage import DamagedThreadError, damage_of
-from graph.saver import Saver
 from graph.settings import Settings, given_or_read
 from graph.state import FinalOutput, StartInput, State
 from graph.wiring import make_blobs, make_sandboxes, wire
 from sandboxes.opening import Sandboxes
+from stepwell.errors import ThreadError
 from stepwell.runs import last_question
-from stepwell.thread_error import ThreadError
 from storage.artifacts import Artifacts
 
 ThreadStatus = Literal["finished", "waiting", "failed", "paused", "damaged"]

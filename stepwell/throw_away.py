@@ -10,11 +10,11 @@ from pathlib import Path
 from graph.settings import Settings
 from graph.state import State
 from graph.wiring import make_blobs, make_sandboxes
-from nodes.carrying import HERE, carry_inputs
-from nodes.snapshots import Snapshots
+from nodes.restoring.carrying import HERE, carry_inputs
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
+from sandboxes.host.scratch import scratch_folder
 from sandboxes.opening import Sandboxes
-from sandboxes.scratch import scratch_folder
 
 
 @dataclass(frozen=True, slots=True)

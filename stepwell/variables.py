@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandboxes.base import Sandbox, SandboxError
-from sandboxes.reading import read_json
+from sandboxes.host.reading import read_json
 from sandboxes.results import NamespaceRow
 
 MAX_BYTES, MAX_ITEMS = 64 << 20, 2_000_000

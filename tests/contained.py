@@ -12,7 +12,7 @@ import struct
 import sys
 from pathlib import Path
 
-from sandboxes.zygote import seccomp, system
+from sandboxes.inside.zygote import seccomp, system
 
 MOUNTS = ["mount", "umount2", "pivot_root", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "mount_setattr"]
 REFUSED_BY_DEFAULT = [*MOUNTS, "unshare", "setns", "keyctl", "add_key", "request_key", "bpf", "perf_event_open"]

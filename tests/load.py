@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.drivers import memory
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs

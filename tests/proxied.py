@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from sandboxes.descriptors import SHARE, Share
-from sandboxes.kernel.packages import proxy_environment
+from sandboxes.host.descriptors import SHARE, Share
+from sandboxes.inside.kernel.packages import proxy_environment
 from sandboxes.local.network.doorway import listen_on_loopback
 from sandboxes.local.network.names import Streams
 from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 
 SOMEWHERE = "93.184.216.34"
 """A public address; nothing of a test goes there."""

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from bench.drivers.driving import DiedError, Driver, Session, TooSlowError, serve
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.local import warm, warm_parent
 from sandboxes.opening import Sandboxes

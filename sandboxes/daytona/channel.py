@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
-from sandboxes.bridge.attach import NO_BRIDGE
 from sandboxes.daytona.connection import Connection, TakenError
 from sandboxes.daytona.errors import KeyRefusedError, translated
 from sandboxes.daytona.exchange import Exchange
 from sandboxes.daytona.place import Place, State
-from sandboxes.kernel import frames
-from sandboxes.scratch import scratch_folder
+from sandboxes.host.scratch import scratch_folder
+from sandboxes.inside.bridge.attach import NO_BRIDGE
+from sandboxes.inside.kernel import frames
 
 if TYPE_CHECKING:
     from daytona import AsyncSandbox, ExecutionResult

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
-from sandboxes.bridge.attach import SEPARATOR
-from sandboxes.kernel import frames
+from sandboxes.inside.bridge.attach import SEPARATOR
+from sandboxes.inside.kernel import frames
 
 if TYPE_CHECKING:
     from daytona import OutputMessage

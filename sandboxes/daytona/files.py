@@ -6,7 +6,7 @@ from pathlib import Path
 from sandboxes.base import SnapshotMissingError
 from sandboxes.daytona import transfers
 from sandboxes.daytona.place import Place
-from sandboxes.living import Stay
+from sandboxes.host.living import Stay
 from sandboxes.results import FetchedFile, ProgramResult, WorkspaceFile
 
 

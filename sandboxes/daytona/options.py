@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from sandboxes.local.network.rules import NO_NETWORK, Network
+from sandboxes.network import NO_NETWORK, Network
 
 MOST_RULES = 10
 """Networks, or domains, that the service takes for one sandbox."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sandboxes import replies
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
-from sandboxes.bridge.attach import SEPARATOR
 from sandboxes.daytona import programs
 from sandboxes.daytona.machine import Machine
+from sandboxes.host import replies
+from sandboxes.inside import PROGRAMS
+from sandboxes.inside.bridge.attach import SEPARATOR
 
 if TYPE_CHECKING:
     from daytona import AsyncSandbox
@@ -142,7 +143,7 @@ class Place:
     async def command(
         self, do: str, *, seconds: float = COMMAND_SECONDS, twice: bool = True, **asked: Any
     ) -> dict[str, Any]:
-        """Have `sandboxes/bridge/commands.py` do something.
+        """Have `sandboxes/inside/bridge/commands.py` do something.
 
         Args:
             do: What.
@@ -224,7 +225,7 @@ class Place:
             SandboxUnavailableError: it cannot be uploaded.
         """
         state = await self.ready()
-        if folder.parent == programs.HERE and folder.name in programs.OURS:
+        if folder.parent == PROGRAMS and folder.name in programs.OURS:
             return f"{state.program}/{folder.name}"
         name, archive = await asyncio.to_thread(programs.another, folder)
         if name not in self._others:

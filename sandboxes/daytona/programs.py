@@ -6,16 +6,16 @@ import io
 import tarfile
 from pathlib import Path
 
+from sandboxes.inside import PROGRAMS
 from sandboxes.local.child_process import cloudpickle_path
 
-HERE = Path(__file__).resolve().parent.parent
 OURS = ("kernel", "bridge", "profiler", "prober")
 
 
 @functools.cache
 def ours() -> tuple[str, bytes]:
     """Our programs and cloudpickle: the name of their folder, and the archive."""
-    files = {f"{name}/{path}": data for name in OURS for path, data in _sources(HERE / name).items()}
+    files = {f"{name}/{path}": data for name in OURS for path, data in _sources(PROGRAMS / name).items()}
     if cloudpickle := cloudpickle_path():
         files["cloudpickle.py"] = Path(cloudpickle).read_bytes()
     return _packed(files)

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from sandboxes import replies
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona import transfers
 from sandboxes.daytona.channel import Channel
@@ -14,10 +13,11 @@ from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.place import Place
 from sandboxes.daytona.session import Session, note_lines
 from sandboxes.functions import Functions
-from sandboxes.living import Living, Standing, Stay
+from sandboxes.host import replies
+from sandboxes.host.living import Living, Standing, Stay
+from sandboxes.host.steps import SNAPSHOT_SECONDS, Steps
+from sandboxes.host.uninterrupted import to_its_end
 from sandboxes.results import CellResult, Reached, Streamed
-from sandboxes.steps import SNAPSHOT_SECONDS, Steps
-from sandboxes.uninterrupted import to_its_end
 
 
 class DaytonaSandbox(Steps, DaytonaFiles):

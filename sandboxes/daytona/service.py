@@ -13,7 +13,7 @@ from sandboxes.daytona.freeing import delete_archived
 from sandboxes.daytona.labels import LABEL, THREAD_LABEL, state_of
 from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.options import Options
-from sandboxes.living import Living
+from sandboxes.host.living import Living
 
 if TYPE_CHECKING:
     from sandboxes.daytona.sandbox import DaytonaSandbox

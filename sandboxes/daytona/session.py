@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
-from sandboxes.calls import Calls, FloodError
 from sandboxes.daytona.channel import LINGER_SECONDS, Channel
 from sandboxes.daytona.exchange import Exchange
 from sandboxes.functions import Functions
-from sandboxes.kernel import frames
-from sandboxes.local.limits import Limits
-from sandboxes.local.processes import Ending, in_words
+from sandboxes.host.calls import Calls, FloodError
+from sandboxes.host.limits import Limits
+from sandboxes.host.processes import Ending, in_words
+from sandboxes.host.running_cell import Offer, OnOutput, RunningCell
+from sandboxes.inside.kernel import frames
 from sandboxes.results import CellResult
-from sandboxes.running_cell import Offer, OnOutput, RunningCell
 
 NO_LIMITS = Limits()
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, workspace_path
-from sandboxes.bridge import tree
 from sandboxes.daytona.place import Place
-from sandboxes.local.blobs import PARTIAL, checked, too_large
-from sandboxes.local.limits import Limits
-from sandboxes.local.processes import Ending, in_words
+from sandboxes.host.blobs import PARTIAL, checked, too_large
+from sandboxes.host.limits import Limits
+from sandboxes.host.processes import Ending, in_words
+from sandboxes.inside.bridge import tree
 from sandboxes.results import FetchedFile, ProgramResult, Status, WorkspaceFile
 
 MORE_SECONDS = 30.0

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.zygote.private_root import HOME, SETTINGS, SYSTEM
+from sandboxes.inside.zygote.private_root import HOME, SETTINGS, SYSTEM
 
 LIBRARIES = """
 import json, os, sys, sysconfig

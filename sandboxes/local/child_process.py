@@ -9,15 +9,16 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sandboxes import descriptors
 from sandboxes.base import SandboxUnavailableError
+from sandboxes.host import descriptors
+from sandboxes.host.pipes import Pipe
+from sandboxes.host.processes import Connection, Ending, Order
+from sandboxes.inside import PROGRAMS
 from sandboxes.local import reached, seatbelt
 from sandboxes.local.network.doorway import listen_on_loopback
-from sandboxes.local.pipes import Pipe
-from sandboxes.local.processes import Connection, Ending, Order
 from sandboxes.local.walls import Walls
 
-KERNEL = Path(__file__).resolve().parent.parent / "kernel"
+KERNEL = PROGRAMS / "kernel"
 
 
 class ChildProcess:

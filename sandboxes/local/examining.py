@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from sandboxes.base import SandboxUnavailableError
+from sandboxes.inside.prober.probes import PROBES
 from sandboxes.local.choosing import choose, walls_of
 from sandboxes.local.isolation import LEVELS, Asked, Level
 from sandboxes.local.probing import broken_promises, probe
 from sandboxes.local.properties import States, states
 from sandboxes.local.seatbelt import seatbelt
 from sandboxes.local.warm_parent import CannotWallInError
-from sandboxes.prober.probes import PROBES
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from sandboxes.local.limits import Limits
-from sandboxes.local.network.rules import NO_NETWORK, Network
+from sandboxes.host.limits import Limits
+from sandboxes.network import NO_NETWORK, Network
 
 Level = Literal["namespaces", "namespaces-noproc", "bwrap", "landlock", "seatbelt", "process"]
 LEVELS: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "seatbelt", "process")

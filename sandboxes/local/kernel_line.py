@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sandboxes.calls import FloodError
-from sandboxes.kernel import frames
+from sandboxes.host.calls import FloodError
+from sandboxes.host.pipes import Pipe
+from sandboxes.inside.kernel import frames
 from sandboxes.local.ears import Ears
-from sandboxes.local.pipes import Pipe
 
 READ_SIZE = 1 << 18
 TURN_SECONDS = 0.002

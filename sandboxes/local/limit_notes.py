@@ -2,7 +2,7 @@
 
 import re
 
-from sandboxes.local.limits import Limits
+from sandboxes.host.limits import Limits
 from sandboxes.results import CellError
 
 THREADS = re.compile(r"can't start new thread|cannot start new thread|Resource temporarily unavailable")

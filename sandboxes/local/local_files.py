@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandboxes.living import Stay
-from sandboxes.local import blobs, reached, workspace
+from sandboxes.host import blobs, workspace
+from sandboxes.host.living import Stay
+from sandboxes.local import reached
 from sandboxes.results import FetchedFile, Reached, WorkspaceFile
 
 

@@ -11,18 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sandboxes.host.processes import Order
+from sandboxes.host.scratch import held_folder
+from sandboxes.inside import PROGRAMS
+from sandboxes.inside.zygote import seccomp
+from sandboxes.inside.zygote.system import MACHINE
 from sandboxes.local.isolation import Level
-from sandboxes.local.processes import Order
 from sandboxes.local.properties import States, states
-from sandboxes.local.walls import FOLDER, Walls
+from sandboxes.local.walls import Walls
 from sandboxes.local.warm import PARENTS
 from sandboxes.local.warm_parent import CannotWallInError, Ready
 from sandboxes.local.warm_process import StartWarm
-from sandboxes.scratch import held_folder
-from sandboxes.zygote import seccomp
-from sandboxes.zygote.system import MACHINE
 
-PROBER = FOLDER / "prober"
+PROBER = PROGRAMS / "prober"
 SECONDS = 20.0
 """How long the probes may take; they take some milliseconds."""
 NEW_USERS, NEW_MOUNTS = 0x10000000, 0x20000

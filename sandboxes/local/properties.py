@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from sandboxes.inside.zygote import landlock
 from sandboxes.local import control_groups
 from sandboxes.local.isolation import PRIVATE_ROOT, Level
-from sandboxes.zygote import landlock
 
 State = Literal["enforced", "soft", "none"]
 """`enforced`: by the operating system. `soft`: within bounds, afterwards, or with an exception that is named."""

@@ -8,8 +8,8 @@ import secrets
 import stat
 from pathlib import Path
 
-from sandboxes import replies
 from sandboxes.base import SandboxUnavailableError
+from sandboxes.host import replies
 from sandboxes.results import Reached
 
 NOTE = "reached"

@@ -9,20 +9,20 @@ from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.functions import Functions
-from sandboxes.living import Living, Standing, Stay
-from sandboxes.local import removing, workspace
+from sandboxes.host import removing, workspace
+from sandboxes.host.living import Living, Standing, Stay
+from sandboxes.host.processes import Order, Start
+from sandboxes.host.programs import run_program
+from sandboxes.host.steps import SNAPSHOT_SECONDS, Steps
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS
 from sandboxes.local.local_files import LocalFiles
 from sandboxes.local.network.doorway import Doorway
-from sandboxes.local.network.rules import NO_NETWORK, Network
-from sandboxes.local.processes import Order, Start
-from sandboxes.local.programs import run_program
 from sandboxes.local.session import Session
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm_process import StartWarm
+from sandboxes.network import NO_NETWORK, Network
 from sandboxes.results import CellResult, ProgramResult, Reached, Streamed
-from sandboxes.steps import SNAPSHOT_SECONDS, Steps
 
 OWNER = "owner"
 """The file that says which process's session was the last one in this folder."""

@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
-from sandboxes.calls import Calls, FloodError
 from sandboxes.functions import Functions
-from sandboxes.kernel import frames
+from sandboxes.host.calls import Calls, FloodError
+from sandboxes.host.limits import Limits
+from sandboxes.host.processes import Connection, Order, Process, Start, in_words
+from sandboxes.host.running_cell import Offer, OnOutput, RunningCell, Stream
+from sandboxes.inside.kernel import frames
 from sandboxes.local.kernel_line import SEND_SECONDS, KernelLine
 from sandboxes.local.limit_notes import limit_note
-from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
-from sandboxes.local.processes import Connection, Order, Process, Start, in_words
 from sandboxes.results import CellResult
-from sandboxes.running_cell import Offer, OnOutput, RunningCell, Stream
 
 START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""

@@ -2,16 +2,15 @@
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from sandboxes.host.limits import Limits
+from sandboxes.inside import PROGRAMS
 from sandboxes.local.isolation import PRIVATE_ROOT, Level
-from sandboxes.local.limits import Limits
 
-FOLDER = Path(__file__).resolve().parent.parent
-KERNEL, ZYGOTE = FOLDER / "kernel", FOLDER / "zygote"
+KERNEL, ZYGOTE = PROGRAMS / "kernel", PROGRAMS / "zygote"
 PRELOADED = ("numpy", "pandas", "matplotlib.pyplot")
-READ_ONLY = (str(KERNEL), str(ZYGOTE), str(FOLDER / "profiler"))
+READ_ONLY = (str(KERNEL), str(ZYGOTE), str(PROGRAMS / "profiler"))
 """Programs of ours that sandboxes run."""
 UNPRIVILEGED = 65_534
 """The user and group id that sandboxes of root have outside."""

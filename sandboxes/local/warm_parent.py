@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import IO, Any
 
-from sandboxes import descriptors
 from sandboxes.base import SandboxUnavailableError
+from sandboxes.host import descriptors
 from sandboxes.local.control_groups import ControlGroup, new_group, own_group, wait_early
 from sandboxes.local.upkeep import beside, later
 from sandboxes.local.walls import KERNEL, ZYGOTE, Walls, clean_environment

@@ -13,20 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.local import reached, workspace
+from sandboxes.host import workspace
+from sandboxes.host.pipes import Pipe
+from sandboxes.host.processes import Connection, Ending, Order
+from sandboxes.inside.zygote.private_root import OWN, PLACES, WRITTEN
+from sandboxes.local import reached
 from sandboxes.local.bubblewrap import bubblewrap, wrapped
 from sandboxes.local.child_process import cloudpickle_path
 from sandboxes.local.control_groups import ControlGroup
 from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
 from sandboxes.local.network.doorway import PORT
-from sandboxes.local.pipes import Pipe
-from sandboxes.local.processes import Connection, Ending, Order
 from sandboxes.local.upkeep import soon
 from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
 from sandboxes.local.warm import PARENTS
 from sandboxes.local.warm_parent import CannotWallInError, Ready
 from sandboxes.local.watch import Watch
-from sandboxes.zygote.private_root import OWN, PLACES, WRITTEN
 
 NOTICES = 4
 """The descriptor by which the kernel reaches init."""

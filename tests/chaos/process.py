@@ -20,11 +20,11 @@ from typing import Any
 
 CLOCK = Path(__file__).parents[1] / "clocks" / "sitecustomize.py"
 PRELOADED = (
-    "stepwell.command",
+    "stepwell.cli.command",
     "stepwell.runs",
-    "stepwell.running",
+    "stepwell.cli.running",
     "graph.app",
-    "graph.checkpoints",
+    "graph.checkpoints.opening",
     "langchain_openai",
     "langgraph.checkpoint.sqlite.aio",
 )
@@ -103,7 +103,7 @@ def _work(request: dict[str, Any]) -> int:
     words = request["words"]
     if words[0] == "program":
         return asyncio.run(_program("".join(words[1:]), Path(request["folder"]), request["cancel_after"]))
-    from stepwell.command import main
+    from stepwell.cli.command import main
 
     sys.argv = ["stepwell", *words]
     main()
@@ -124,7 +124,7 @@ async def _program(thread: str, folder: Path, cancel_after: int) -> int:
 
 async def _follow(thread: str, folder: Path, cancel_after: int) -> int:
     from graph.events import Finished
-    from graph.offered import HostFunction
+    from graph.functions.offered import HostFunction
     from stepwell.runs import resume, start
 
     def write(name: str, text: str) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sandboxes.host.limits import Limits
 from sandboxes.local.choosing import walls_of
 from sandboxes.local.isolation import Asked
-from sandboxes.local.limits import Limits
-from sandboxes.local.network.rules import NO_NETWORK
+from sandboxes.network import NO_NETWORK
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed
 

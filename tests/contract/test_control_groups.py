@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from sandboxes.host.limits import MEGABYTE, Limits
+from sandboxes.host.processes import Ending, in_words
 from sandboxes.local import control_groups, upkeep
-from sandboxes.local.limits import MEGABYTE, Limits
-from sandboxes.local.processes import Ending, in_words
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sandboxes.zygote import seccomp
+from sandboxes.inside.zygote import seccomp
 from tests.security.test_hostile_code import ORDINARY, ROOT
 
 LEVELS = ("namespaces", "namespaces-noproc", "bwrap", "landlock")
@@ -23,7 +23,7 @@ PROGRAM = """
 import asyncio, json, sys
 from pathlib import Path
 from sandboxes.local import control_groups
-from sandboxes.local.limits import MEGABYTE, Limits
+from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
 
 async def main(level, limits, cells):

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from sandboxes.base import Sandbox
-from sandboxes.calls import FLOOD, MAX_AT_ONCE, MAX_CALLS
 from sandboxes.functions import Call, Description, Parameter, Raised, Returned
-from sandboxes.kernel import frames, values
+from sandboxes.host.calls import FLOOD, MAX_AT_ONCE, MAX_CALLS
+from sandboxes.inside.kernel import frames, values
 from sandboxes.results import CellResult
 from tests.contract.conftest import Steps, fine, printed
 

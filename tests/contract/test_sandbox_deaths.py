@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.kernel import frames
-from sandboxes.local import workspace
+from sandboxes.host import workspace
+from sandboxes.host.processes import Order
+from sandboxes.inside.kernel import frames
+from sandboxes.inside.zygote import landlock
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
-from sandboxes.local.processes import Order
 from sandboxes.local.warm_parent import Ready
 from sandboxes.local.warm_process import StartWarm
-from sandboxes.zygote import landlock
 
 SECONDS = 20.0
 

@@ -12,7 +12,7 @@ import pytest
 from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.daytona.options import Options
 from sandboxes.local import kernel_line
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 from sandboxes.results import CellResult
 from tests.contract.conftest import DAYTONA, fine, opening
 from tests.unit.test_manifests import cost_of_parsing, longest_gap

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
-from sandboxes.local.limits import MEGABYTE, Limits
+from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
 from storage.blobs import Blobs

@@ -8,13 +8,13 @@ from typing import Protocol
 
 import pytest
 
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.daytona.client import Clients
 from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.options import Options
 from sandboxes.daytona.sandbox import DaytonaSandbox
-from sandboxes.living import Living, Rest
+from sandboxes.host.living import Living, Rest
 from sandboxes.local import LocalSandbox, upkeep
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked

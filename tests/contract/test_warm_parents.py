@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.local import upkeep, workspace
+from sandboxes.host import workspace
+from sandboxes.host.processes import Connection, Order
+from sandboxes.local import upkeep
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
-from sandboxes.local.processes import Connection, Order
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm import WarmParents
 from sandboxes.local.warm_process import StartWarm

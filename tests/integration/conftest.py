@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from daytona import AsyncDaytona, AsyncSandbox, CreateSandboxFromSnapshotParams
 
-from graph.checkpoints import open_checkpoints
-from graph.saver import Saver
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.saver import Saver
 from graph.settings import Settings
 from tests.daytona import clients
 from tests.daytona.emulator import Emulator

@@ -8,10 +8,10 @@ import pytest
 import stepwell
 from graph.context import Context
 from graph.events import ApprovalAsked, Called, CellFinished, Event, Finished, Notice
-from graph.offered import HostFunction
+from graph.functions.offered import HostFunction
 from graph.settings import Settings
+from stepwell.errors import ThreadError
 from stepwell.runs import Decision, Run, resume, start
-from stepwell.thread_error import ThreadError
 from stepwell.threads import read_thread
 from tests.analyses import follow, last, only, with_model
 from tests.integration.test_resume import ending
@@ -353,7 +353,7 @@ async def test_a_question_instead_of_a_decision_hears_what_the_cell_had_called(s
 
 
 async def test_a_thread_that_waits_says_so_with_the_call(settings: Settings, bank: Bank) -> None:
-    from stepwell.rendering import detail_text
+    from stepwell.cli.rendering import detail_text
 
     async with ScriptedServer([PLAN, cell(FAKED), cell('transfer("alice", 10)')]) as server:
         talk = Talk(settings, bank, server.base_url)

@@ -12,10 +12,10 @@ import pytest
 from langgraph.checkpoint.base import id as naming
 from langgraph.checkpoint.base.id import uuid6
 
-from graph.checkpoint_order import NEWEST_NAMED, go_on_after, time_made, time_named
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.order import NEWEST_NAMED, go_on_after, time_made, time_named
+from graph.checkpoints.step_tree import step_tree, tree_of_states
 from graph.settings import Settings
-from graph.step_tree import step_tree, tree_of_states
 from tests.integration.test_command import Desk, make_desk
 from tests.integration.test_savers import Thread
 

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from graph.checkpoints import checkpoints_file, open_checkpoints
+from graph.checkpoints.opening import checkpoints_file, open_checkpoints
+from graph.checkpoints.step_tree import step_tree
 from graph.events import Finished
 from graph.settings import Settings, SettingsError
-from graph.step_tree import step_tree
 from stepwell.cleaning import delete, gc
+from stepwell.cli.repairing import repair_threads
+from stepwell.errors import ThreadError
 from stepwell.forking import fork_thread
-from stepwell.looking import read_log
-from stepwell.repairing import repair_threads
 from stepwell.runs import RunFailedError, finish, resume, start
 from stepwell.showing import show_step
-from stepwell.thread_error import ThreadError
+from stepwell.steps import read_log
 from stepwell.threads import list_threads, read_thread
 from tests.analyses import follow, last, with_model
 from tests.integration.test_resume import APPEND

@@ -9,10 +9,10 @@ import stepwell
 from graph.context import Context
 from graph.events import CellFinished, Event, Finished, Rebuilt
 from graph.settings import Settings
-from stepwell.elsewhere import listed
+from stepwell.cli.elsewhere import listed
+from stepwell.errors import ThreadError
 from stepwell.moving import move
 from stepwell.runs import resume, start
-from stepwell.thread_error import ThreadError
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.daytona.elsewhere import in_emulator
 from tests.daytona.emulator import Emulator

@@ -11,8 +11,8 @@ import pytest
 from graph.context import Context
 from graph.events import CellFinished, Finished
 from graph.settings import Settings
-from nodes.carrying import keep_input
-from nodes.snapshots import Snapshots
+from nodes.restoring.carrying import keep_input
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxRefusedError
 from sandboxes.daytona.labels import LABEL, THREAD_LABEL
 from sandboxes.daytona.options import Account, Options

@@ -13,7 +13,7 @@ from graph.events import CellFinished, Finished
 from graph.settings import Settings
 from sandboxes.base import Sandbox, SandboxLostError, SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona.options import Account, Options
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
 from stepwell.runs import start

@@ -11,7 +11,7 @@ import pytest
 
 from sandboxes.base import Sandbox, SandboxLostError, SandboxRefusedError
 from sandboxes.daytona.options import Account, Options
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 from sandboxes.opening import Sandboxes
 from tests.daytona.emulator import Emulator
 from tests.daytona.faults import Answered, HappensInCell

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from sandboxes.descriptors import Share
-from sandboxes.local.network.rules import Network
+from sandboxes.host.descriptors import Share
+from sandboxes.network import Network
 from tests.integration.test_network_proxy import ALLOWED, NAMES, until
 from tests.proxied import SOMEWHERE, origin, proxied
 
@@ -25,7 +25,7 @@ def in_a_process(code: str, *arguments: str) -> str:
 
 def test_the_limit_is_raised_and_what_is_started_gets_the_old_one() -> None:
     said = in_a_process("""
-from sandboxes import descriptors
+from sandboxes.host import descriptors
 descriptors.raise_limit()
 print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 asking = "import resource, sys; sys.stdin.read(); print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
@@ -44,7 +44,7 @@ def test_the_command_and_the_server_raise_it(program: str, tmp_path_factory: pyt
 import contextlib, os, sys
 os.environ["STEPWELL_HOME"] = sys.argv[1]
 sys.argv[1:] = ["--help"]
-from stepwell.command import main
+from stepwell.cli.command import main
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
     main()
 """,
@@ -92,7 +92,7 @@ FLOOD = """
 import asyncio, os, sys
 from sandboxes.local.network.doorway import listen_on_loopback
 from sandboxes.local.network.proxy import Proxy
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 
 async def resolve(host, port): return ["93.184.216.34"]
 

@@ -10,7 +10,7 @@ from graph.wiring import make_sandboxes
 from sandboxes.local.examining import examine
 from sandboxes.local.isolation import IN_WORDS, LEVELS
 from sandboxes.local.properties import PROPERTIES
-from stepwell.doctor import as_data, asked_by
+from stepwell.cli.doctor import as_data, asked_by
 from tests.integration.test_command import Desk, make_desk
 
 pytestmark = [pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]

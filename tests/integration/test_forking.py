@@ -8,11 +8,11 @@ from filelock import FileLock
 
 from graph.events import CellStarted, Finished, Rebuilt
 from graph.settings import Settings
+from stepwell.cli.comparison_lines import lines_of
 from stepwell.comparing import compare
-from stepwell.comparison_lines import lines_of
+from stepwell.errors import ThreadError
 from stepwell.forking import fork_thread
 from stepwell.runs import resume, start
-from stepwell.thread_error import ThreadError
 from stepwell.thread_lock import alone_on
 from stepwell.threads import read_thread
 from tests.analyses import follow, last, only, with_model, write_sales

@@ -17,7 +17,7 @@ import pytest
 import stepwell
 from graph.context import Context
 from graph.events import ApprovalAsked, Called, CellFinished, Event, Finished, Notice, Rebuilt
-from graph.offered import FunctionError, HostFunction
+from graph.functions.offered import FunctionError, HostFunction
 from graph.settings import Settings
 from stepwell.runs import Decision, resume, start
 from stepwell.threads import read_thread

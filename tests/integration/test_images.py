@@ -118,7 +118,7 @@ def test_it_has_fonts_and_folders_for_an_ordinary_user(dockerfile: list[tuple[st
 
 MASKED = """
 import os, sys
-from sandboxes.zygote import mounts, users
+from sandboxes.inside.zygote import mounts, users
 users.unshare(users.NEW_MOUNTS)
 mounts.mount(None, "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
 mounts.mount("tmpfs", "/proc/sys", "tmpfs", 0, "")
@@ -150,7 +150,7 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 def level_behind(profile: str) -> str:
     """The level that `stepwell doctor` chooses there; empty: none."""
-    done = in_a_container(profile, "-c", "from stepwell.command import main; main()", "doctor", "--json")
+    done = in_a_container(profile, "-c", "from stepwell.cli.command import main; main()", "doctor", "--json")
     assert done.stdout, done.stderr
     return str(json.loads(done.stdout)["level"] or "")
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.kernel.packages import BESIDE
+from sandboxes.host.limits import Limits
+from sandboxes.inside.kernel.packages import BESIDE
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
-from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
-from sandboxes.local.network.rules import NO_NETWORK, Network
 from sandboxes.local.sandbox import LocalSandbox
+from sandboxes.network import NO_NETWORK, Network
 from tests.package_index import Index, package_index, wheel
 from tests.proxied import SOMEWHERE, Wire
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from graph.events import ApprovalAsked, CellFinished, Failed, Finished
-from graph.functions import HostFunctions
-from graph.mcp_servers import McpServers, read_servers
-from graph.offered import HostFunction
+from graph.functions.host_functions import HostFunctions
+from graph.functions.mcp_servers import McpServers, read_servers
+from graph.functions.offered import HostFunction
 from graph.settings import Settings, SettingsError
 from sandboxes.functions import Call as HostCall
 from sandboxes.functions import Raised, Returned
-from sandboxes.kernel import values
+from sandboxes.inside.kernel import values
 from stepwell.runs import Decision, resume, start
 from tests.analyses import follow, last, only, with_model
 from tests.integration.test_resume import ending

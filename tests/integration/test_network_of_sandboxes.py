@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from graph.functions import HostFunctions
-from graph.offered import HostFunction
+from graph.functions.host_functions import HostFunctions
+from graph.functions.offered import HostFunction
 from graph.state import Pending
-from nodes.calling import CellCalls
-from nodes.held_cells import Asking
-from nodes.outcome import outcome_unknown
+from nodes.calls.calling import CellCalls
+from nodes.calls.held_cells import Asking
+from nodes.restoring.outcome import outcome_unknown
 from sandboxes.base import SandboxUnavailableError
+from sandboxes.host.limits import Limits
 from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
-from sandboxes.local.limits import Limits
 from sandboxes.local.network.doorway import Doorway
-from sandboxes.local.network.rules import NO_NETWORK, Network
 from sandboxes.local.sandbox import LocalSandbox
+from sandboxes.network import NO_NETWORK, Network
 from tests.proxied import SOMEWHERE, Origin, Wire, origin
 
 ALLOWED = Network.only("example.test")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.kernel.packages import proxy_environment
+from sandboxes.inside.kernel.packages import proxy_environment
 from sandboxes.local.network.doorway import Doorway, listen_on_loopback
 from sandboxes.local.network.names import Streams
 from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 from tests.proxied import SOMEWHERE, Wire, origin, proxied
 
 ALLOWED = Network.only("example.test", "*.example.test:81")

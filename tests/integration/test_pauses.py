@@ -16,11 +16,11 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 
+from graph.checkpoints.saver import Saver
+from graph.checkpoints.task_writes import BY_ITSELF, ERROR_SOURCE
 from graph.events import Event, Finished
-from graph.saver import Saver
 from graph.settings import Settings
 from graph.state import State
-from graph.task_writes import BY_ITSELF, ERROR_SOURCE
 from stepwell.runs import Run, resume, start
 from stepwell.threads import read_thread
 from tests.analyses import with_model

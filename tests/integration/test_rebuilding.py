@@ -4,8 +4,8 @@ from graph.context import Context
 from graph.events import CellFinished, Finished, Rebuilt
 from graph.settings import Settings
 from graph.state import Pending
+from stepwell.cli.words import brought_back, not_brought_back
 from stepwell.runs import start
-from stepwell.words import brought_back, not_brought_back
 from tests.analyses import follow, last, only, with_model
 from tests.integration.test_resume import ending
 from tests.integration.test_steps import PLAN, after_cell, opened

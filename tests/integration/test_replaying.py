@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from graph.events import Finished
-from graph.offered import HostFunction
+from graph.functions.offered import HostFunction
 from graph.settings import Settings
 from stepwell.forking import fork_thread
 from stepwell.replaying import ReplayedCell, ReplayEnd, replay, replay_to_end

@@ -8,8 +8,8 @@ import pytest
 from graph.context import Context
 from graph.events import ApprovalAsked, CellFinished, CellStarted, Failed, Finished, Rebuilt, SentBack, Started
 from graph.settings import Settings
+from stepwell.errors import ThreadError
 from stepwell.runs import Decision, RunFailedError, finish, resume, start
-from stepwell.thread_error import ThreadError
 from stepwell.threads import find_thread, list_threads, read_thread
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.other_process import killed_in_a_cell, wait_for_flag
@@ -199,7 +199,7 @@ async def test_a_full_or_closed_destination_loses_nothing(tmp_path: Path, settin
 async def test_the_checkpoint_holds_json_and_messages_only(tmp_path: Path, settings: Settings) -> None:
     import aiosqlite
 
-    from graph.checkpoints import checkpoints_file
+    from graph.checkpoints.opening import checkpoints_file
 
     sales = write_sales(tmp_path / "sales.csv")
     script: list[Scripted] = [Call("submit_plan", steps=["Append"]), cell(1), *ending()]

@@ -9,14 +9,14 @@ from langchain_core.messages import HumanMessage
 
 from bench.scripted import ScriptedChat
 from graph.build import build_graph
-from graph.checkpoints import checkpoints_file, open_checkpoints
+from graph.checkpoints.opening import checkpoints_file, open_checkpoints
+from graph.checkpoints.sqlite_saver import SqliteSaver
+from graph.checkpoints.step_tree import step_tree
 from graph.context import Context
 from graph.settings import Settings
-from graph.sqlite_saver import SqliteSaver
 from graph.state import Cell, Input, Turn, Variable
-from graph.step_tree import step_tree
-from nodes.conversation import write_conversation
-from nodes.snapshots import Snapshots
+from nodes.prompts.conversation import write_conversation
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.fake import FakeSandbox
 from sandboxes.results import CapturedText, CellResult, NamespaceRow

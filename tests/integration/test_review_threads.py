@@ -9,13 +9,13 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.types import Command
 
-from graph.checkpoints import checkpoints_file, open_checkpoints
+from graph.checkpoints.opening import checkpoints_file, open_checkpoints
 from graph.context import Context, remembered
 from graph.events import ApprovalAsked, CellStarted, Failed, Finished, Rebuilt, Started
 from graph.settings import Settings, SettingsError
 from graph.wiring import make_blobs, make_sandboxes, wire
+from stepwell.errors import ThreadError
 from stepwell.runs import CONTEXT_KEY, Decision, resume, start
-from stepwell.thread_error import ThreadError
 from stepwell.threads import list_threads, read_thread
 from storage.artifacts import Artifacts
 from tests.analyses import follow, last, only, with_model

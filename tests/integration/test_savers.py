@@ -21,10 +21,10 @@ from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from graph.advisory_lock import holding_in_database
-from graph.checkpoints import open_checkpoints, plain_values
-from graph.postgres_checkpoints import open_postgres, watched
-from graph.saver import Saver
+from graph.checkpoints.advisory_lock import holding_in_database
+from graph.checkpoints.opening import open_checkpoints, plain_values
+from graph.checkpoints.postgres_opening import open_postgres, watched
+from graph.checkpoints.saver import Saver
 from graph.settings import Settings, SettingsError
 from graph.state import State, append
 from tests.postgres_server import PostgresServer, in_database

@@ -17,7 +17,7 @@ from graph.wiring import make_blobs, make_sandboxes, wire
 from sandboxes.base import Sandbox
 from sandboxes.local import LocalSandbox
 from sandboxes.opening import Sandboxes
-from stepwell.words import brought_back, not_brought_back
+from stepwell.cli.words import brought_back, not_brought_back
 from storage.artifacts import Artifacts
 from tests.analyses import only, with_model
 from tests.scripted_model import Call, Scripted, ScriptedServer

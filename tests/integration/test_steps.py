@@ -14,16 +14,16 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.opening import open_checkpoints
 from graph.context import Context
 from graph.events import ApprovalAsked, CellFinished, CellStarted, Event, Finished, Kept, Notice, Rebuilt
 from graph.settings import Settings, SettingsError
 from graph.state import Pending
 from graph.wiring import make_blobs, make_sandboxes, wire
-from nodes.manifests import blobs_of
+from nodes.restoring.manifests import blobs_of
 from stepwell.cleaning import delete, gc
+from stepwell.errors import ThreadError
 from stepwell.runs import Decision, resume, start
-from stepwell.thread_error import ThreadError
 from stepwell.threads import read_thread
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
@@ -224,7 +224,7 @@ async def test_an_approval_in_another_process_finds_the_variables(settings: Sett
             "OPENAI_BASE_URL": server.base_url,
             "STEPWELL_MODEL": "scripted",
         }
-        command = [sys.executable, "-c", "from stepwell.command import main; main()"]
+        command = [sys.executable, "-c", "from stepwell.cli.command import main; main()"]
         done = await asyncio.to_thread(
             subprocess.run,
             [*command, "resume", asked.thread, "--approve-cell", "--no-approve"],

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 import stepwell
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.step_tree import step_tree
 from graph.events import Finished
 from graph.settings import Settings
-from graph.step_tree import step_tree
+from stepwell.cli.step_lines import drawn
 from stepwell.replaying import ReplayedCell, ReplayEnd
 from stepwell.runs import start
-from stepwell.step_lines import drawn
 from stepwell.threads import reading
 from tests.analyses import follow, last, with_model, write_sales
 from tests.scripted_model import Call, Scripted, ScriptedServer

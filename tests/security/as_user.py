@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from sandboxes.zygote import mounts, users
+from sandboxes.inside.zygote import mounts, users
 
 
 def main() -> None:

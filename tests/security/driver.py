@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sandboxes.base import Sandbox, SandboxError
+from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.local import walls
-from sandboxes.local.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
 from tests.security.attack import Attack, attacks, preamble

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.bridge import tree
-from sandboxes.local import workspace
+from sandboxes.host import workspace
+from sandboxes.inside.bridge import tree
 
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices and mounts")
 

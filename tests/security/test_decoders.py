@@ -16,17 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.functions import HostFunctions
-from nodes.manifests import NotRestoredError, blobs_of, light_blobs_of, manifest_of
-from sandboxes import replies
-from sandboxes.calls import Calls, FloodError
+from graph.functions.host_functions import HostFunctions
+from nodes.restoring.manifests import NotRestoredError, blobs_of, light_blobs_of, manifest_of
 from sandboxes.functions import Call, Description, Raised, Returned
-from sandboxes.kernel import frames, values
+from sandboxes.host import replies
+from sandboxes.host.calls import Calls, FloodError
+from sandboxes.host.pipes import Pipe
+from sandboxes.host.reading import UnreadableError, read_json
+from sandboxes.host.running_cell import MAX_FRAMES, RunningCell
+from sandboxes.inside.kernel import frames, values
 from sandboxes.local import reached
 from sandboxes.local.kernel_line import KernelLine
-from sandboxes.local.pipes import Pipe
-from sandboxes.reading import UnreadableError, read_json
-from sandboxes.running_cell import MAX_FRAMES, RunningCell
 from stepwell.kept_step import _described
 from tests.unit.test_manifests import honest
 from tests.unit.test_reading import packed

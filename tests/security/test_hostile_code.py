@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
+from sandboxes.inside.zygote import seccomp
 from sandboxes.local.isolation import LEVELS, Level
 from sandboxes.local.properties import states
-from sandboxes.zygote import seccomp
 from tests.security.attack import attacks
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ import pytest
 from sandboxes.local.network.doorway import listen_on_loopback
 from sandboxes.local.network.names import dial
 from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 from tests.proxied import SOMEWHERE, Proxied, Wire, origin, proxied
 
 ALLOWED = Network.only("good.test", "*.good.test")

@@ -13,9 +13,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from sandboxes.local.limits import Limits
-from sandboxes.zygote import seccomp
-from sandboxes.zygote.system import MACHINE, libc
+from sandboxes.host.limits import Limits
+from sandboxes.inside.zygote import seccomp
+from sandboxes.inside.zygote.system import MACHINE, libc
 
 MARK = "stepwell-" + "secret-"
 MODE, TIME = 0o644, 1_000_000_000

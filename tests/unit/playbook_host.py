@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from matplotlib import pyplot
 
-from models.playbook import Playbook
+from models.playbook.model import Playbook
 
 SUBMIT_PLAN: dict[str, Any] = {"name": "submit_plan", "description": "p", "parameters": {"type": "object"}}
 RUN_PYTHON: dict[str, Any] = {"name": "run_python", "description": "r", "parameters": {"type": "object"}}

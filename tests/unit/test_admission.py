@@ -15,9 +15,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
-from graph.consumption import Consumption
-from graph.policy import Document, Policy, Quotas
 from graph.settings import Settings
+from graph.users.consumption import Consumption
+from graph.users.policy import Document, Policy, Quotas
 from server.admission import Admission, begun_by
 from server.bodies import BodyLimits
 from server.routing import USER

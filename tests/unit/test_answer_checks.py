@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from graph.state import PlanStep
-from nodes.answer_checks import files_open, plan_done
-from nodes.answer_files import files_asked_for, files_made, files_named
-from nodes.answer_numbers import numbers_printed
+from nodes.answer_checks.answer_files import files_asked_for, files_made, files_named
+from nodes.answer_checks.answer_numbers import numbers_printed
+from nodes.answer_checks.checks import files_open, plan_done
 from sandboxes.fake import FakeSandbox
 from tests.states import make_cell, make_file, make_input, make_state
 

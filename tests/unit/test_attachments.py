@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from nodes.attachments import Attachment, attachments, laid_out, without_attachments
+from nodes.prompts.attachments import Attachment, attachments, laid_out, without_attachments
 from storage.inputs import InputError
 
 DATA = base64.b64encode(b"a,b\n1,2\n").decode()

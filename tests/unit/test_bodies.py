@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from graph.policy import Bodies
+from graph.users.policy import Bodies
 from server.bodies import HELD, PIECE, BodyLimits, check_cost
 from server.routing import USER, RefusedError
 from server.users import User

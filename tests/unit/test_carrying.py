@@ -4,8 +4,8 @@ import hashlib
 from pathlib import Path
 
 from graph.state import Input
-from nodes.carrying import carry_inputs
-from nodes.snapshots import Snapshots
+from nodes.restoring.carrying import carry_inputs
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.fake import FakeSandbox
 from storage.blobs import Blobs
 

@@ -12,7 +12,7 @@ from langchain_openai import ChatOpenAI
 from models.base import ModelAccessError
 from models.choosing import make_chooser
 from models.failures import explain
-from models.playbook import Playbook
+from models.playbook.model import Playbook
 from models.providers import PROVIDERS, provider_of, split_name
 
 

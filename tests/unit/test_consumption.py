@@ -15,17 +15,17 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from graph.consumption import Consumption, Meter, QuotaError, metered
 from graph.context import Context, KnobError, knobs
 from graph.guarded import GuardedGraph
-from graph.policy import Quotas, read_policy
 from graph.settings import Prices, Settings
 from graph.state import Artifact, State
+from graph.users.consumption import Consumption, Meter, QuotaError, metered
+from graph.users.policy import Quotas, read_policy
 from graph.wiring import make_sandboxes
 from models.base import Tokens
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import bytes_of
-from sandboxes.living import owner
+from sandboxes.host.living import owner
 
 
 class Analysis:

@@ -6,8 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from graph.state import PlanStep, Review, Turn, Variable
-from nodes.catching_up import Receipt, in_words
-from nodes.conversation import NAMESPACE_CHARS, namespace_table, write_conversation
+from nodes.prompts.conversation import NAMESPACE_CHARS, namespace_table, write_conversation
+from nodes.restoring.catching_up import Receipt, in_words
 from sandboxes.results import LostVariable
 from tests.states import make_cell, make_state
 

@@ -9,9 +9,9 @@ import pytest
 
 from sandboxes.results import CellResult, ChangedFile, Display
 from server.artifacts import packed_names
-from stepwell.leaving import Leaving
+from stepwell.cli.leaving import Leaving
+from stepwell.cli.shell import Shell
 from stepwell.restored import RestoredStep
-from stepwell.shell import Shell
 
 
 class Session:

@@ -13,7 +13,7 @@ from storage.blob_folder import FolderShelf
 OPENING = """
 import asyncio, os
 os.umask(0o022)
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.opening import open_checkpoints
 from graph.settings import read_settings
 async def main():
     async with open_checkpoints(read_settings()):

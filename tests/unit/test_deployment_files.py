@@ -12,10 +12,10 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from graph.policy import read_policy
 from graph.settings import Settings
+from graph.users.policy import read_policy
+from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.local.isolation import LEVELS
-from sandboxes.local.limits import MEGABYTE, Limits
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.zygote.disk_use import FALL, MORE, DiskUse, Folder
+from sandboxes.inside.zygote.disk_use import FALL, MORE, DiskUse, Folder
 
 MEGABYTE = 1 << 20
 ALLOWED = 10 * MEGABYTE

@@ -16,12 +16,20 @@ import pytest
 from graph.events import ApprovalAsked, CellStarted, Event, Failed, Finished, Started
 from graph.settings import SettingsError
 from sandboxes.base import NoSuchSandboxError
-from stepwell.exits import FAILED, FINISHED, MISUSED, PAUSED, PIPE_BROKEN, WAITING, guarded
-from stepwell.foreground import Begin, Foreground
-from stepwell.named_files import UsageError, named_files
-from stepwell.plain_view import PlainView
+from stepwell.cli.exits import (
+    FAILED,
+    FINISHED,
+    MISUSED,
+    PAUSED,
+    PIPE_BROKEN,
+    WAITING,
+    guarded,
+)
+from stepwell.cli.foreground import Begin, Foreground
+from stepwell.cli.named_files import named_files
+from stepwell.cli.plain_view import PlainView
+from stepwell.errors import ThreadError, UsageError
 from stepwell.runs import Decision, Run
-from stepwell.thread_error import ThreadError
 from storage.artifacts import StorageError
 from storage.blobs import BlobError
 
@@ -152,8 +160,8 @@ def test_a_second_ctrl_c_quits_at_once() -> None:
     program = """
         import asyncio, sys
         from graph.events import Started
-        from stepwell.foreground import Foreground
-        from stepwell.plain_view import PlainView
+        from stepwell.cli.foreground import Foreground
+        from stepwell.cli.plain_view import PlainView
 
         class StuckRun:
             thread = "t"
@@ -221,7 +229,7 @@ def test_our_own_errors_are_one_sentence_unless_debugging(
 
 
 def test_a_closed_pipe_ends_the_command_quietly() -> None:
-    program = "import sys; from stepwell.exits import guarded; sys.exit(guarded(lambda: print('x' * 100_000) or 0))"
+    program = "import sys; from stepwell.cli.exits import guarded; sys.exit(guarded(lambda: print('x' * 100_000) or 0))"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

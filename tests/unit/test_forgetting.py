@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from graph.checkpoints import open_checkpoints
-from graph.saver import Saver
+from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.saver import Saver
 from graph.settings import Settings
 from graph.state import SNAPSHOT_EVERY
 from tests.unit.delta_histories import History, Move

@@ -15,21 +15,21 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 
-from graph.functions import HostFunctions
-from graph.journal import CALLED, CALLING, Entry, Journal
-from graph.mcp_tools import describe_tool, function_name, type_text
-from graph.offered import HostFunction, describe
+from graph.checkpoints.journal import CALLED, CALLING, Entry, Journal
+from graph.functions.host_functions import HostFunctions
+from graph.functions.mcp_tools import describe_tool, function_name, type_text
+from graph.functions.offered import HostFunction, describe
 from graph.state import DecidedCall, HeldCell, Pending
-from nodes.calling import CellCalls, RepeatableCalls, functions_called
-from nodes.functions_prompt import ALL_CHARS, functions_text
-from nodes.held_cells import MAX_DECIDED, Asking, mark_of
-from nodes.outcome import outcome_unknown
-from nodes.published_texts import as_script
-from nodes.shown_call import shown_arguments, too_long
-from sandboxes import reading
+from nodes.calls.calling import CellCalls, RepeatableCalls, functions_called
+from nodes.calls.held_cells import MAX_DECIDED, Asking, mark_of
+from nodes.calls.shown_call import shown_arguments, too_long
+from nodes.prompts.functions_prompt import ALL_CHARS, functions_text
+from nodes.publishing.published_texts import as_script
+from nodes.restoring.outcome import outcome_unknown
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.functions import Call, Raised, Returned
-from sandboxes.kernel import values
+from sandboxes.host import reading
+from sandboxes.inside.kernel import values
 from sandboxes.results import CellResult
 from tests.states import make_cell, make_state
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from graph.context import KnobError
-from graph.policy import Policy, read_policy
 from graph.settings import Settings
+from graph.users.policy import Policy, read_policy
 from server.given_knobs import check
 
 WAYS: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.opening import open_checkpoints
 from graph.guarded import GuardedGraph
 from graph.settings import Settings
 from graph.state import State

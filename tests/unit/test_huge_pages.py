@@ -9,7 +9,7 @@ import pytest
 
 HELD = """
 import mmap, sys
-from sandboxes.zygote import huge_pages
+from sandboxes.inside.zygote import huge_pages
 
 def kilobytes(name):
     with open("/proc/self/smaps_rollup") as lines:

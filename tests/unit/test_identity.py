@@ -10,10 +10,10 @@ import pytest
 from langgraph.types import Command, Send, StateUpdate
 from langgraph_sdk import Auth
 
-from graph.edited_state import EditError, check_edit, named_in
-from graph.identity import Identity, IdentityError, identity_in, plain
 from graph.settings import Settings, SettingsError, read_settings
-from nodes.manifests import NotRestoredError
+from graph.users.edited_state import EditError, check_edit, named_in
+from graph.users.identity import Identity, IdentityError, identity_in, plain
+from nodes.restoring.manifests import NotRestoredError
 from server.crons import is_somebodys
 from server.request_rules import check_calls_elsewhere, check_config, check_crons, cron_of
 from stepwell.kept_step import kept_step

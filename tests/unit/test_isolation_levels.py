@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from sandboxes.inside.zygote import seccomp, system
 from sandboxes.local import choosing, probing
 from sandboxes.local.isolation import LEVELS, Asked, Level
 from sandboxes.local.properties import PROPERTIES, states
 from sandboxes.local.warm_parent import CannotWallInError
-from sandboxes.zygote import seccomp, system
 from tests.unit.walled import ROOT, walled
 
 pytestmark = pytest.mark.skipif(not seccomp.supported(), reason="no filter of system calls for this machine")
@@ -67,7 +67,7 @@ from pathlib import Path
 from sandboxes.local import probing
 with probing._host(Path(sys.argv[1])) as facts:
     facts["calls"] = []
-    start = [sys.executable, "{ROOT}/sandboxes/kernel/start.py", "--program", "{ROOT}/sandboxes/prober"]
+    start = [sys.executable, "{ROOT}/sandboxes/inside/kernel/start.py", "--program", "{ROOT}/sandboxes/inside/prober"]
     print(subprocess.run([*start, json.dumps(facts)], capture_output=True, text=True, cwd=sys.argv[1]).stdout)
 """
     (tmp_path / "inputs").mkdir()
@@ -97,7 +97,7 @@ def test_where_nothing_works_nothing_starts(tmp_path: Path) -> None:
 def test_where_proc_cannot_be_mounted_the_level_without_it_is_next() -> None:
     code = """
 import os, sys
-from sandboxes.zygote import mounts, users
+from sandboxes.inside.zygote import mounts, users
 users.unshare(users.NEW_MOUNTS)
 mounts.mount(None, "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
 mounts.mount("tmpfs", "/proc/sys", "tmpfs", 0, "")

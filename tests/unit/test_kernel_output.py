@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandboxes import replies
-from sandboxes.output import Capture, Live
+from sandboxes.host import replies
+from sandboxes.host.output import Capture, Live
 from sandboxes.results import CellError, ChangedFile, Display, NamespaceRow
 
 JSON = st.recursive(

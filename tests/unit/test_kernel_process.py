@@ -4,9 +4,9 @@ import os
 import time
 from pathlib import Path
 
-from sandboxes.bridge.kernel_process import KernelProcess
-from sandboxes.bridge.output import Output
-from sandboxes.kernel import frames
+from sandboxes.inside.bridge.kernel_process import KernelProcess
+from sandboxes.inside.bridge.output import Output
+from sandboxes.inside.kernel import frames
 
 JUNK = """
 import os, socket, stat

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.zygote import landlock
+from sandboxes.inside.zygote import landlock
 from tests.unit.walled import python, walled
 
 needs_landlock = pytest.mark.skipif(landlock.abi() < 1, reason="this kernel has no Landlock")
 
 RESTRICTED = """
-from sandboxes.zygote import landlock
+from sandboxes.inside.zygote import landlock
 import errno, json, shutil, signal, socket, subprocess
 BASE = sys.argv[1]
 SYSTEM = ["/usr", "/lib", "/lib64", "/bin", sys.prefix, sys.base_prefix]
@@ -170,7 +170,7 @@ answers["again"] = tried(lambda: open(BASE + "/secret/file").close())
 
 @needs_landlock
 def test_a_folder_among_the_files_is_an_error_and_not_a_hole(base: Path) -> None:
-    code = "from sandboxes.zygote import landlock\n"
+    code = "from sandboxes.inside.zygote import landlock\n"
     code += "landlock.restrict(read=[], write=[], read_files=[sys.argv[1]], network=False)"
     done = python("import sys\n" + code, str(base))
     assert "IsADirectoryError" in done.stderr

@@ -2,9 +2,9 @@
 
 import pytest
 
+from sandboxes.host.limits import MEGABYTE, Limits
+from sandboxes.host.processes import Ending, in_words
 from sandboxes.local.limit_notes import limit_note
-from sandboxes.local.limits import MEGABYTE, Limits
-from sandboxes.local.processes import Ending, in_words
 from sandboxes.results import CellError
 
 LIMITS = Limits(memory=100 * MEGABYTE, processes=7, file=MEGABYTE, workspace=5 * MEGABYTE, tmp=2 * MEGABYTE)

@@ -7,7 +7,16 @@ from collections.abc import Callable
 import pytest
 
 from sandboxes.base import SandboxLostError
-from sandboxes.living import FEWEST, Living, Owner, Rest, Stay, fitting, on_wait, owner
+from sandboxes.host.living import (
+    FEWEST,
+    Living,
+    Owner,
+    Rest,
+    Stay,
+    fitting,
+    on_wait,
+    owner,
+)
 
 
 class Guest:

@@ -7,7 +7,7 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
-from graph.checkpoints import open_checkpoints
+from graph.checkpoints.opening import open_checkpoints
 from graph.settings import Settings
 from graph.wiring import make_blobs
 from stepwell.cleaning import gc

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nodes.manifests import MAX_NEW, NotRestoredError, blobs_of, light_blobs_of, manifest_of
-from nodes.snapshots import Snapshots
-from sandboxes.kernel.snapshots import manifest
+from nodes.restoring.manifests import MAX_NEW, NotRestoredError, blobs_of, light_blobs_of, manifest_of
+from nodes.restoring.snapshots import Snapshots
+from sandboxes.inside.kernel.snapshots import manifest
 from stepwell.kept_step import kept_step
 from storage.blobs import Blobs
 from tests.unit.test_keeping import LyingSandbox

@@ -2,11 +2,11 @@
 
 import pytest
 
-from nodes.network_prompt import network_text
-from sandboxes.local.network.rules import Network
-from stepwell.named_files import UsageError
-from stepwell.network_choice import NetworkChoice
-from stepwell.running import Choices
+from nodes.prompts.network_prompt import network_text
+from sandboxes.network import Network
+from stepwell.cli.network_choice import NetworkChoice
+from stepwell.cli.running import Choices
+from stepwell.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandboxes.local.network.addresses import is_public, written_address
-from sandboxes.local.network.rules import Network, NetworkError, host_name, parse_domains
+from sandboxes.network import Network, NetworkError, host_name, parse_domains
 
 
 @pytest.mark.parametrize(

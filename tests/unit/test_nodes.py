@@ -13,22 +13,22 @@ from graph.settings import Prices
 from graph.state import AskedCall, CallRecord, DecidedCall, Pending, Review, SandboxRef, Usage
 from models.base import Form, ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
 from nodes.approve_call import approve_call
-from nodes.catching_up import BEGINNING, catch_up, in_words, next_snapshot
+from nodes.calls.held_cells import decide, held, hold, told_of_dropped, touching
 from nodes.check_final import _evidence
 from nodes.check_final import _read as read_review
-from nodes.check_final_prompt import also_needed
 from nodes.generate import _read_calls, _read_text, _stopped, generate
-from nodes.generate_prompt import inputs_text, system_prompt
-from nodes.held_cells import decide, held, hold, told_of_dropped, touching
-from nodes.observation import shorten
 from nodes.plan import _read as read_plan
 from nodes.plan import _write as write_plan
-from nodes.published_texts import as_script
-from nodes.snapshots import Snapshots
+from nodes.prompts.check_final_prompt import also_needed
+from nodes.prompts.generate_prompt import inputs_text, system_prompt
+from nodes.prompts.observation import shorten
+from nodes.publishing.published_texts import as_script
+from nodes.restoring.catching_up import BEGINNING, catch_up, in_words, next_snapshot
+from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import makers
 from sandboxes.fake import FakeSandbox, ScriptedCell
-from sandboxes.local.network.rules import NO_NETWORK
+from sandboxes.network import NO_NETWORK
 from sandboxes.results import CellResult
 from storage.blobs import Blobs
 from tests.states import make_cell, make_file, make_input, make_state

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodes.observation import observe, remember, remember_namespace, shorten
+from nodes.prompts.observation import observe, remember, remember_namespace, shorten
 from sandboxes.results import CapturedText, CellError, CellResult, ChangedFile, Display, NamespaceRow
 from tests.states import make_cell
 

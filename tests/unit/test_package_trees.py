@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool
-from sandboxes.kernel.snapshots.files import Files
+from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool
+from sandboxes.inside.kernel.snapshots.files import Files
 
 SITE = ".packages/lib/python3.11/site-packages"
 

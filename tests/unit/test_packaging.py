@@ -10,7 +10,7 @@ import pytest
 
 from graph.build import build_graph
 from models.choosing import make_chooser
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
@@ -57,7 +57,7 @@ def test_the_readme_lists_every_command() -> None:
     printed = subprocess.run(
         [str(Path(sys.executable).parent / "stepwell"), "--help"], capture_output=True, text=True, check=True
     )
-    from stepwell.command import app
+    from stepwell.cli.command import app
 
     commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
     readme = (ROOT / "README.md").read_text()

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from models.playbook import Playbook
-from models.playbook_cells import STAGES
+from models.playbook.cells import STAGES
+from models.playbook.model import Playbook
 from tests.unit.playbook_host import (
     RUN_PYTHON,
     SUBMIT_ANSWER,
@@ -250,6 +250,6 @@ def test_no_two_cells_have_the_same_purpose() -> None:
 
 
 def test_it_is_cheap_to_import() -> None:
-    code = "import sys, models.playbook; print({'pandas', 'numpy', 'matplotlib', 'langgraph'} & set(sys.modules))"
+    code = "import sys, models.playbook.model; print({'pandas', 'numpy', 'matplotlib', 'langgraph'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=EXAMPLE.parents[1])
     assert ran.stdout.strip() == "set()", ran.stderr

@@ -10,13 +10,13 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from graph.context import Context
 from graph.state import Cell, CellStatus, FileChange, Input, PlanStep, State, Turn, Variable
-from models.playbook import Playbook
+from models.playbook.model import Playbook
 from models.replies import answer_in, code_in, steps_in
-from nodes.answer_numbers import numbers_printed
-from nodes.conversation import namespace_table, write_conversation
-from nodes.generate_prompt import ANSWER_TOOL, CELL_TOOL, inputs_text, system_prompt, with_inputs
-from nodes.observation import shorten
-from nodes.plan_prompt import BY_LIST, PLAN_TOOL, RULES
+from nodes.answer_checks.answer_numbers import numbers_printed
+from nodes.prompts.conversation import namespace_table, write_conversation
+from nodes.prompts.generate_prompt import ANSWER_TOOL, CELL_TOOL, inputs_text, system_prompt, with_inputs
+from nodes.prompts.observation import shorten
+from nodes.prompts.plan_prompt import BY_LIST, PLAN_TOOL, RULES
 from tests.unit.playbook_host import Analysis, abstract
 
 matplotlib.use("Agg")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from graph.context import Context, KnobError, read_knobs
-from graph.policy import MAX_POLICY_BYTES, Document, Limits, Policy, read_policy
 from graph.settings import Settings, SettingsError
+from graph.users.policy import MAX_POLICY_BYTES, Document, Limits, Policy, read_policy
 
 WITH_USERS: dict[str, Any] = {"oidc_issuer": "https://login.example.org/", "oidc_audience": "stepwell"}
 TEXTS = {"model", "tool_calling", "instructions", "review_instructions", "sandbox", "approval", "language"}

@@ -11,7 +11,7 @@ import pytest
 
 from tests import profiled_files as files
 
-PROFILER = Path(__file__).parents[2] / "sandboxes" / "profiler"
+PROFILER = Path(__file__).parents[2] / "sandboxes" / "inside" / "profiler"
 
 
 def run(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> list[dict[str, str]]:

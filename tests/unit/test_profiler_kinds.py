@@ -12,9 +12,9 @@ import openpyxl
 import pypdf
 import pytest
 
-from sandboxes.profiler.abstract import render
-from sandboxes.profiler.findings import Findings, Look, UnreadableError
-from sandboxes.profiler.looking import look_at
+from sandboxes.inside.profiler.abstract import render
+from sandboxes.inside.profiler.findings import Findings, Look, UnreadableError
+from sandboxes.inside.profiler.looking import look_at
 from tests import profiled_files as files
 
 

@@ -21,10 +21,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandboxes.profiler.abstract import render
-from sandboxes.profiler.findings import Findings, Look
-from sandboxes.profiler.looking import look_at
-from sandboxes.profiler.values import classify
+from sandboxes.inside.profiler.abstract import render
+from sandboxes.inside.profiler.findings import Findings, Look
+from sandboxes.inside.profiler.looking import look_at
+from sandboxes.inside.profiler.values import classify
 from tests import profiled_files as files
 
 

@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from sandboxes.profiler.columns import Conventions, conventions, describe_strings
-from sandboxes.profiler.dialect import Dialect, has_header, lay_out, sniff
-from sandboxes.profiler.encoding import decodes, detect, looks_binary, marked
-from sandboxes.profiler.findings import clean, literal, number_text
-from sandboxes.profiler.readers import column_names
-from sandboxes.profiler.values import classify, to_float
+from sandboxes.inside.profiler.columns import Conventions, conventions, describe_strings
+from sandboxes.inside.profiler.dialect import Dialect, has_header, lay_out, sniff
+from sandboxes.inside.profiler.encoding import decodes, detect, looks_binary, marked
+from sandboxes.inside.profiler.findings import clean, literal, number_text
+from sandboxes.inside.profiler.readers import column_names
+from sandboxes.inside.profiler.values import classify, to_float
 
 
 @pytest.mark.parametrize(

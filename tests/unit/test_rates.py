@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from graph.policy import Document, Policy
 from graph.settings import Settings
+from graph.users.policy import Document, Policy
 from server.rates import MOST_USERS, Rates
 from server.routing import USER
 from server.users import User

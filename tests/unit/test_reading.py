@@ -18,17 +18,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.functions import HostFunctions
-from graph.offered import HostFunction
-from nodes.calling import CellCalls
-from sandboxes import calls, reading
-from sandboxes.calls import Calls
+from graph.functions.host_functions import HostFunctions
+from graph.functions.offered import HostFunction
+from nodes.calls.calling import CellCalls
 from sandboxes.functions import Call, Description, Raised, Returned
-from sandboxes.kernel import values
-from sandboxes.living import Owner, owner
-from sandboxes.reader import pieces
-from sandboxes.reader import tables as reading_tables
-from sandboxes.reader.walls import NOBODY
+from sandboxes.host import calls, reading
+from sandboxes.host.calls import Calls
+from sandboxes.host.living import Owner, owner
+from sandboxes.inside.kernel import values
+from sandboxes.inside.reader import pieces
+from sandboxes.inside.reader import tables as reading_tables
+from sandboxes.inside.reader.walls import NOBODY
 from tests.unit.test_functions import parquet, sent_table
 from tests.unit.test_manifests import cost_of_parsing, longest_gap
 
@@ -278,7 +278,7 @@ def test_a_table_with_flipped_bytes_is_read_or_refused(data: st.DataObject) -> N
 
 CLOSED_IN = """
 import errno, json, os, socket
-from sandboxes.reader.walls import close_in
+from sandboxes.inside.reader.walls import close_in
 server, score = socket.create_server(("127.0.0.1", 0)), open("/proc/self/oom_score_adj")
 TRIED = {
     "read": lambda: open("/dev/null"),

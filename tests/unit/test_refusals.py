@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graph.edited_state import EditError
-from graph.identity import IdentityError
-from graph.thread_lock import ThreadHeldError
+from graph.checkpoints.thread_lock import ThreadHeldError
+from graph.users.edited_state import EditError
+from graph.users.identity import IdentityError
 from server.refusals import handlers, refusal
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.local import removing, workspace
+from sandboxes.host import removing, workspace
 
 DEEP = 1_200
 """Deeper than Python recurses, than a process has descriptors, and than a path can be long."""

@@ -17,10 +17,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from graph.checkpoints import checkpoints_file, open_checkpoints, plain_values
-from graph.salvage import salvage
+from graph.checkpoints.opening import checkpoints_file, open_checkpoints, plain_values
+from graph.checkpoints.salvage import salvage
 from graph.settings import Settings, SettingsError
-from stepwell.repairing import repair_threads
+from stepwell.cli.repairing import repair_threads
 
 IDLE = """
 import sqlite3, sys

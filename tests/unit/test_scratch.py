@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.scratch import scratch_folder
+from sandboxes.host.scratch import scratch_folder
 
 LATER = 120.0
 
@@ -67,7 +67,7 @@ async def test_what_a_killed_process_left_is_swept_and_what_is_used_stays(place:
 
 def test_it_is_held_until_its_process_is_killed(place: Path) -> None:
     code = (
-        "import sys, tempfile\nfrom sandboxes.scratch import held_folder\n"
+        "import sys, tempfile\nfrom sandboxes.host.scratch import held_folder\n"
         "tempfile.tempdir = sys.argv[1]\n"
         "with held_folder('killed') as folder:\n    print(folder, flush=True)\n    sys.stdin.read()"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.zygote import seccomp, system
+from sandboxes.inside.zygote import seccomp, system
 from tests.unit.classic_bpf import answer
 from tests.unit.walled import ending, python, walled
 
@@ -235,7 +235,7 @@ def test_it_is_not_supported_where_the_machine_is_unknown(monkeypatch: pytest.Mo
         seccomp.install(network=False, strict=False)
 
 
-INSTALLED = "from sandboxes.zygote import seccomp\nseccomp.install(network=%s, strict=%s)\n"
+INSTALLED = "from sandboxes.inside.zygote import seccomp\nseccomp.install(network=%s, strict=%s)\n"
 TRYING = """
 import ctypes, errno, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -335,7 +335,7 @@ print(subprocess.run([sys.executable, "-c", "import socket; socket.socket()"], c
 
 @needs_filter
 def test_without_no_new_privs_an_ordinary_user_is_told_why() -> None:
-    code = "from sandboxes.zygote import system\nsystem.drop_capabilities()\n" + INSTALLED % (False, False)
+    code = "from sandboxes.inside.zygote import system\nsystem.drop_capabilities()\n" + INSTALLED % (False, False)
     done = python(code)
     assert done.returncode == 1
     assert "seccomp: Permission denied" in done.stderr

@@ -6,7 +6,7 @@ import pytest
 
 from graph.env_files import TrustedFolders, home_folder, read_env_file
 from graph.settings import SettingsError, read_settings
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 
 
 def trust() -> None:

@@ -8,11 +8,11 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
-from graph.checkpoints import checkpoints_file, open_checkpoints
-from graph.damage import DamagedThreadError, damage_of
-from graph.saver import Saver
+from graph.checkpoints.damage import DamagedThreadError, damage_of
+from graph.checkpoints.opening import checkpoints_file, open_checkpoints
+from graph.checkpoints.saver import Saver
+from graph.checkpoints.sqlite_saver import SqliteSaver
 from graph.settings import Settings
-from graph.sqlite_saver import SqliteSaver
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "1"}}
 OF_A_NODE = "~__pregel_pull, execute"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodes.snapshots import Snapshots
+from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SnapshotMissingError, SnapshotTooLargeError
-from sandboxes.local import blobs
+from sandboxes.host import blobs
 from storage.blobs import Blobs
 from tests.unit.test_keeping import LyingSandbox
 

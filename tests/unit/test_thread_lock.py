@@ -11,17 +11,24 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import StateUpdate
 
+from graph.checkpoints.thread_lock import (
+    US,
+    Hold,
+    ThreadHeldError,
+    anybody_at_work,
+    forget_lock,
+    holding,
+)
 from graph.guarded import GuardedGraph
 from graph.settings import Settings, SettingsError
 from graph.state import State
-from graph.thread_lock import US, Hold, ThreadHeldError, anybody_at_work, forget_lock, holding
 from graph.wiring import make_sandboxes
 from tests.other_process import ROOT
 
 HOLD = """
 import asyncio, sys
 from graph.settings import Settings
-from graph.thread_lock import holding
+from graph.checkpoints.thread_lock import holding
 async def main():
     async with holding("t", Settings(), patience=1.0) as hold:
         print(hold.taken_over, flush=True)

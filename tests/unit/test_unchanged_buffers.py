@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sandboxes.kernel.snapshots.blobs import hash_of
-from sandboxes.kernel.snapshots.digests import Digests, what_was_there
-from sandboxes.kernel.snapshots.mirrors import Mirrors
+from sandboxes.inside.kernel.snapshots.blobs import hash_of
+from sandboxes.inside.kernel.snapshots.digests import Digests, what_was_there
+from sandboxes.inside.kernel.snapshots.mirrors import Mirrors
 
 Before = Digests | Mirrors
 KEY = ("df", 0, 6 << 20)

@@ -32,10 +32,19 @@ from graph.events import (
     read_event,
 )
 from graph.state import Artifact, Cell, CellStatus, FileChange
-from stepwell.live_view import LiveView, highlighted, share
-from stepwell.plain_view import JsonView, PlainView
-from stepwell.terminal_text import OutputTail, ago_text, clean, duration_text, one_line, place, reveal, size_text
-from stepwell.words import waiting_text
+from stepwell.cli.live_view import LiveView, highlighted, share
+from stepwell.cli.plain_view import JsonView, PlainView
+from stepwell.cli.terminal_text import (
+    OutputTail,
+    ago_text,
+    clean,
+    duration_text,
+    one_line,
+    place,
+    reveal,
+    size_text,
+)
+from stepwell.cli.words import waiting_text
 
 THREAD = "0b8e5a52-7a5e-4c0e-9a43-0c7d3f3c1a11"
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[1;1H\x1bc\x9b31m\x00\x08\x7f\u202egnp.exe [red]not red[/red] [/] \x1b[31"

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PREPARED = "import sys, os\nfrom sandboxes.zygote import system\nsystem.no_new_privileges()\n"
+PREPARED = "import sys, os\nfrom sandboxes.inside.zygote import system\nsystem.no_new_privileges()\n"
 
 
 def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:

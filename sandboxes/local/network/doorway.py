@@ -18,7 +18,7 @@ from pathlib import Path
 from sandboxes.local.network.connection_log import ConnectionLog
 from sandboxes.local.network.names import Dial, Resolve, dial
 from sandboxes.local.network.proxy import Proxy, ProxyLimits
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 
 PORT = 3128
 """Where the proxy listens in a network of the sandbox's own, on 127.0.0.1."""

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from sandboxes.local.network.addresses import written_address
-from sandboxes.local.network.rules import host_name
+from sandboxes.network import host_name
 
 TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")

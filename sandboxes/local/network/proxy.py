@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from sandboxes.descriptors import SHARE, Share
+from sandboxes.host.descriptors import SHARE, Share
 from sandboxes.local.network.addresses import is_public, written_address
 from sandboxes.local.network.heads import BadRequestError, Request, read_request
 from sandboxes.local.network.names import Dial, Resolve, Streams, SystemNames, dial
@@ -29,7 +29,7 @@ from sandboxes.local.network.relaying import (
     copy_reply,
     end_of,
 )
-from sandboxes.local.network.rules import Network
+from sandboxes.network import Network
 
 LOG = logging.getLogger("stepwell.network")
 FOR_PIP = frozenset({"pypi.org", "files.pythonhosted.org"})

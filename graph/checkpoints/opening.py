@@ -1,0 +1,101 @@
+"""Where checkpoints live: one SQLite file in the user's data folder, or a PostgreSQL database for several machines."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiosqlite
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from graph.checkpoints.blob_owner import note_database
+from graph.checkpoints.damage import REPAIR, is_corrupt
+from graph.checkpoints.saver import Saver
+from graph.checkpoints.sqlite_saver import SqliteSaver
+from graph.data_home import make_home
+from graph.settings import Settings, SettingsError
+
+
+def checkpoints_file(home: Path) -> Path:
+    """The SQLite file below a data folder."""
+    return home / "threads.sqlite"
+
+
+def load_postgres() -> None:
+    """Import what PostgreSQL needs, which reads the disk.
+
+    Raises:
+        SettingsError: the extra `postgres` is not installed.
+    """
+    try:
+        import graph.checkpoints.postgres_opening
+    except ImportError as error:
+        raise SettingsError(
+            f"STEPWELL_DATABASE_URL needs packages that are not installed ({error}); install stepwell[postgres]."
+        ) from None
+    assert graph.checkpoints.postgres_opening
+
+
+def plain_values() -> JsonPlusSerializer:
+    """Reads back JSON values and LangChain's own messages only: a class in a checkpoint is not rebuilt."""
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+@asynccontextmanager
+async def open_checkpoints(settings: Settings) -> AsyncIterator[Saver]:
+    """Open the checkpoints of these settings, making what is missing.
+
+    Raises:
+        SettingsError: the data folder cannot be written, the file is not a database, or the database cannot be used.
+    """
+    if url := settings.database_url.get_secret_value():
+        await asyncio.to_thread(load_postgres)
+        from graph.checkpoints.postgres_opening import open_postgres
+
+        async with open_postgres(url, plain_values()) as saver:
+            await asyncio.to_thread(make_home, settings.home)
+            await asyncio.to_thread(note_database, settings, await saver.identity())
+            yield saver
+        return
+    async with _open_sqlite(settings.home) as saver:
+        yield saver
+
+
+@asynccontextmanager
+async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
+    file = checkpoints_file(home)
+    try:
+        await asyncio.to_thread(make_home, home)
+        connection = await aiosqlite.connect(file)
+        # Where text is garbage, it is that of one row; reading it must not end the reading of all others.
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    except (OSError, aiosqlite.Error) as error:
+        raise SettingsError(
+            f"The data folder {home} cannot be used ({_reason(error)}); set STEPWELL_HOME to a writable folder."
+        ) from None
+    try:
+        saver = SqliteSaver(connection, serde=plain_values())
+        try:
+            await saver.setup()
+        except aiosqlite.Error as error:
+            raise SettingsError(
+                f"The checkpoints in {file} cannot be opened ({error}); "
+                + (
+                    f"{REPAIR}, or move the file away."
+                    if is_corrupt(error)
+                    else "if the disk is full, make room there."
+                )
+            ) from None
+        try:
+            yield saver
+        except aiosqlite.Error as error:
+            raise SettingsError(
+                f"The checkpoints in {file} cannot be read or written ({error}); "
+                + (f"{REPAIR}." if is_corrupt(error) else "if the disk is full, make room there.")
+            ) from None
+    finally:
+        await connection.close()
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,349 @@
+"""Checkpoints in PostgreSQL, for several machines, with the operations that LangGraph's own saver for it lacks."""
+
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.types import ERROR
+from psycopg import AsyncCursor
+from psycopg.rows import DictRow
+
+from graph.checkpoints.damage import noting_failure
+from graph.checkpoints.delta_chains import COUNTERS, Link, all_but_newest, deletable
+from graph.checkpoints.order import MADE, go_on_after, with_time
+from graph.checkpoints.saver import (
+    COPIED,
+    CheckpointRow,
+    Saver,
+    ThreadHead,
+    WrittenRow,
+    run_of,
+)
+from graph.checkpoints.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
+
+HASH = re.compile(rb"[0-9a-f]{64}")
+OURS = (
+    """create table if not exists stepwell_write_runs (
+        thread_id text not null,
+        checkpoint_ns text not null,
+        checkpoint_id text not null,
+        task_id text not null,
+        idx integer not null,
+        run_id text not null,
+        primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, run_id)
+    )""",
+    "create index if not exists stepwell_write_runs_run on stepwell_write_runs (run_id)",
+    "create table if not exists stepwell_owners (thread_id text primary key, owner text not null)",
+    "create table if not exists stepwell_holders (thread_id text primary key, holder text not null)",
+    "create table if not exists stepwell_identity (id uuid not null)",
+    "insert into stepwell_identity select gen_random_uuid() where not exists (select 1 from stepwell_identity)",
+    "create index if not exists stepwell_checkpoints_newest on checkpoints (checkpoint_id)",
+    "create index if not exists stepwell_checkpoints_run on checkpoints ((metadata ->> 'run_id'))",
+)
+"""Which run wrote what: a run that is rolled back takes along what it wrote on checkpoints of the runs before it."""
+ALL_TABLES = ("checkpoints", "checkpoint_writes", "stepwell_write_runs")
+KEY = ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx")
+NO_CHILD = (
+    " and not exists (select 1 from checkpoints c where c.thread_id = r.thread_id and "
+    "c.checkpoint_ns = r.checkpoint_ns and c.parent_checkpoint_id = r.checkpoint_id)"
+)
+SAME = " and ".join(f"o.{name} = r.{name}" for name in KEY)
+NO_OTHER_RUN = f" and not exists (select 1 from stepwell_write_runs o where o.run_id <> r.run_id and {SAME})"  # noqa: S608
+GARBAGE = """
+delete from checkpoint_blobs b where b.thread_id = %(thread)s and b.checkpoint_ns = %(namespace)s and not exists (
+    select 1 from checkpoints c where c.thread_id = b.thread_id and c.checkpoint_ns = b.checkpoint_ns
+    and c.checkpoint -> 'channel_versions' ->> b.channel = b.version
+)"""
+LINKS = f"""
+select checkpoint_id, parent_checkpoint_id, metadata -> '{COUNTERS}' as counted, array(
+    select v.key from jsonb_each(c.checkpoint -> 'channel_values') v where v.value = 'true'::jsonb and exists (
+        select 1 from checkpoint_blobs b where b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns
+        and b.channel = v.key and b.version = c.checkpoint -> 'channel_versions' ->> v.key
+    )
+) as whole
+from checkpoints c where thread_id = %s and checkpoint_ns = %s
+"""  # noqa: S608 - a full copy of a growing channel is marked by `true`, with a blob behind it
+
+
+AT = "thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s"
+LEFT_BY_BROKEN_OFF = (
+    f"delete from checkpoint_writes where {AT} and task_id = %s and idx >= 0 "  # noqa: S608 - ours
+    f"and exists (select 1 from checkpoint_writes where {AT} and task_id = %s and idx = {WRITES_IDX_MAP[ERROR]}) "
+    f"and not exists (select 1 from checkpoint_writes where {AT} and task_id = %s "
+    f"and starts_with(channel, '{SUCCESSOR}'))"
+)
+"""What earlier versions kept of a task that was broken off as it ended: it must not mix with what it writes now."""
+
+
+class PostgresSaver(Saver, AsyncPostgresSaver):
+    """Checkpoints in a PostgreSQL database, which processes on several machines may use at the same time."""
+
+    async def setup(self) -> None:
+        """Make the tables that are missing; one process at a time may do this."""
+        await AsyncPostgresSaver.setup(self)
+        async with self._cursor() as cursor:
+            for statement in OURS:
+                await cursor.execute(statement)
+        newest = await self._rows("select max(checkpoint_id) as newest from checkpoints")
+        go_on_after(str(newest[0]["newest"] or ""))  # so that a new thread is the newest one
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint."""
+        metadata = with_time(checkpoint, metadata)
+        with noting_failure(config):
+            return await AsyncPostgresSaver.aput(self, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
+        with noting_failure(config):
+            await self._put_writes(config, whole_writes(writes), task_id, task_path)
+
+    async def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        at = config["configurable"]
+        named = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), task_id)
+        if task_path and any(channel not in ABOUT_A_TASK for channel, _ in writes):  # the journal names no path
+            async with self._cursor() as cursor:  # gone by itself, the task is still one that was broken off
+                await cursor.execute(cast("Any", LEFT_BY_BROKEN_OFF), named * 3)
+        if run := run_of(config):
+            places = [WRITES_IDX_MAP.get(channel, place) for place, (channel, _) in enumerate(writes)]
+            async with self._cursor(pipeline=True) as cursor:  # without what it is about it would do no harm
+                await cursor.executemany(
+                    "insert into stepwell_write_runs values (%s, %s, %s, %s, %s, %s) on conflict do nothing",
+                    [(*named, place, run) for place in places],
+                )
+        await AsyncPostgresSaver.aput_writes(self, config, writes, task_id, task_path)
+
+    async def claim(self, thread: str, owner: str) -> bool:
+        """See `Saver`."""
+        insert = (
+            "insert into stepwell_owners select %s, %s "
+            "where not exists (select 1 from checkpoints where thread_id = %s) on conflict do nothing"
+        )
+        async with self._cursor() as cursor:  # each by itself: of two who insert at once, both then see the first
+            await cursor.execute(insert, (thread, owner, thread))
+            await cursor.execute("select owner from stepwell_owners where thread_id = %s", (thread,))
+            found = await cursor.fetchone()
+        return found is not None and found["owner"] == owner
+
+    async def delete_checkpoints(self, threads: Sequence[str]) -> None:
+        """See `Saver`."""
+        async with self._changing() as cursor:
+            await _delete_threads(cursor, threads)
+
+    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """Remove what these runs left: their checkpoints, and what they wrote on checkpoints of others.
+
+        A checkpoint that a later one of another run is rebuilt from stays.
+        """
+        for run in [str(run) for run in run_ids]:
+            async with self._changing() as cursor:
+                query = (
+                    "select thread_id, checkpoint_ns, array_agg(checkpoint_id) as ids from checkpoints "  # noqa: S608 - ours
+                    f"where metadata ->> 'run_id' = %s and not metadata ? '{COPIED}' group by thread_id, checkpoint_ns"
+                )
+                for row in await _fetched(cursor, query, run):
+                    thread, namespace = row["thread_id"], row["checkpoint_ns"]
+                    gone = deletable(row["ids"], await _links(cursor, thread, namespace))
+                    await _delete_checkpoints(cursor, thread, namespace, gone)
+                await _delete_writes_of(cursor, run)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all of a thread's checkpoints, and what was written on them, to a thread that has none yet."""
+        source, target = str(source_thread_id), str(target_thread_id)
+        async with self._changing() as cursor:
+            await cursor.execute(
+                "insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, "  # noqa: S608 - ours
+                "checkpoint, metadata) select %s, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, "
+                f"checkpoint, metadata || jsonb_build_object('{COPIED}', thread_id) from checkpoints "
+                "where thread_id = %s",
+                (target, source),
+            )
+            for columns, table in (
+                ("checkpoint_ns, channel, version, type, blob", "checkpoint_blobs"),
+                ("checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob", "checkpoint_writes"),
+            ):
+                query = (
+                    f"insert into {table} (thread_id, {columns}) select %s, {columns} from {table} where thread_id = %s"  # noqa: S608 - ours
+                )
+                await cursor.execute(cast("Any", query), (target, source))
+
+    async def _keep_latest(self, threads: Sequence[str]) -> None:
+        async with self._changing() as cursor:
+            query = "select distinct thread_id, checkpoint_ns from checkpoints where thread_id = any(%s)"
+            for row in await _fetched(cursor, query, list(threads)):
+                thread, namespace = row["thread_id"], row["checkpoint_ns"]
+                gone = all_but_newest(await _links(cursor, thread, namespace))
+                await _delete_checkpoints(cursor, thread, namespace, gone)
+
+    async def identity(self) -> str:
+        """Names the database, however it is reached."""
+        return str((await self._rows("select id from stepwell_identity"))[0]["id"])
+
+    async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
+        """See `Saver`."""
+        query = (
+            "select thread_id, max(checkpoint_id) as head from checkpoints where checkpoint_ns = '' "
+            "group by thread_id order by head desc limit %s"
+        )
+        return [ThreadHead(row["thread_id"], row["head"]) for row in await self._rows(query, limit)]
+
+    async def newest_metadata(self, thread: str, key: str) -> str | None:
+        """See `Saver`."""
+        query = (
+            "select metadata ->> %s as kept from checkpoints where thread_id = %s and checkpoint_ns = '' "
+            "and metadata ? %s order by checkpoint_id desc limit 1"
+        )
+        rows = await self._rows(query, key, thread, key)
+        return str(rows[0]["kept"]) if rows else None
+
+    async def change_metadata(self, thread: str, key: str, text: str) -> bool:
+        """See `Saver`."""
+        query = (
+            "update checkpoints set metadata = metadata || jsonb_build_object(%s::text, %s::text) where thread_id = %s "
+            "and checkpoint_ns = '' and checkpoint_id = (select max(checkpoint_id) from checkpoints where "
+            "thread_id = %s and checkpoint_ns = '')"
+        )
+        async with self._changing() as cursor:
+            await cursor.execute(query, (key, text, thread, thread))
+            return cursor.rowcount > 0
+
+    async def _newest(self, thread: str, namespace: str) -> str:
+        query = "select max(checkpoint_id) as newest from checkpoints where thread_id = %s and checkpoint_ns = %s"
+        return str((await self._rows(query, thread, namespace))[0]["newest"] or "")
+
+    async def has(self, thread: str) -> bool:
+        """See `Saver`."""
+        query = " union all ".join(f"select 1 from {table} where thread_id = %s" for table in ALL_TABLES)  # noqa: S608 - ours
+        return bool(await self._rows(f"{query} limit 1", *[thread] * len(ALL_TABLES)))
+
+    async def _task_paths(self, thread: str, namespace: str, checkpoint: str) -> dict[str, str]:
+        query = f"select distinct task_id, task_path from checkpoint_writes where {AT}"  # noqa: S608 - ours
+        found = await self._rows(query, thread, namespace, checkpoint)
+        return {str(row["task_id"]): str(row["task_path"] or "") for row in found}
+
+    async def _forget(self, thread: str, checkpoint: str) -> None:
+        async with self._changing() as cursor:
+            await _delete_checkpoints(cursor, thread, "", {checkpoint})
+
+    async def threads_beginning_with(self, prefix: str) -> list[str]:
+        """See `Saver`."""
+        query = "select distinct thread_id from checkpoints where starts_with(thread_id, %s) limit 10"
+        return [row["thread_id"] for row in await self._rows(query, prefix)]
+
+    async def hashes_named(self, thread: str = "") -> set[str]:
+        """See `Saver`."""
+        found: set[str] = set()
+        for column, table in (
+            ("convert_to(checkpoint::text, 'UTF8')", "checkpoints"),
+            ("blob", "checkpoint_blobs"),
+            ("blob", "checkpoint_writes"),
+        ):
+            query = f"select {column} as stored from {table}" + (" where thread_id = %s" if thread else "")  # noqa: S608 - ours
+            async with self._cursor() as cursor:
+                async for row in cursor.stream(query, (thread,) if thread else (), size=100):
+                    found.update(match.decode() for match in HASH.findall(row["stored"] or b""))
+        return found
+
+    async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
+        """See `Saver`."""
+        query = (
+            f"select checkpoint_id, parent_checkpoint_id, metadata ->> 'source' as source, "  # noqa: S608 - ours
+            f"metadata -> '{COUNTERS}' as counted, metadata ->> '{MADE}' as made "
+            "from checkpoints where thread_id = %s and checkpoint_ns = '' "
+            "order by checkpoint_id"
+        )
+        return [
+            CheckpointRow(
+                id=row["checkpoint_id"],
+                parent=row["parent_checkpoint_id"] or "",
+                source=row["source"] or "",
+                counted=frozenset(row["counted"] or {}),
+                made=row["made"] or "",
+            )
+            for row in await self._rows(query, thread)
+        ]
+
+    async def written_rows(self, thread: str, *, values: Sequence[str], names: Sequence[str]) -> list[WrittenRow]:
+        """See `Saver`."""
+        query = (
+            "select checkpoint_id, task_path, task_id, idx, channel, type, blob from checkpoint_writes "
+            "where thread_id = %s and checkpoint_ns = '' and channel = any(%s)"
+        )
+        return [
+            WrittenRow(
+                row["checkpoint_id"], row["task_path"] or "", row["task_id"], row["idx"], row["channel"],
+                self.serde.loads_typed((row["type"], row["blob"])) if row["channel"] in values else None,
+            )
+            for row in await self._rows(query, thread, [*values, *names])
+        ]  # fmt: skip
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[AsyncCursor[DictRow]]:
+        """All changes of the block, or none, on one picture of the database."""
+        async with self._cursor() as cursor, cursor.connection.transaction():
+            await cursor.execute("set transaction isolation level repeatable read")
+            yield cursor
+
+    async def _rows(self, query: str, *arguments: Any) -> list[DictRow]:
+        async with self._cursor() as cursor:
+            return await _fetched(cursor, query, *arguments)
+
+
+async def _fetched(cursor: AsyncCursor[DictRow], query: str, *arguments: Any) -> list[DictRow]:
+    await cursor.execute(cast("Any", query), arguments)
+    return await cursor.fetchall()
+
+
+async def _links(cursor: AsyncCursor[DictRow], thread: str, namespace: str) -> dict[str, Link]:
+    return {
+        row["checkpoint_id"]: Link(
+            row["parent_checkpoint_id"] or "", frozenset(row["whole"]), frozenset(row["counted"] or {})
+        )
+        for row in await _fetched(cursor, LINKS, thread, namespace)
+    }
+
+
+async def _delete_threads(cursor: AsyncCursor[DictRow], threads: Sequence[str]) -> None:
+    for table in (*ALL_TABLES, "checkpoint_blobs", "stepwell_holders"):
+        await cursor.execute(cast("Any", f"delete from {table} where thread_id = any(%s)"), (list(threads),))  # noqa: S608 - ours
+
+
+async def _delete_checkpoints(cursor: AsyncCursor[DictRow], thread: str, namespace: str, ids: set[str]) -> None:
+    if not ids:
+        return
+    for table in ALL_TABLES:
+        await cursor.execute(
+            cast("Any", f"delete from {table} where thread_id = %s and checkpoint_ns = %s and checkpoint_id = any(%s)"),  # noqa: S608 - ours
+            (thread, namespace, sorted(ids)),
+        )
+    await cursor.execute(
+        "update checkpoints set parent_checkpoint_id = null where thread_id = %s and checkpoint_ns = %s "
+        "and parent_checkpoint_id = any(%s)", (thread, namespace, sorted(ids)),
+    )  # fmt: skip
+    await cursor.execute(GARBAGE, {"thread": thread, "namespace": namespace})
+
+
+async def _delete_writes_of(cursor: AsyncCursor[DictRow], run: str) -> None:
+    """Remove what a run wrote, where no other run wrote it, too, and no checkpoint came of it that stays."""
+    key = ", ".join(KEY)
+    for table, others in (("checkpoint_writes", True), ("stepwell_write_runs", False)):
+        mine = " and run_id = %s" if table == "stepwell_write_runs" else ""
+        query = (
+            f"delete from {table} where ({key}) in (select {key} from stepwell_write_runs r where run_id = %s"  # noqa: S608 - ours
+            f"{NO_OTHER_RUN if others else ''}{NO_CHILD}){mine}"
+        )
+        await cursor.execute(cast("Any", query), (run, run) if mine else (run,))

@@ -1,0 +1,1 @@
+"""Host functions and MCP tools: what cells can call."""

@@ -1,0 +1,1 @@
+"""Users: who asks, and what they may do and use."""

@@ -1,0 +1,1 @@
+"""Checks of an answer that need no model."""

@@ -1,0 +1,1 @@
+"""Calls of host functions: answered from the record, held for approval, shown to whoever approves."""

@@ -1,0 +1,285 @@
+"""The calls of host functions that one cell makes: who may, what is written down, and what is answered from the record.
+
+A cell that was broken off and runs again makes its calls again. Those that had ended are answered with what they gave
+then: the how-manieth call of this function with these arguments it is decides, so it makes no difference whether
+threads make them in another order.
+"""
+
+import asyncio
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable
+
+from graph.checkpoints.journal import CallEntry, Journal, digest_of
+from graph.functions.host_functions import Offer
+from graph.state import AskedCall, Cell, Pending
+from models.received import whole_text
+from nodes.calls.held_cells import Asking, call_id, held
+from nodes.calls.shown_call import shown_arguments, too_long
+from nodes.restoring.outcome import counted, functions_reached
+from sandboxes.functions import Call, Description, Raised, Returned
+from sandboxes.inside.kernel import values
+
+MAX_REMEMBERED = 50
+"""Calls of a cell that State remembers, and that are told."""
+HASHED_HERE = 1 << 20
+"""Bytes of arguments whose hash takes a millisecond; that of more is made in a thread."""
+NEEDS = "it needs somebody's approval"
+
+
+class CellCalls:
+    """What is offered to one cell, and what it called.
+
+    Args:
+        offer: The functions.
+        pending: The cell.
+        timeout: Seconds that a call may take.
+        journal: Where calls are written down; None: nowhere.
+        known: The calls that the journal has of this cell.
+        tell: Told of the first calls that ended: function, arguments in short, how it ended, and after how long.
+        asking: Ends the cell for a call that somebody must decide on; None: nobody can be asked.
+    """
+
+    def __init__(
+        self,
+        offer: Offer,
+        pending: Pending,
+        *,
+        timeout: float,
+        journal: Journal | None = None,
+        known: Iterable[CallEntry] = (),
+        tell: Callable[[str, str, str, float], None] | None = None,
+        asking: Asking | None = None,
+    ) -> None:
+        self._offer = offer
+        self._pending = pending
+        self._timeout = timeout
+        self._journal = journal
+        self._tell = tell
+        self._asking = asking
+        before = held(pending)
+        self._decided = {(one["digest"], one["nth"]): one for one in (before["decided"] if before is not None else ())}
+        self._record: dict[str, deque[CallEntry]] = defaultdict(deque)
+        self._next = 0
+        for call in known:
+            self._next = max(self._next, call.index + 1)
+            if call.outcome is not None:
+                self._record[call.digest].append(call)
+        self._nth: Counter[str] = Counter()
+        self._effects: list[str] = []
+        self._answered: list[str] = []
+        self._lines: list[str] = []
+        self._count = 0
+        self._open: Counter[str] = Counter()
+        self._unwritten: list[str] = []
+        self._under_way = 0
+        self._calm = asyncio.Condition()
+        self._closed = False
+        self._reopened = asyncio.Event()
+        self._ending: asyncio.Task[None] | None = None
+        self.asked: AskedCall | None = None
+        """The call that needs approval and at which the cell was ended; from then on none is made."""
+        self.recorded = 0
+        """How many calls this run of the cell has written down."""
+
+    @property
+    def lines(self) -> list[str]:
+        """What State remembers: a line for each of the first calls, and how many more there were."""
+        more = self._count - len(self._lines)
+        return [*self._lines, f"… and {more:,} more"] if more else self._lines
+
+    @property
+    def descriptions(self) -> list[Description]:
+        """All functions."""
+        return self._offer.descriptions
+
+    @property
+    def reached(self) -> tuple[str, ...]:
+        """What the cell reached by its calls."""
+        return functions_reached(self._effects)
+
+    def notices(self) -> list[str]:
+        """What the model must be told of calls that were not made a second time."""
+        told = []
+        if self._answered:
+            told.append(
+                f"These calls had ended before the interruption and were not made again; the cell got what they gave "
+                f"then: {counted(Counter(self._answered))}."
+            )
+        left = [call.name for calls in self._record.values() for call in calls]
+        if left:
+            told.append(
+                f"These calls had ended before the interruption, and the cell did not make them when it ran again: "
+                f"{counted(Counter(left))}. Their effects are there."
+            )
+        if self._unwritten:
+            names = counted(Counter(self._unwritten))
+            told.append(f"These calls were made, but how they ended could not be written down: {names}.")
+        return told
+
+    def effects(self) -> str:
+        """What must be said of a cell that did not come to its end: what it has called; empty when that is nothing."""
+        begun = +self._open
+        ended = Counter(self._effects) - begun
+        told = f"; these calls of it had ended, and their effects are there: {counted(ended)}" if ended else ""
+        told += f"; these had begun, and may have taken effect: {counted(begun)}" if begun else ""
+        return told
+
+    async def call(self, call: Call) -> Returned | Raised:
+        """Make a call, or answer it; see `Functions.call`."""
+        await self._wait_while_closed()
+        function = self._offer.functions[call.name]
+        if function.repeatable and not function.needs_approval:
+            return await self._make(call)
+        digest = digest_of(call) if len(call.arguments) < HASHED_HERE else await asyncio.to_thread(digest_of, call)
+        await self._wait_while_closed()
+        self._nth[digest] += 1
+        if function.needs_approval:
+            decided = self._decided.get((digest, self._nth[digest]))
+            if decided is not None and decided["verdict"] == "reject":
+                return self._ended(call, "rejected", 0.0, _rejected(decided["remark"]))
+            if decided is None and not self._record[digest]:
+                return self._ended(call, "refused", 0.0, await self._ask(call, digest, self._nth[digest]))
+        if self._record[digest]:
+            known = self._record[digest].popleft().outcome
+            if known is not None:
+                self._effects.append(call.name)
+                self._answered.append(call.name)
+                return self._ended(call, "answered from the record", 0.0, known)
+        self._under_way += 1
+        return await self._written_down(call, digest)
+
+    async def _written_down(self, call: Call, digest: str) -> Returned | Raised:
+        """Make a call whose beginning and end are in the journal, so that it is never made twice."""
+        try:
+            return await self._make_once(call, digest)
+        finally:
+            self._under_way -= 1
+            async with self._calm:
+                self._calm.notify_all()
+
+    async def _make_once(self, call: Call, digest: str) -> Returned | Raised:
+        index, self._next = self._next, self._next + 1
+        if self._journal is not None:
+            try:
+                await self._journal.calling(CallEntry(index, call.name, digest))
+            except Exception as error:  # of whichever storage
+                why = f"it was not called, because that could not be written down first ({type(error).__name__})"
+                return self._ended(call, "refused", 0.0, Raised(why))
+            self.recorded += 1
+        self._effects.append(call.name)
+        self._open[call.name] += 1
+        outcome = await self._make(call)
+        if self._journal is not None:
+            try:
+                await self._journal.called(CallEntry(index, call.name, digest, outcome))
+            except Exception:  # its effect is there; without this line the cell just never runs again
+                self._unwritten.append(call.name)
+        self._open[call.name] -= 1
+        return outcome
+
+    async def _ask(self, call: Call, digest: str, nth: int) -> Raised:
+        """End the cell so that somebody can be asked; returns only where that cannot be."""
+        if self._asking is None:
+            return Raised(f"{NEEDS}, and this run keeps no checkpoints on the way, at which it could wait for that")
+        if why := too_long(call):
+            return Raised(f"{NEEDS}, and {why}: pass less, or a table")
+        arguments = await self._offer.arguments(call, timeout=self._timeout)
+        if isinstance(arguments, Raised):
+            return arguments
+        shown = await shown_arguments(call, arguments)
+        if why := await self._asking.refusal():
+            return Raised(f"{NEEDS}, and {why}")
+        await self._wait_while_closed()
+        self._closed = True
+        try:
+            async with self._calm:  # how those end that are being made must be known before the cell runs again
+                await self._calm.wait_for(lambda: not self._under_way)
+        except asyncio.CancelledError:  # the cell does not wait for this call any more, and goes on
+            self._closed = False
+            self._reopened.set()
+            raise
+        self.asked = AskedCall(
+            id=call_id(self._pending, self._asking.number, digest, nth),
+            function=call.name,
+            digest=digest,
+            nth=nth,
+            arguments=shown,
+            place=whole_text(call.place),
+        )
+        self._ending = asyncio.create_task(self._asking.end())
+        await _for_ever()
+        raise AssertionError  # not reached
+
+    async def _wait_while_closed(self) -> None:
+        """Make no call while the cell is being ended; where that was given up, calls that came meanwhile go on."""
+        while self._closed:
+            self._reopened.clear()
+            await self._reopened.wait()
+
+    async def held_back(self) -> AskedCall | None:
+        """The call at which the cell was ended, once it has; None when it was not.
+
+        Raises:
+            SandboxError: it cannot be ended; nothing was remembered.
+        """
+        if self._ending is not None:
+            await self._ending
+        return self.asked
+
+    async def _make(self, call: Call) -> Returned | Raised:
+        began = time.monotonic()
+        outcome = await self._offer.call(call, timeout=self._timeout)
+        how = "returned" if isinstance(outcome, Returned) else f"raised {outcome.kind}".strip()
+        return self._ended(call, how, time.monotonic() - began, outcome)
+
+    def _ended(self, call: Call, how: str, seconds: float, outcome: Returned | Raised) -> Returned | Raised:
+        self._count += 1
+        if self._count > MAX_REMEMBERED:
+            return outcome
+        arguments = values.shown(call.arguments)
+        self._lines.append(f"{call.name}({arguments}): {how}, {seconds:.2f} s")
+        if self._tell is not None:
+            self._tell(call.name, arguments, how, seconds)
+        return outcome
+
+
+class RepeatableCalls:
+    """What code can call that is no new cell of a thread: functions that can be repeated, and no other.
+
+    That are cells that run again for their variables, and those of sessions that are thrown away.
+
+    Args:
+        offer: The functions.
+        timeout: Seconds that a call may take.
+    """
+
+    def __init__(self, offer: Offer, *, timeout: float) -> None:
+        self._offer = offer
+        self._timeout = timeout
+
+    @property
+    def descriptions(self) -> list[Description]:
+        """All functions."""
+        return self._offer.descriptions
+
+    async def call(self, call: Call) -> Returned | Raised:
+        """Make a call that can be repeated; see `Functions.call`."""
+        function = self._offer.functions[call.name]
+        if function.repeatable and not function.needs_approval:
+            return await self._offer.call(call, timeout=self._timeout)
+        return Raised("it is called only where a cell runs for the first time, since it was not offered as repeatable")
+
+
+def _rejected(remark: str) -> Raised:
+    return Raised(f"somebody was asked about this call and refused it{f': {remark}' if remark else ''}", "Rejected")
+
+
+async def _for_ever() -> None:
+    """Wait until the cell has ended: the task is cancelled then."""
+    await asyncio.Event().wait()
+
+
+def functions_called(cell: Cell) -> set[str]:
+    """The functions that a cell is remembered to have called."""
+    return {name for line in cell.get("calls") or [] if (name := line.partition("(")[0]).isidentifier()}

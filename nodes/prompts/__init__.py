@@ -1,0 +1,1 @@
+"""Prompts, and what of a thread stands in them."""

@@ -1,0 +1,1 @@
+"""What is published: its names, and texts that are written for people."""

@@ -1,0 +1,83 @@
+"""The texts that Stepwell itself publishes of an analysis: the answer, and the code of its cells as one script."""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote, unquote
+
+from graph.state import Artifact, State
+from nodes.calls.calling import functions_called
+from storage.clean_text import clean_code, clean_prose, shown_code
+
+LINK = re.compile(r"\]\(([^()\"]{1,1000}+)((?:\"[^\"\n]{0,1000}+\"\s{0,9}+)?\))")
+"""The end of a Markdown link or picture, from the bracket on, and its title; nothing of it is tried twice."""
+
+
+def as_document(question: str, answer: str, published: Iterable[Artifact]) -> str:
+    """An answer as a Markdown file, with links to files by the names that they are published under."""
+    renamed = {one["path"]: one["name"] for one in published if one.get("path")}
+    names = {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
+
+    def linked(match: re.Match[str]) -> str:
+        path = unquote(match[1].strip().removeprefix("<").removesuffix(">").strip()).removeprefix("./")
+        title = match[2] if match[2] == ")" else f" {match[2]}"
+        return f"]({quote(names[path])}{title}" if path in names else match[0]
+
+    listed = "".join(f"- {_as_code(path)}: {_as_code(name)}\n" for path, name in renamed.items())
+    ending = f"\nPublished under other names:\n\n{listed}" if listed else ""
+    return clean_prose(f"# {_title(question)}\n\n{LINK.sub(linked, answer)}\n{ending}")
+
+
+def _as_code(name: str) -> str:
+    return f"`{name.replace('`', chr(39))}`"
+
+
+def as_script(state: State) -> str:
+    """The cells that ran, as one Python file that can be run again beside `inputs/` (IPython for top-level `await`)."""
+    questions = {turn["number"]: turn["question"] for turn in state.get("turns") or []} | {
+        state["turn"]: state["question"]
+    }
+    parts = ['"""The code of this analysis, cell by cell. Run it in a folder that holds inputs/ and outputs/."""\n']
+    if functions := sorted({name for cell in state.get("cells") or [] for name in functions_called(cell)}):
+        parts.append(
+            f"# It calls functions of the program that ran it; define them here first: {', '.join(functions)}\n"
+        )
+    turn = 0
+    for cell in state.get("cells") or []:
+        if cell["turn"] != turn:
+            turn = cell["turn"]
+            parts.append(f"\n# ==== Question {turn} ====\n{_commented(clean_prose(questions.get(turn, '')))}\n")
+        head = f"\n# %% cell {cell['number']}: {_one_line(cell['purpose'])}"
+        if cell["status"] in ("rejected", "killed", "unknown"):
+            parts.append(f"{head} ({cell['status']}; left out)\n{_commented(shown_code(cell['code']))}\n")
+        elif cell["status"] == "ok":
+            parts.append(f"{head}\n{clean_code(cell['code'])}\n")
+        else:
+            parts.append(
+                f"{head} ({cell['status']}: {_one_line(cell['error'])})\n" + _guarded(clean_code(cell["code"]))
+            )
+    return "".join(parts)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean_prose(text).split())
+
+
+def _commented(text: str) -> str:
+    return "\n".join(f"# {line}" for line in text.splitlines())
+
+
+def _guarded(code: str) -> str:
+    """A cell that failed, so that the script goes on after it as the session did."""
+    indented = "\n".join(f"    {line}" if line.strip() else "" for line in code.splitlines())
+    try:
+        compile(code, "cell", "exec")
+    except (SyntaxError, ValueError):
+        return _commented(shown_code(code)) + "\n"
+    if '"""' in code or "'''" in code:  # indenting would change the text in them
+        return f"try:\n    exec({code!r}, globals())\nexcept Exception as error:\n    print(repr(error))\n"
+    return f"try:\n{indented}\nexcept Exception as error:\n    print(repr(error))\n"
+
+
+def _title(question: str) -> str:
+    first = question.strip().splitlines()[0] if question.strip() else "Answer"
+    return first if len(first) <= 200 else first[:199] + "…"

@@ -1,0 +1,1 @@
+"""Bringing a sandbox to the step that State names."""

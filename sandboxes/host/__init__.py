@@ -1,0 +1,1 @@
+"""What sandboxes of every kind share on the host."""

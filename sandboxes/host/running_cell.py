@@ -1,0 +1,176 @@
+"""What the host knows of a cell that is running, in whatever sandbox: what it printed, showed and called so far."""
+
+import asyncio
+import contextvars
+import json
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from sandboxes.functions import Functions
+from sandboxes.host import replies
+from sandboxes.host.calls import Calls, FloodError
+from sandboxes.host.output import Capture, Live
+from sandboxes.inside.kernel import frames
+from sandboxes.results import CellError, CellResult, Display, Streamed
+
+FLOOD = 20 * replies.MAX_DISPLAYS
+"""Things shown by one cell after which its session is ended."""
+MAX_FRAMES = 10_000
+"""Frames of one cell, of whatever kind and whoever they say they are of, and …"""
+MAX_BYTES = 1 << 30
+"""… their bytes, after which its session is ended: an honest one shows and calls far less."""
+OnOutput = Callable[[Streamed], None]
+
+
+@dataclass(slots=True)
+class Stream:
+    """One stream of a cell: what is kept of it, and what is passed on while it runs."""
+
+    name: Literal["stdout", "stderr"]
+    capture: Capture = field(default_factory=Capture)
+    live: Live = field(default_factory=Live)
+
+
+class Offer:
+    """The functions that a kernel was told of last."""
+
+    def __init__(self) -> None:
+        self._told = b"[]"
+
+    def frame(self, functions: Functions | None) -> bytes:
+        """The frame that tells the kernel which functions there are; empty when it knows."""
+        offered = json.dumps(
+            [one.as_json() for one in functions.descriptions] if functions is not None else []
+        ).encode()
+        if offered == self._told:
+            return b""
+        self._told = offered
+        return frames.pack({"type": "functions"}, offered)
+
+    def forget(self) -> None:
+        """It is another kernel from now on: tell it again."""
+        self._told = b""
+
+
+class RunningCell:
+    """What is known of the cell that is running, or of something else that a kernel was asked."""
+
+    def __init__(self, on_output: OnOutput | None, answer: str = "done") -> None:
+        self.answer = answer
+        """The type of the frame that ends it."""
+        self.id = secrets.token_hex(16)
+        self.stdout = Stream("stdout")
+        self.stderr = Stream("stderr")
+        self.displays: list[Display] = []
+        self.ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        """What the kernel said in the end, unread; see `said`."""
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the kernel says that it has begun with what it was asked."""
+        self._began = time.monotonic()
+        self._shown = 0
+        self._frames = 0
+        self._bytes = 0
+        self.calls: Calls | None = None
+        self._on_output = on_output
+        self._context = contextvars.copy_context()
+
+    def order(self, code: str, *, number: int, head: str) -> bytes | CellResult:
+        """The frame that has the kernel run it; the result when it is too large for that."""
+        try:
+            header = {"type": "run", "id": self.id, "number": number, "head": head}
+            return frames.pack(header, code.encode("utf-8", "replace"))
+        except frames.ProtocolError:
+            limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
+            return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
+
+    def hear(self, header: dict[str, Any], body: bytes) -> None:
+        """Take in a frame of the kernel's; late words of an earlier cell are let go.
+
+        Raises:
+            FloodError: there are too many.
+        """
+        kind = header.get("type")
+        self._frames += 1
+        self._bytes += len(body)
+        if self._frames > MAX_FRAMES or self._bytes > MAX_BYTES:
+            raise FloodError(f"it sent more than the {MAX_FRAMES:,} messages or {MAX_BYTES:,} bytes that a cell may")
+        if header.get("id") != self.id:
+            return
+        if kind == "display":
+            self.show(header, body)
+        elif kind == "call" and self.calls is not None:
+            self.calls.take(header, body)
+        elif kind == "uncall" and self.calls is not None:
+            self.calls.drop(header.get("call"))
+        elif kind == "begun" and not self.begun.done():
+            self.begun.set_result(None)
+        elif kind == self.answer and not self.ended.done():
+            self.ended.set_result(body)
+
+    async def said(self) -> dict[str, Any]:
+        """What the kernel said in the end; a large answer is read elsewhere."""
+        return await replies.read(self.ended.result())
+
+    async def result(self, *, late: bool, timeout: float) -> CellResult:
+        """What the kernel said of it in the end; output aside.
+
+        Args:
+            late: Whether it was interrupted at its time limit.
+            timeout: That limit, in seconds.
+        """
+        said = await self.said()
+        failed = said.get("status") != "ok"
+        return CellResult(
+            status="timeout" if late else "error" if failed else "ok",
+            error=replies.error(said) if failed else None,
+            namespace=replies.namespace(said),
+            files=replies.files(said),
+            note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
+            reached=replies.reached(said),
+        )
+
+    def with_output(self, result: CellResult) -> CellResult:
+        """The result with all that it printed and showed, and how long it took."""
+        return replace(
+            result,
+            stdout=self.stdout.capture.text(),
+            stderr=self.stderr.capture.text(),
+            displays=tuple(self.displays),
+            seconds=time.monotonic() - self._began,
+        )
+
+    def take(self, stream: Stream, data: bytes) -> None:
+        """Keep what it printed, and pass it on."""
+        stream.capture.add(data)
+        if self._on_output is not None:
+            text = stream.live.pieces(data, full=stream.capture.full)
+            if text:
+                self._tell(Streamed(stream.name, text=text))
+
+    def take_sample(self, stream: Stream, data: bytes) -> None:
+        """Pass on some of what it printed, which is not kept."""
+        if self._on_output is not None and (text := stream.live.pieces(data, full=True)):
+            self._tell(Streamed(stream.name, text=text))
+
+    def show(self, header: dict[str, Any], body: bytes) -> None:
+        """Keep what it showed, and pass it on.
+
+        Raises:
+            FloodError: it is far more than a kernel lets a cell show.
+        """
+        self._shown += 1
+        if self._shown > FLOOD:
+            raise FloodError(f"a cell showed more than {FLOOD} things")
+        if self._shown > replies.MAX_DISPLAYS or len(body) > replies.MAX_DISPLAY_BYTES:
+            return
+        shown = replies.display(header, body)
+        if shown is not None:
+            self.displays.append(shown)
+            self._tell(Streamed("display", display=shown))
+
+    def _tell(self, streamed: Streamed) -> None:
+        if self._on_output is not None:
+            self._context.run(self._on_output, streamed)

@@ -1,0 +1,1 @@
+"""The command: its options, its views, and how it ends."""

@@ -1,0 +1,70 @@
+"""The command `stepwell`: its help and its commands. What a command does is imported when it is called."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sandboxes.host.descriptors import raise_limit
+from stepwell.cli import commands_elsewhere, commands_looking, commands_running, commands_stepping
+
+HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
+
+Every step is kept: a run that was paused (Ctrl-C), killed or has failed goes on with `stepwell resume`, and a finished
+one takes further questions with `stepwell ask`.
+
+The code that the model writes runs in a sandbox of its own: no network unless --network opens it, no files but its own,
+no keys, and limits. `stepwell doctor` says what holds on this machine. Use --approve to see each cell before it runs.
+
+Without a model (STEPWELL_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL) the built-in playbook answers: a fixed analysis of
+any table, no key and no network needed.
+
+Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a cell or a call waits for approval, 130 paused.
+"""
+
+# Boxes and colours for people, plain text for pipes.
+app = typer.Typer(
+    help=HELP,
+    rich_markup_mode="markdown" if sys.stdout.isatty() and sys.stderr.isatty() else None,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"stepwell {version('stepwell')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _stepwell(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+for command in (
+    *(commands_running.run, commands_running.ask, commands_running.resume),
+    *(commands_stepping.fork, commands_stepping.shell, commands_stepping.diff, commands_stepping.replay),
+    *(commands_looking.threads, commands_looking.show, commands_looking.log),
+    *(commands_elsewhere.move, commands_elsewhere.sandboxes),
+    *(commands_looking.delete, commands_looking.gc, commands_looking.doctor, commands_looking.trust),
+):
+    app.command()(command)
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A character that a terminal's encoding lacks is no reason to lose an answer.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    raise_limit()
+    app(prog_name="stepwell")

@@ -1,0 +1,129 @@
+"""The commands that go back to a step: `fork`, `shell`, `diff`, `replay`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepwell.cli.command_options import (
+    AcceptChanged,
+    AllowDomains,
+    Approve,
+    ArtifactsTo,
+    AsEvents,
+    AsJson,
+    Model,
+    NetworkMode,
+    NoLive,
+    Quiet,
+    ThreadOrStep,
+    choices,
+    end,
+    given,
+)
+
+
+def fork(
+    step: Annotated[
+        str, typer.Argument(metavar="THREAD@STEP", help="The thread, and the cell after which the fork begins.")
+    ],
+    instruction: Annotated[str, typer.Argument(metavar="[QUESTION]", help="What to ask there instead.")] = "",
+    here: Annotated[bool, typer.Option("--here", help="A new branch in the same thread, not a new thread.")] = False,
+    model: Model = None,
+    approve: Approve = None,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
+    artifacts: ArtifactsTo = "",
+    as_json: AsEvents = False,
+    quiet: Quiet = False,
+    no_live: NoLive = False,
+    accept_changed: AcceptChanged = False,
+) -> None:
+    """Begin a new thread, or a branch, at a step.
+
+    Its variables and files are those of that step, and neither sees what happens in the other. With a QUESTION it is
+    asked at once; without one the thread's id is printed, and `stepwell resume` goes on from there.
+
+    Example: stepwell fork last@3 "The same without the outliers"
+    """
+    named = given(model, None, approve, None, None, None, None, None)
+
+    def work() -> int:
+        from stepwell.cli.running import fork_at
+
+        options = choices(
+            named, artifacts, as_json, quiet, no_live, network, allow_domain, accept_changed=accept_changed
+        )
+        return fork_at(step, instruction, here, options)
+
+    end(work)
+
+
+def shell(
+    step: Annotated[str, typer.Argument(metavar="THREAD@STEP", help="The step to look around at.")],
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Copy the files and figures that you make into this folder.")
+    ] = None,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
+) -> None:
+    """Open a Python prompt at a step; nothing of the thread changes.
+
+    Ctrl-C interrupts what runs, Ctrl-D leaves. What comes from a pipe runs as one cell; the exit code is 1 when it
+    fails.
+
+    Example: echo 'df.shape' | stepwell shell last@3
+    """
+
+    def work() -> int:
+        from stepwell.cli.network_choice import NetworkChoice
+        from stepwell.cli.shell import open_shell
+
+        return open_shell(step, keep, NetworkChoice(network, tuple(allow_domain or ())))
+
+    end(work)
+
+
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="A thread, or a step of it: THREAD@STEP.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what B has otherwise than A: questions, plan, variables, files, code, answer.
+
+    Variables and files are compared by what they hold; of frames, the columns that differ are named.
+
+    Example: stepwell diff 18f0@3 last
+    """
+
+    def work() -> int:
+        from stepwell.cli.comparison_lines import diff_two
+
+        return diff_two(a, b, as_json=as_json)
+
+    end(work)
+
+
+def replay(
+    thread: ThreadOrStep,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare the variables, too; the exit code is 1 when anything differs.")
+    ] = False,
+    network: NetworkMode = "",
+    allow_domain: AllowDomains = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a thread's recorded cells again, without a model, and compare.
+
+    They run in a fresh sandbox; the thread itself is left as it is. Status, output and the bytes of the files are
+    compared, of workbooks all but the time of writing within them.
+    """
+
+    def work() -> int:
+        from stepwell.cli.network_choice import NetworkChoice
+        from stepwell.cli.replay_lines import replay_one
+
+        chosen = NetworkChoice(network, tuple(allow_domain or ()))
+        return replay_one(thread, verify=verify, as_json=as_json, network=chosen)
+
+    end(work)

@@ -1,0 +1,118 @@
+"""`stepwell doctor`: which isolation works on this machine, and what the chosen one keeps apart."""
+
+import sys
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from graph.settings import Settings, read_settings
+from sandboxes.base import NoSuchSandboxError
+from sandboxes.host.limits import Limits
+from sandboxes.local.examining import Examination, LevelTried, examine
+from sandboxes.local.isolation import IN_WORDS, Asked
+from stepwell.cli.exits import FAILED, FINISHED, complain
+from stepwell.cli.rendering import json_out, line_out
+from stepwell.cli.terminal import Terminal
+from stepwell.errors import UsageError
+
+STYLES = {"enforced": "green", "soft": "yellow", "none": "red"}
+
+
+def doctor(*, as_json: bool) -> int:
+    """Say what works here; its exit code is 1 when no sandbox can be started with these settings."""
+    settings = read_settings()
+    try:
+        examination = examine(asked_by(settings))
+    except NoSuchSandboxError as error:
+        raise UsageError(f"STEPWELL_ISOLATION or STEPWELL_REQUIRE_ISOLATION: {error}") from error
+    if as_json:
+        json_out(as_data(examination, settings))
+    elif sys.stdout.isatty():
+        _draw(examination, settings)
+    else:
+        for line in _lines(examination, settings):
+            line_out(*line)
+    if examination.level is None:
+        complain(examination.problem)
+        return FAILED
+    return FINISHED
+
+
+def asked_by(settings: Settings) -> Asked:
+    """What these settings ask of local sandboxes."""
+    return Asked(
+        settings.python,
+        settings.home / "cache",
+        settings.isolation,
+        settings.require_isolation,
+        settings.limits,
+        settings.network_rules,
+    )
+
+
+def as_data(examination: Examination, settings: Settings) -> dict[str, Any]:
+    """The whole examination as JSON shapes."""
+    return {
+        "level": examination.level,
+        "problem": examination.problem,
+        "properties": {
+            name: {"state": verdict.state, "why": verdict.why} for name, verdict in examination.states.items()
+        },
+        "levels": [
+            {"level": one.level, "works": one.works, "chosen": one.chosen, "why": one.why} for one in examination.levels
+        ],
+        "limits": dict(_limits(settings.limits)),
+        "network": settings.network,
+    }
+
+
+def _limits(limits: Limits) -> list[tuple[str, int]]:
+    """The limits of a sandbox in bytes, counts and seconds; 0: there is none."""
+    return [
+        ("memory", limits.memory_or_half),
+        ("processes", limits.processes),
+        ("workspace", limits.workspace),
+        ("file", limits.file_bytes),
+        ("tmp", limits.tmp_bytes),
+        ("shared memory", limits.shared_memory_bytes),
+        ("open files", limits.open_files),
+        ("cpu seconds", limits.cpu),
+    ]
+
+
+def _works(one: LevelTried) -> str:
+    return "chosen" if one.chosen else "works" if one.works else "does not work"
+
+
+def _lines(examination: Examination, settings: Settings) -> list[tuple[str, ...]]:
+    return [
+        *(("level", one.level, _works(one), one.why) for one in examination.levels),
+        *(("property", name, verdict.state, verdict.why) for name, verdict in examination.states.items()),
+        *(("limit", name, str(value)) for name, value in _limits(settings.limits)),
+        ("network", settings.network),
+    ]
+
+
+def _draw(examination: Examination, settings: Settings) -> None:
+    terminal = Terminal()
+    levels = Table(
+        "level", "", "", box=None, pad_edge=False, title="Levels of isolation, best first", title_justify="left"
+    )
+    for one in examination.levels:
+        style = "bold" if one.chosen else "" if one.works else "dim"
+        levels.add_row(one.level, _works(one), one.why, style=style)
+    terminal.print(levels)
+    if examination.level is None:
+        return
+    terminal.print(f"\n{examination.level}: {IN_WORDS[examination.level]}\n")
+    properties = Table("property", "", "why", box=None, pad_edge=False)
+    for name, verdict in examination.states.items():
+        properties.add_row(name, Text(verdict.state, style=STYLES[verdict.state]), verdict.why)
+    terminal.print(properties)
+    shown = ", ".join(f"{name} {_short(name, value)}" for name, value in _limits(settings.limits) if value)
+    terminal.print(f"\nLimits of a sandbox: {shown}. Network: {settings.network}.")
+
+
+def _short(name: str, value: int) -> str:
+    return f"{value:,}" if name in ("processes", "open files", "cpu seconds") else f"{value / 1e6:,.0f} MB"

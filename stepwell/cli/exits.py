@@ -1,0 +1,97 @@
+"""How the command ends: its exit codes, and one sentence instead of a traceback."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graph.settings import Settings
+
+FINISHED, FAILED, MISUSED, WAITING, PAUSED = 0, 1, 2, 3, 130
+"""The exit codes that scripts may rely on."""
+
+PIPE_BROKEN = 141
+"""What a shell reports for a program that was ended by a closed pipe."""
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """Do the work of a command.
+
+    Returns:
+        Its exit code. Mistakes of the user and errors of ours are said on stderr in one sentence each; with
+        STEPWELL_DEBUG=1 errors of ours keep their traceback.
+    """
+    try:
+        code = work()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _after_broken_pipe()
+    except KeyboardInterrupt:
+        complain("stopped.")
+        return PAUSED
+    except Exception as error:  # the last place where an error can be turned into a sentence
+        if _is_mistake(error):
+            complain(f"error: {error}")
+            return MISUSED
+        if said := _failure(error):
+            complain(f"error: {said}")
+            return FAILED
+        if os.environ.get("STEPWELL_DEBUG", "") not in ("", "0"):
+            raise
+        complain(f"internal error: {described(error)} (set STEPWELL_DEBUG=1 for the traceback)")
+        return FAILED
+    return code
+
+
+def complain(text: str) -> None:
+    """Say something on stderr, whatever the view is."""
+    from stepwell.cli.terminal_text import clean
+
+    sys.stderr.write(clean(text) + "\n")
+    sys.stderr.flush()
+
+
+def say_without_walls(settings: "Settings") -> None:
+    """Say on stderr, in red on a terminal, that code runs without isolation, if it does."""
+    from graph.settings import WITHOUT_WALLS
+
+    if settings.without_walls:
+        red, plain = ("\x1b[1;31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
+        sys.stderr.write(f"{red}{WITHOUT_WALLS}{plain}\n")
+        sys.stderr.flush()
+
+
+def described(error: BaseException) -> str:
+    """An unexpected exception in one short line."""
+    from stepwell.cli.terminal_text import one_line
+
+    message = one_line(str(error), 500)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _is_mistake(error: Exception) -> bool:
+    from graph.settings import SettingsError
+    from stepwell.errors import ThreadError, UsageError
+
+    return isinstance(error, UsageError | SettingsError | ThreadError)
+
+
+def _failure(error: Exception) -> str:
+    """What failed without anybody's mistake, in one sentence; empty when the error does not say it."""
+    from graph.checkpoints.damage import disk_problem
+    from sandboxes.base import SandboxError
+    from storage.artifacts import StorageError
+    from storage.blobs import BlobError
+
+    if isinstance(error, SandboxError | StorageError | BlobError):
+        return str(error)
+    return disk_problem(error) if isinstance(error, OSError) else ""
+
+
+def _after_broken_pipe() -> int:
+    # Python flushes stdout once more on its way out; let that go nowhere.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return PIPE_BROKEN

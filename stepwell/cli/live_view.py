@@ -1,0 +1,354 @@
+"""The view of a run on a terminal: what goes on now at the bottom, finished cells above it in the scrollback."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.segment import Segment
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from graph.events import (
+    Called,
+    CellFinished,
+    CellStarted,
+    Displayed,
+    Event,
+    Finished,
+    InputTaken,
+    ModelAnswered,
+    ModelAsked,
+    Notice,
+    Output,
+    Planned,
+    Published,
+    Rebuilt,
+    SentBack,
+    Started,
+)
+from graph.settings import WITHOUT_WALLS
+from graph.state import Artifact, Cell, PlanStep
+from stepwell.cli.terminal_text import (
+    OutputTail,
+    clean,
+    duration_text,
+    one_line,
+    place,
+    reveal,
+    size_text,
+)
+from stepwell.cli.words import (
+    MAKING,
+    MARKS,
+    brought_back,
+    ending,
+    made,
+    next_command,
+    not_brought_back,
+    removed,
+    sums,
+)
+
+MOST_OUTPUT = 12
+MOST_CODE = 14
+MOST_PLAN = 9
+"""Lines that a section gets at most; on a small terminal they share what there is."""
+
+FIXED = 4
+"""Lines that are always there: header, cell, footer, and one left free below."""
+
+MOST_HIGHLIGHTED = 20_000
+"""Characters of code that are coloured."""
+
+MARK_STYLES = {"ok": "green", "rejected": "yellow"}
+
+
+class LiveView:
+    """Shows a run on a terminal. `tick` it a few times a second: most events only change what the next tick draws.
+
+    Args:
+        console: The terminal; markup in texts is never read.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._live: Live | None = None
+        self._began = clock()
+        self._drawn: object = None
+        self._changes = 0
+        self.screen = Screen()
+
+    def open(self) -> None:
+        """Take the lower part of the terminal."""
+        self._live = Live(
+            get_renderable=lambda: self.screen,
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
+
+    def tick(self) -> None:
+        """Draw, when there is something new: an event, or another second."""
+        self.screen.elapsed = self._clock() - self._began
+        now = (self._changes, int(self.screen.elapsed))
+        if self._live is not None and now != self._drawn:
+            self._drawn = now
+            self._live.refresh()
+
+    def show(self, event: Event) -> None:
+        """Take an event in; what is over goes into the scrollback at once."""
+        self._changes += 1
+        for text in self.screen.take(event):
+            self._console.print(text)
+        if isinstance(event, CellStarted):
+            self.tick()  # also the shortest cell is seen
+        if isinstance(event, Finished):
+            self.close()
+            for part in result(event):
+                self._console.print(part)
+
+    def say(self, text: str) -> None:
+        """Write a sentence of the command's own into the scrollback."""
+        self._console.print(Text(clean(text), "dim"))
+
+    def close(self) -> None:
+        """Give the terminal back, with its cursor; closing twice is allowed."""
+        if self._live is not None:
+            live, self._live = self._live, None
+            live.stop()
+
+
+class Screen:
+    """What is going on now, drawn into as many lines as the terminal has, each cut to its width."""
+
+    def __init__(self) -> None:
+        self.elapsed = 0.0
+        self._thread = ""
+        self._question = ""
+        self._plan: list[PlanStep] = []
+        self._doing = "starting"
+        self._cell: CellStarted | None = None
+        self._tail = OutputTail(MOST_OUTPUT)
+        self._figures: list[str] = []
+        self._cells = 0
+        self._tokens = 0
+
+    def take(self, event: Event) -> Sequence[Text]:
+        """Change what is shown.
+
+        Returns:
+            Lines about what is over, for the scrollback.
+        """
+        match event:
+            case Started(thread=thread, question=question):
+                self._thread, self._question = thread, question
+            case Planned(steps=steps):
+                self._plan, self._doing = list(steps), ""
+            case ModelAsked(node=node):
+                self._doing = MAKING.get(node, one_line(node))
+            case ModelAnswered(input_tokens=taken, output_tokens=given):
+                self._doing = ""
+                self._tokens += taken + given
+            case CellStarted():
+                self._cell, self._doing = event, ""
+                self._tail, self._figures = OutputTail(MOST_OUTPUT), []
+            case Output(stream=stream, text=text):
+                self._tail.feed(stream, text)
+            case Displayed(text=text, path=path):
+                self._display(text, path)
+            case CellFinished(cell=cell):
+                self._end(cell)
+            case Published(artifact=artifact):
+                self._doing = f"publishing {one_line(artifact['name'])}"
+            case _:
+                pass
+        return list(scrollback(event))
+
+    def _display(self, text: str, path: str) -> None:
+        if path:
+            self._figures.append(path)
+        elif text:
+            self._tail.feed("display", text.rstrip("\n") + "\n")
+
+    def _end(self, cell: Cell) -> None:
+        self._cell = None
+        self._cells += 1
+        step = cell["step"]
+        if cell["status"] == "ok" and 0 < step <= len(self._plan):
+            self._plan[step - 1] = {**self._plan[step - 1], "done": True}
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """One row of segments for each line, never wider than the terminal."""
+        # A column stays free: terminals disagree about the width of some characters, and a wrapped line flickers.
+        width = max(options.max_width - 1, 1)
+        lines = self._lines(console.size.height)
+        for number, line in enumerate(lines):
+            line.truncate(width, overflow="ellipsis")
+            line.end = ""
+            yield line
+            if number < len(lines) - 1:
+                yield Segment.line()
+
+    def _lines(self, height: int) -> list[Text]:
+        plan = [_plan_line(number, step) for number, step in enumerate(self._plan, 1)]
+        current = next((number for number, step in enumerate(self._plan) if not step["done"]), 0)
+        code, tail = list(self._code()), [_tail_line(stream, line) for stream, line in self._output()]
+        wants = (min(len(plan), MOST_PLAN), min(len(code), MOST_CODE), min(len(tail), MOST_OUTPUT))
+        for_plan, for_code, for_tail = share(max(height - FIXED, 0), wants)
+        head = [self._header()] if self._thread and height > FIXED else []
+        cell = [self._purpose()] if self._cell and height > 2 else []
+        return [
+            *head,
+            *_window(plan, for_plan, current),
+            *cell,
+            *_beginning(code, for_code),
+            *(tail[-for_tail:] if for_tail else []),
+            self._footer(),
+        ]
+
+    def _header(self) -> Text:
+        return Text.assemble((self._thread[:8], "cyan"), "  ", (one_line(self._question, 500), "bold"))
+
+    def _purpose(self) -> Text:
+        cell = self._cell
+        return Text(f"▸ {cell.number}  {one_line(cell.purpose, 500)}", "bold") if cell else Text()
+
+    def _code(self) -> Iterator[Text]:
+        if self._cell is not None:
+            for line in highlighted(self._cell.code):
+                yield Text.assemble("  ", line)
+
+    def _output(self) -> list[tuple[str, str]]:
+        figures = [("figure", f"figure {one_line(path)}") for path in self._figures]
+        return [*self._tail.lines(), *figures]
+
+    def _footer(self) -> Text:
+        doing = "running" if self._cell else self._doing
+        return Text(" · ".join(part for part in (sums(self._cells, self._tokens, self.elapsed), doing) if part), "dim")
+
+
+def share(room: int, wants: Sequence[int]) -> list[int]:
+    """Deal lines out, one each in turn, the last section first, until nobody wants more or nothing is left."""
+    given = [0] * len(wants)
+    while room > 0 and any(got < want for got, want in zip(given, wants, strict=True)):
+        for section in reversed(range(len(wants))):
+            if room > 0 and given[section] < wants[section]:
+                given[section] += 1
+                room -= 1
+    return given
+
+
+def _window(lines: list[Text], room: int, current: int) -> list[Text]:
+    """As many lines as there is room for, around the current one."""
+    first = max(min(current - room // 2, len(lines) - room), 0)
+    return lines[first : first + room]
+
+
+def _beginning(lines: list[Text], room: int) -> list[Text]:
+    """The first lines; the last one counts what is left out."""
+    if len(lines) <= room or room < 1:
+        return lines[:room]
+    return [*lines[: room - 1], Text(f"  … {len(lines) - room + 1} more lines", "dim")]
+
+
+def _plan_line(number: int, step: PlanStep) -> Text:
+    mark, style = ("✓", "green") if step["done"] else ("○", "dim")
+    text = Text(f"{number}. {one_line(step['text'], 500)}", "dim" if step["done"] else "")
+    return Text.assemble((f"{mark} ", style), text)
+
+
+def _tail_line(stream: str, line: str) -> Text:
+    style = {"stderr": "yellow", "figure": "magenta"}.get(stream, "")
+    return Text.assemble(("  │ ", "dim"), (line.expandtabs(4)[:1_000], style))
+
+
+@lru_cache(maxsize=4)
+def highlighted(code: str) -> tuple[Text, ...]:
+    """The lines of a piece of Python in the terminal's own colours; very long ones keep one colour."""
+    tidy = reveal(code.replace("\r\n", "\n")).expandtabs(4).strip("\n")
+    if len(tidy) > MOST_HIGHLIGHTED:
+        return tuple(Text(line) for line in tidy.split("\n"))
+    text = Syntax("", "python", theme="ansi_dark", background_color="default").highlight(tidy)
+    text.rstrip()
+    return tuple(text.split("\n", allow_blank=True))
+
+
+def scrollback(event: Event) -> Iterator[Text]:
+    """What remains of an event above the live part: a line or two, or nothing."""
+    match event:
+        case Started(thread=thread, question=question, resumed=resumed):
+            verb = "goes on" if resumed else "begins"
+            yield Text.assemble((f"thread {thread} {verb}: ", "dim"), (one_line(question, 500), "bold"))
+        case Notice(text=text) if text == WITHOUT_WALLS:
+            pass  # the command has said so
+        case Notice(text=text, level=level):
+            yield Text(clean(text), "yellow" if level == "warning" else "dim")
+        case InputTaken(input=taken):
+            if taken["problem"]:
+                yield Text(f"! {one_line(taken['path'])}: {one_line(taken['problem'])}", "yellow")
+            else:
+                yield Text(f"+ {one_line(taken['path'])} ({size_text(taken['size'])})", "dim")
+        case Called(function=function, arguments=arguments, outcome=outcome):
+            yield Text(f"  called {one_line(f'{function}({arguments})', 200)}: {one_line(outcome)}", "dim")
+        case CellFinished(cell=cell):
+            yield cell_line(cell)
+        case Rebuilt():
+            yield Text(brought_back(event), "dim")
+            yield from (Text(f"! {line}", "yellow") for line in not_brought_back(event))
+        case SentBack(missing=missing):
+            yield from (Text(f"↺ not good enough yet: {one_line(lack)}", "yellow") for lack in missing)
+        case _:
+            pass  # the command says in every view how a run failed or what it waits for
+
+
+def cell_line(cell: Cell) -> Text:
+    """A finished cell on one line: mark, number, purpose, time, and the error or the files."""
+    status = cell["status"]
+    line = Text.assemble(
+        (f"{MARKS[status]} ", MARK_STYLES.get(status, "red")),
+        f"{cell['number']}  {one_line(cell['purpose'], 300)}",
+        (f"  {duration_text(cell['seconds'])}", "dim"),
+    )
+    if status != "ok":
+        line.append(f"  {ending(cell)}", "red" if status != "rejected" else "yellow")
+    if made(cell):
+        line.append(f"  → {made(cell)}", "magenta")
+    if removed(cell):
+        line.append(f"  removed {removed(cell)}", "dim")
+    return line
+
+
+def result(event: Finished) -> Iterator[Text | Markdown | Table]:
+    """The answer, what was not verified, the files, and how to go on."""
+    yield Text()
+    yield Markdown(clean(event.answer), code_theme="ansi_dark")
+    yield Text()
+    if event.concerns:
+        yield from (Text(f"Not verified: {one_line(concern)}", "yellow") for concern in event.concerns)
+        yield Text()
+    if event.artifacts:
+        yield files_table(event.artifacts)
+        yield Text()
+    yield Text(sums(event.cells, event.input_tokens + event.output_tokens, event.seconds), "dim")
+    yield Text(next_command("ask", event.thread, question="…") + "  to go on", "dim")
+
+
+def files_table(artifacts: Sequence[Artifact]) -> Table:
+    """Where each file is, its size, and the cell that made it."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for artifact in artifacts:
+        origin = f"cell {artifact['cell']}" if artifact["cell"] else ""
+        table.add_row(Text(place(artifact["url"])), Text(size_text(artifact["size"])), Text(origin, "dim"))
+    return table

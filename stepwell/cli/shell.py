@@ -1,0 +1,240 @@
+"""`stepwell shell`: Python at a step, at a prompt or from a pipe, in a session that is thrown away."""
+
+import ast
+import asyncio
+import codeop
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from pathlib import Path
+
+from graph.settings import read_settings
+from sandboxes.results import CellResult, Streamed
+from stepwell.cli.exits import FAILED, FINISHED, complain, say_without_walls
+from stepwell.cli.leaving import Leaving, LeftError
+from stepwell.cli.network_choice import NetworkChoice
+from stepwell.cli.terminal_text import clean, one_line
+from stepwell.cli.words import brought_back, not_brought_back
+from stepwell.errors import UsageError
+from stepwell.restored import RestoredStep, at
+from storage.harmless_names import harmless_name
+from storage.safe_names import safe_names
+
+PROMPT, MORE = ">>> ", "... "
+NO_LIMIT = 10_000_000.0
+"""Seconds: somebody sits there and can press Ctrl-C."""
+HISTORY_LINES = 5_000
+INTERRUPTED = 130
+
+
+def open_shell(name: str, keep: Path | None, network: NetworkChoice) -> int:
+    """Run what is typed, or what comes from a pipe.
+
+    Args:
+        name: The step.
+        keep: The folder for files that cells make, if any.
+        network: What the session may reach.
+
+    Returns:
+        The exit code: 1 when a cell from a pipe failed.
+    """
+    if keep is not None and keep.exists() and not keep.is_dir():
+        raise UsageError(f"{keep} is not a folder; give --keep a folder for the files that cells make.")
+    settings = read_settings(**network.settings())
+    say_without_walls(settings)
+    talks = sys.stdin.isatty()
+    code = "" if talks else sys.stdin.read()
+    with asyncio.Runner() as runner, (leaving := Leaving(runner)).on_signals():
+        stack = AsyncExitStack()
+        try:
+            session = leaving.run(stack.enter_async_context(at(name, settings=settings)))
+            shell = Shell(leaving, session, keep)
+            shell.tell_receipt(always=talks)
+            if not talks:
+                return FINISHED if shell.run(code) else FAILED
+            return shell.converse(settings.home / "shell_history")
+        except LeftError:
+            return FAILED
+        finally:
+            leaving.clean_up(stack.aclose())
+
+
+class Shell:
+    """Runs cells in a restored session and shows what they do.
+
+    Args:
+        leaving: Runs what has to be awaited.
+        session: The session.
+        keep: Where files that cells make are copied to; None: nowhere.
+    """
+
+    def __init__(self, leaving: Leaving, session: RestoredStep, keep: Path | None) -> None:
+        self._leaving = leaving
+        self._session = session
+        self._keep = keep
+        self._paths: list[str] = []
+        """Of files that were copied, in the order in which they came."""
+        self._ends_line = True
+        self._left = False
+
+    def tell_receipt(self, *, always: bool) -> None:
+        """Say how the session came back, if there is something to say."""
+        told = self._session.receipt.event()
+        lost = not_brought_back(told)
+        if always:
+            complain(
+                f"step {self._session.step} of thread {self._session.thread}; nothing of it changes. Ctrl-D leaves."
+            )
+        if lost or told.cells or (always and told.from_cell):
+            complain(brought_back(told))
+        for line in lost:
+            complain(line)
+
+    def converse(self, history: Path) -> int:
+        """Read and run until Ctrl-D or `exit()`."""
+        with _remembering(history):
+            while not self._left:
+                try:
+                    code = self._typed()
+                except EOFError:
+                    sys.stdout.write("\n")
+                    break
+                except KeyboardInterrupt:
+                    sys.stdout.write("\n")
+                    continue
+                if code.strip():
+                    self.run(code)
+        return FINISHED
+
+    def _typed(self) -> str:
+        """One cell, of one line or of several."""
+        lines = [input(PROMPT)]
+        while _goes_on("\n".join(lines)):
+            lines.append(input(MORE))
+        return "\n".join(lines)
+
+    def run(self, code: str) -> bool:
+        """Run a cell; returns whether it ended well. Ctrl-C interrupts it."""
+        self._ends_line = True
+        try:
+            result = self._leaving.run(self._session.run(code, timeout=NO_LIMIT, on_output=self._show))
+        except KeyboardInterrupt:
+            self._end_line()
+            complain("interrupted")
+            self._bring_back_if_gone()
+            return False
+        self._end_line()
+        figures = [display.path for display in result.displays if display.path]
+        names = self._names(figures)
+        for path in figures:
+            self._tell_figure(path, names[path])
+        return self._ended(result)
+
+    def _ended(self, result: CellResult) -> bool:
+        self._keep_files(result)
+        if result.error is not None and result.error.name == "SystemExit":
+            self._left = True
+            return not result.error.message
+        if result.error is not None:
+            complain(result.error.traceback.rstrip() or f"{result.error.name}: {result.error.message}")
+        elif result.note:
+            complain(result.note)
+        if not result.variables_kept:
+            self._bring_back()
+        return result.status == "ok"
+
+    def _bring_back_if_gone(self) -> None:
+        if not self._leaving.run(self._session.survived()):
+            self._bring_back()
+
+    def _bring_back(self) -> None:
+        self._leaving.run(self._session.restore())
+        complain(f"the session is at step {self._session.step} again; what was done here since is gone")
+
+    def _show(self, streamed: Streamed) -> None:
+        if streamed.stream == "stderr":
+            sys.stderr.write(clean(streamed.text))
+            sys.stderr.flush()
+            return
+        text = streamed.text
+        if streamed.stream == "display":
+            display = streamed.display
+            if display is None or display.kind == "figure" or not display.text:
+                return
+            text = f"{display.text}\n" if self._ends_line else f"\n{display.text}\n"
+        text = clean(text)
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        if text:
+            self._ends_line = text.endswith("\n")
+
+    def _end_line(self) -> None:
+        if not self._ends_line:
+            sys.stdout.write("\n")
+        self._ends_line = True
+        sys.stdout.flush()
+
+    def _names(self, paths: list[str]) -> dict[str, str]:
+        """What files are called where they are copied to: nobody's own name, and each another one."""
+        self._paths = list(dict.fromkeys([*self._paths, *paths]))
+        keys = {path: f"{number:09}" for number, path in enumerate(self._paths)}  # a later one changes no name
+        names = safe_names((key, harmless_name(path)) for path, key in keys.items())
+        return {path: names[keys[path]] for path in paths}
+
+    def _tell_figure(self, path: str, name: str) -> None:
+        target = (self._keep or self._session.folder) / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._leaving.run(self._session.fetch(path, target))
+        except (OSError, ValueError) as error:
+            complain(f"the figure {one_line(path)} cannot be had: {error}")
+            return
+        gone = "" if self._keep is not None else " (until you leave; --keep DIR keeps it)"
+        complain(f"figure saved: {target}{gone}")
+
+    def _keep_files(self, result: CellResult) -> None:
+        if self._keep is None:
+            return
+        shown = {display.path for display in result.displays}
+        paths = [file.path for file in result.files if file.change != "deleted" and file.path not in shown]
+        for path, name in self._names(paths).items():
+            target = self._keep / name
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                self._leaving.run(self._session.fetch(path, target))
+                complain(f"kept: {target}")
+            except (OSError, ValueError) as error:
+                complain(f"{one_line(path)} cannot be kept: {error}")
+
+
+def _goes_on(code: str) -> bool:
+    """Whether more lines belong to it: as at Python's own prompt, a block ends with an empty line."""
+    compiler = codeop.Compile()
+    compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return codeop._maybe_compile(compiler, code, "<input>", "single") is None  # type: ignore[attr-defined]  # what codeop's own classes call
+        except (SyntaxError, ValueError, OverflowError):
+            return False  # the session says what is wrong with it
+
+
+@contextmanager
+def _remembering(history: Path) -> Iterator[None]:
+    """Line editing, and the lines of earlier times."""
+    try:
+        import readline
+    except ImportError:  # a Python without it
+        yield
+        return
+    with suppress(OSError):
+        readline.read_history_file(history)
+    try:
+        yield
+    finally:
+        readline.set_history_length(HISTORY_LINES)
+        with suppress(OSError):
+            history.parent.mkdir(parents=True, exist_ok=True)
+            history.touch(mode=0o600)
+            readline.write_history_file(history)
