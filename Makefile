@@ -14,10 +14,17 @@ help:  ## List what can be made
 demo: .venv/ready  ## Analyse the sample data with the built-in playbook: no key, no network
 	@sh examples/demo.sh
 
-test: .venv/ready  ## Run the tests
-	@code=0; $(BIN)/pytest -q -n 2 --dist loadgroup || code=$$?; echo $$code >.venv/tests-ended; exit $$code
+run_tests = code=0; $(BIN)/pytest -q -n 2 --dist loadgroup -m $(1) || code=$$?; echo $$code >.venv/tests-ended; exit $$code
 
-check: lint types test  ## Everything that CI runs: lint, types, tests
+test: .venv/ready  ## Run the tests that touch every promise: some minutes
+	@$(call run_tests,"not slow")
+
+test-slow: .venv/ready  ## Run the others: every level, kind and store, real servers, attacks
+	@$(call run_tests,slow)
+
+test-all: test test-slow  ## Run all tests
+
+check: lint types test  ## What to run before a commit; CI runs test-slow as well
 
 lint: .venv/ready  ## Style, and arrows between packages
 	@$(BIN)/ruff check .
@@ -33,6 +40,9 @@ types: .venv/ready  ## mypy --strict
 
 dev: .venv/ready  ## LangGraph server for Studio, on port 2024
 	@LANGGRAPH_CLI_NO_ANALYTICS=1 $(BIN)/langgraph dev --no-browser --no-reload --n-jobs-per-worker 4
+
+figures: .venv/ready  ## Print the size of the source: files, lines, importers, duplicates, the longest function
+	@$(BIN)/python -m bench.figures
 
 bench: .venv/ready  ## Print the benchmarks' tables
 	@$(BIN)/python -m bench
@@ -53,4 +63,4 @@ lock: .venv/ready  ## Resolve requirements.lock, bench/rivals.lock and deploy/ae
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock bench/rivals.in -q -o bench/rivals.lock
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.12 --generate-hashes --no-header --no-annotate -c requirements.lock --extra postgres --extra s3 --extra server deploy/aegra/requirements.in pyproject.toml -q -o deploy/aegra/requirements.lock
 
-.PHONY: help demo test check lint format types dev bench chaos aegra load lock
+.PHONY: help demo test test-slow test-all check lint format types dev figures bench chaos aegra load lock
