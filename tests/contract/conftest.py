@@ -22,6 +22,7 @@ from sandboxes.results import CellResult, RestoredSession, SnapshotTaken, Stream
 from tests.daytona.emulator import Emulator
 
 Run = Callable[..., Awaitable[CellResult]]
+HERE = Path(__file__).parent
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +71,21 @@ REAL_PLACE = {"api_url": os.environ.get("DAYTONA_API_URL", API_URL), "target": o
 # - sleeping, as far as it is seen from this machine's processes and folders; what is heard between two cells.
 # - life: STEPWELL_PYTHON is a local interpreter; a sandbox in Daytona is meant to survive a killed host.
 KINDS = [*LEVELS, DAYTONA, *([pytest.param(REAL, marks=pytest.mark.daytona)] if REAL_KEY else [])]
+
+
+QUICK = "namespaces"
+"""The level that `make test` asks everything; the others and Daytona it asks what cells are."""
+ASKED_OF_ALL = "test_sandbox_cells.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave most of what is asked of every kind to `make test-slow`, but for one kind."""
+    others = {*LEVELS, DAYTONA, REAL} - {QUICK}
+    for item in items:
+        if not isinstance(item, pytest.Function) or item.path.parent != HERE or item.path.name == ASKED_OF_ALL:
+            continue
+        if hasattr(item, "callspec") and others.intersection(map(str, item.callspec.params.values())):
+            item.add_marker("slow")
 
 
 def in_the_real_one() -> Options:
