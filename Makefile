@@ -22,7 +22,8 @@ test: .venv/ready  ## Run the tests that touch every promise: some minutes
 test-slow: .venv/ready  ## Run the others: every level, kind and store, real servers, attacks
 	@$(call run_tests,slow)
 
-test-all: test test-slow  ## Run all tests
+test-all: .venv/ready  ## Run all tests
+	@code=0; for tests in test test-slow; do $(MAKE) --no-print-directory $$tests || code=$$?; done; exit $$code
 
 check: lint types test  ## What to run before a commit; CI runs test-slow as well
 

@@ -172,13 +172,21 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
             return
         if self.draining.begun:
             await self.draining.paused()
+        with disk_said():
+            async with aclosing(self._held(thread, input, config, account, others)) as parts:
+                async for part in parts:
+                    yield part
+
+    async def _held(
+        self, thread: str, input: Any, config: RunnableConfig | None, account: Account, others: dict[str, Any]
+    ) -> AsyncGenerator[Any, None]:
+        """The parts of a run's stream, once nobody else works on its thread."""
         await self.tables.make()
         async with holding(thread, self.settings, patience=math.inf) as hold:
             with self.draining.at_work() as work:
                 if not self.draining.begun:  # while it waited for the thread
                     if hold.taken_over:
                         await self.sandboxes.close(thread)
-                    forget_failure(thread)
                     input, config = await self._as_left(thread, input, config, taken_over=hold.taken_over)
                     # A run that keeps no checkpoints cannot go on elsewhere: it has all the time there is.
                     if self.checkpointer and others.get("control") is None:
@@ -186,13 +194,14 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                     parts = super().astream(input, config, **others)
                     try:
                         guarded = hold.guarded(parts, work.broken_off)
-                        with disk_said():
-                            async with aclosing(parts), aclosing(account.counted(guarded)) as counted:  # type: ignore[type-var]  # a generator
-                                async for part in counted:
-                                    yield part
+                        async with aclosing(parts), aclosing(account.counted(guarded)) as counted:  # type: ignore[type-var]  # a generator
+                            async for part in counted:
+                                yield part
                         return
                     except (GraphDrained, BrokenOffError):
                         logger.info("A run is paused, since this server ends.", extra={"thread_id": thread})
+                    finally:
+                        forget_failure(thread)
         await self.draining.paused()
 
     async def _allowed(self, identity: Identity, given: object) -> tuple[Context, "Account"]:
@@ -277,6 +286,7 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
             EditError: it names contents that the thread does not have.
             IdentityError: the config has keys that LangGraph would copy over the server's.
             ThreadHeldError: somebody works on the thread.
+            DiskError: a disk is full, or takes and gives nothing any more.
         """
         if problem := unknown_key(config):
             raise IdentityError(problem)
@@ -284,6 +294,7 @@ class GuardedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
         await self._check_edit(config, supersteps)
         if not thread:
             return await super().abulk_update_state(config, supersteps)
-        await self.tables.make()
-        async with holding(thread, self.settings, patience=EDIT_PATIENCE):
-            return await super().abulk_update_state(config, supersteps)
+        with disk_said():
+            await self.tables.make()
+            async with holding(thread, self.settings, patience=EDIT_PATIENCE):
+                return await super().abulk_update_state(config, supersteps)

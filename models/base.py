@@ -39,7 +39,7 @@ class Tokens:
         )
 
 
-class ModelError(RuntimeError):
+class ModelError(Exception):
     """The model could not be used.
 
     Its text is one sentence for a person and says what to do; keys are cut out of whatever an endpoint said.

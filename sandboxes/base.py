@@ -30,7 +30,7 @@ from sandboxes.results import (
 )
 
 
-class SandboxError(RuntimeError):
+class SandboxError(Exception):
     """The sandbox failed, not the code in it."""
 
 

@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graph.checkpoints.damage import DiskError
 from graph.checkpoints.thread_lock import ThreadHeldError
 from graph.users.edited_state import EditError
 from graph.users.identity import IdentityError
 from server.routing import RefusedError
 
-STATUSES: Mapping[type[Exception], int] = {EditError: 422, IdentityError: 422, ThreadHeldError: 409}
+STATUSES: Mapping[type[Exception], int] = {EditError: 422, IdentityError: 422, ThreadHeldError: 409, DiskError: 507}
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]
 

@@ -35,7 +35,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class BlobError(RuntimeError):
+class BlobError(Exception):
     """A blob cannot be stored or had; the message is one sentence that says which and why."""
 
 

@@ -8,7 +8,7 @@ import errno
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,6 +41,10 @@ FILE_NUMBERS = {
     sqlite3.SQLITE_IOERR: errno.EIO,
 }
 """What SQLite's codes are as an error of a file."""
+POSTGRES_IS_FULL = "53100"
+"""The code of PostgreSQL's `disk_full`."""
+OURS = "stepwell:"
+"""What the journal's channels begin with."""
 MOST_NOT_STORED = 100
 _not_stored: dict[str, Exception] = {}
 GROWING = frozenset({"messages", "cells", "turns", "inputs", "namespace"})
@@ -91,8 +95,8 @@ def disk_said() -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, sqlite3.Error, SettingsError) as error:
-        number = _number_of(error.__cause__ if isinstance(error, SettingsError) else error)
+    except Exception as error:
+        number = _number_of(error) or _number_of(error.__cause__)
         if number not in DISK:
             raise
         logger.exception("The disk cannot be used.")
@@ -100,18 +104,24 @@ def disk_said() -> Iterator[None]:
 
 
 @contextmanager
-def noting_failure(config: RunnableConfig) -> Iterator[None]:
+def noting_failure(config: RunnableConfig, writes: Sequence[tuple[str, Any]] = ()) -> Iterator[None]:
     """Remember why something of a thread could not be stored, for the cell that waits for its checkpoint.
 
     LangGraph stores checkpoints while the next node works, and looks at what came of it when that node has ended. After
-    something that could not be stored it stores none.
+    one that could not be stored, or a write to a growing channel, it stores none.
+
+    Args:
+        config: Names the thread.
+        writes: What is stored, if it is no checkpoint; whoever writes into channels of ours hears of it.
     """
     try:
         yield
     except Exception as error:
+        if writes and all(channel.startswith(OURS) for channel, _ in writes):
+            raise
         _not_stored[thread_of(config)] = error
         if len(_not_stored) > MOST_NOT_STORED:
-            del _not_stored[next(iter(_not_stored))]
+            _not_stored.pop(next(iter(list(_not_stored))), None)
         raise
 
 
@@ -121,7 +131,7 @@ def why_not_stored(config: RunnableConfig) -> Exception | None:
 
 
 def forget_failure(thread: str) -> None:
-    """A run of a thread begins."""
+    """A run of a thread is over."""
     _not_stored.pop(thread, None)
 
 
@@ -134,6 +144,8 @@ def _number_of(error: BaseException | None) -> int | None:
     """Which error of a file it is."""
     if isinstance(error, sqlite3.Error):
         return FILE_NUMBERS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)  # the kind is the code's first byte
+    if getattr(error, "sqlstate", "") == POSTGRES_IS_FULL:
+        return errno.ENOSPC
     return error.errno if isinstance(error, OSError) else None
 
 

@@ -45,7 +45,7 @@ def _fit(checkpointer: BaseCheckpointSaver[Any]) -> None:
             return await store(config, checkpoint, *others)
 
     async def aput_writes(config: RunnableConfig, writes: Sequence[Write], task_id: str, task_path: str = "") -> None:
-        with noting_failure(config):
+        with noting_failure(config, writes):
             await put(config, whole_writes(writes), task_id, task_path)
 
     async def aget_tuple(config: RunnableConfig) -> CheckpointTuple | None:

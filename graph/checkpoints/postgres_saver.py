@@ -107,7 +107,7 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        with noting_failure(config):
+        with noting_failure(config, writes):
             await self._put_writes(config, whole_writes(writes), task_id, task_path)
 
     async def _put_writes(

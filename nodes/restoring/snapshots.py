@@ -7,6 +7,7 @@ another thread by their hashes.
 
 import asyncio
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from storage.blobs import BlobError, BlobMissingError, Blobs, BlobTooLargeError
 
 MAX_THREADS = 64
 """Threads whose names of blobs are remembered in this process."""
+AGAIN_WITHIN = 60.0
+"""Seconds after which a session that died while it restored is not tried once more."""
 MAX_LOST = 50
 """Lost variables that a cell remembers."""
 NOT_KEPT = (
@@ -192,10 +195,13 @@ class Snapshots:
         there = await sandbox.supplied_blobs()
         async with self._blobs.lend(sorted(needed - there), check=False) as files:  # the kernel hashes what it loads
             await sandbox.supply_blobs(files)
+        began = time.monotonic()
         try:
             return await sandbox.restore(snapshot)
-        except SandboxLostError:  # killed from outside, as far as one death tells; the snapshot itself may be good
-            return await sandbox.restore(snapshot)
+        except SandboxLostError:
+            # Killed from outside, as far as one death tells, perhaps with what it had of the snapshot.
+            if time.monotonic() - began > AGAIN_WITHIN:
+                raise
         except SnapshotMissingError:
             pass
         # Something is damaged: in the store, which is found here, or only in the sandbox, which gets all of it anew.

@@ -3,7 +3,8 @@
 import os
 from dataclasses import dataclass
 
-MEGABYTE = 1 << 20
+MEGABYTE = 1_000_000
+"""What MB means in all settings."""
 MOST_TMP = 2_000 * MEGABYTE
 SHARE = 4
 """Which part of the memory `/tmp`, HOME and `/dev/shm` may each have, unless it is said."""

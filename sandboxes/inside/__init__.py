@@ -1,4 +1,4 @@
-"""What runs inside a sandbox: it imports nothing of the host, and the host believes nothing that it says."""
+"""Programs of ours that run behind a wall, or build it; they import nothing of the host."""
 
 from pathlib import Path
 

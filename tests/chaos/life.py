@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,20 @@ class Life:
         return next((str(event["thread"]) for event in self.events if event.get("thread")), "")
 
 
+def unshared() -> list[str]:
+    """The words before a command that give it mounts of its own."""
+    return ["unshare", "-m" if os.geteuid() == 0 else "-rm"]
+
+
+def can_mount() -> bool:
+    """Whether a small disk can be had here."""
+    mounting = [*unshared(), "mount", "-t", "tmpfs", "none", tempfile.gettempdir()]
+    try:
+        return subprocess.run(mounting, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
 class Parent:
     """The process that others are forked from; use with `with`.
 
@@ -62,8 +77,13 @@ class Parent:
     def __enter__(self) -> "Parent":
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
-        unshared = ["unshare", "-m" if os.geteuid() == 0 else "-rm"] if self._mounting else []
-        command = [*unshared, sys.executable, "-m", "tests.chaos.process", str(theirs.fileno())]
+        command = [
+            *(unshared() if self._mounting else []),
+            sys.executable,
+            "-m",
+            "tests.chaos.process",
+            str(theirs.fileno()),
+        ]
         self._process = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         theirs.close()
         return self

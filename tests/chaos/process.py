@@ -20,7 +20,7 @@ from typing import Any
 
 CLOCK = Path(__file__).parents[1] / "clocks" / "sitecustomize.py"
 PRELOADED = (
-    "stepwell.cli.command",
+    "stepwell.command",
     "stepwell.runs",
     "stepwell.cli.running",
     "graph.app",
@@ -103,7 +103,7 @@ def _work(request: dict[str, Any]) -> int:
     words = request["words"]
     if words[0] == "program":
         return asyncio.run(_program("".join(words[1:]), Path(request["folder"]), request["cancel_after"]))
-    from stepwell.cli.command import main
+    from stepwell.command import main
 
     sys.argv = ["stepwell", *words]
     main()

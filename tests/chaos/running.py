@@ -6,12 +6,13 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.chaos.analysis import Analysis
 from tests.chaos.cells import Kind
-from tests.chaos.life import Parent
+from tests.chaos.life import Parent, can_mount
 
 TURNS: Sequence[tuple[Kind, bool, bool]] = (
     ("inside", True, False),
@@ -20,7 +21,7 @@ TURNS: Sequence[tuple[Kind, bool, bool]] = (
     ("inside", False, False),
     ("outside", False, False),
 )
-"""What each analysis is: its kind, whether its cells' runs are counted, and whether it has a small disk."""
+"""What each analysis is: its kind, whether the runs of its cells are counted, and whether it has a small disk."""
 
 
 @dataclass
@@ -65,17 +66,20 @@ async def chaos(
     """
     folder = home or Path(tempfile.mkdtemp(prefix="stepwell-chaos-"))
     report = Report()
-    with Parent() as parent, Parent(mounting=True) as mounting:
+    with Parent() as parent, ExitStack() as stack:
+        mounting = stack.enter_context(Parent(mounting=True)) if can_mount() else parent
+        disks = mounting is not parent
         reference = Analysis(parent, folder / "reference", "inside", None, counted=False)
         await reference.run({})
         report.problems += reference.history.problems
+        turns = [turn for turn in TURNS if disks or not turn[2]]
         begun = 0
 
         async def work() -> None:
             nonlocal begun
             while report.faults.total() < faults and (go_on or not report.problems):
                 number, begun = begun, begun + 1
-                kind, counted, disk = TURNS[number % len(TURNS)]
+                kind, counted, disk = turns[number % len(turns)]
                 chance = random.Random(f"{seed}/{number}")
                 above = mounting if disk else parent
                 analysis = Analysis(above, folder / str(number), kind, chance, counted=counted, disk=disk)

@@ -132,7 +132,7 @@ def environment_of(model: Settings) -> dict[str, str]:
 
 
 async def in_its_own_process(model: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-c", "from stepwell.cli.command import main; main()", *arguments]
+    line = [sys.executable, "-c", "from stepwell.command import main; main()", *arguments]
     environment = environment_of(model)
     return await asyncio.to_thread(
         lambda: subprocess.run(line, env=environment, capture_output=True, text=True, timeout=150)

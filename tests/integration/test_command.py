@@ -23,7 +23,7 @@ COMMANDS = (
 )
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
 PATIENCE = 60.0
-COMMAND = [sys.executable, "-c", "from stepwell.cli.command import main; main()"]
+COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
 
 pytestmark = [pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]
 
@@ -152,7 +152,7 @@ def thread_in(text: str) -> str:
 @pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
 def test_help_is_plain_in_a_pipe_and_imports_nothing_heavy(words: tuple[str, ...], desk: Desk) -> None:
     program = (
-        "import sys\nfrom stepwell.cli.command import main\ntry:\n    main()\nfinally:\n"
+        "import sys\nfrom stepwell.command import main\ntry:\n    main()\nfinally:\n"
         f"    print('HEAVY', [name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(

@@ -12,7 +12,7 @@ from tests.analyses import write_sales
 from tests.daytona.elsewhere import in_emulator
 from tests.daytona.emulator import Emulator
 
-MAIN = "from stepwell.cli.command import main; main()"
+MAIN = "from stepwell.command import main; main()"
 
 
 def stepwell(settings: Settings, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

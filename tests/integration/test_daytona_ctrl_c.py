@@ -18,7 +18,7 @@ from tests.daytona.emulator import Emulator
 from tests.daytona.faults import Fault, Slow, SlowAnswer, SlowStart
 from tests.scripted_model import Call, Plain, Request, ScriptedServer
 
-COMMAND = [sys.executable, "-c", "from stepwell.cli.command import main; main()"]
+COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
 HELD = 4.0
 """Seconds that a request is held in which the signal comes."""
 

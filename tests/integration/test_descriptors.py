@@ -44,7 +44,7 @@ def test_the_command_and_the_server_raise_it(program: str, tmp_path_factory: pyt
 import contextlib, os, sys
 os.environ["STEPWELL_HOME"] = sys.argv[1]
 sys.argv[1:] = ["--help"]
-from stepwell.cli.command import main
+from stepwell.command import main
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
     main()
 """,

@@ -150,7 +150,7 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 def level_behind(profile: str) -> str:
     """The level that `stepwell doctor` chooses there; empty: none."""
-    done = in_a_container(profile, "-c", "from stepwell.cli.command import main; main()", "doctor", "--json")
+    done = in_a_container(profile, "-c", "from stepwell.command import main; main()", "doctor", "--json")
     assert done.stdout, done.stderr
     return str(json.loads(done.stdout)["level"] or "")
 

@@ -188,7 +188,7 @@ async def command(model: Settings, *arguments: str) -> subprocess.CompletedProce
         "OPENAI_BASE_URL": model.openai_base_url,
         "STEPWELL_MODEL": "scripted",
     }
-    line = [sys.executable, "-c", "from stepwell.cli.command import main; main()", *arguments]
+    line = [sys.executable, "-c", "from stepwell.command import main; main()", *arguments]
     run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
     return await asyncio.to_thread(run, line, env=environment, capture_output=True, text=True, timeout=120)
 

@@ -66,7 +66,7 @@ class Machines:
 
     def begin(self, name: str, *arguments: str) -> "subprocess.Popen[str]":
         """Begin the command on a machine."""
-        line = [sys.executable, "-c", "from stepwell.cli.command import main; main()", *arguments]
+        line = [sys.executable, "-c", "from stepwell.command import main; main()", *arguments]
         begun = subprocess.Popen(
             line, env=self.environment(name), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

@@ -90,7 +90,7 @@ class Command:
         self._environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **settings_of(folder, model)}
 
     async def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-c", "from stepwell.cli.command import main; main()", *arguments]
+        line = [sys.executable, "-c", "from stepwell.command import main; main()", *arguments]
         return await asyncio.to_thread(
             lambda: subprocess.run(line, env=self._environment, capture_output=True, text=True, timeout=120)
         )

@@ -224,7 +224,7 @@ async def test_an_approval_in_another_process_finds_the_variables(settings: Sett
             "OPENAI_BASE_URL": server.base_url,
             "STEPWELL_MODEL": "scripted",
         }
-        command = [sys.executable, "-c", "from stepwell.cli.command import main; main()"]
+        command = [sys.executable, "-c", "from stepwell.command import main; main()"]
         done = await asyncio.to_thread(
             subprocess.run,
             [*command, "resume", asked.thread, "--approve-cell", "--no-approve"],

@@ -1,9 +1,18 @@
 """A saver that a server brings keeps no half of a node, and names checkpoints in their order."""
 
+import asyncio
+import errno
+import os
 from typing import Any
 
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 
+from graph.checkpoints.damage import DiskError, disk_said, forget_failure
+from graph.checkpoints.given_saver import fit
+from graph.checkpoints.journal import CALLING, Journal
 from graph.guarded import GuardedGraph
 from graph.settings import Settings
 from graph.wiring import make_sandboxes
@@ -47,3 +56,56 @@ async def test_a_thread_goes_on_after_the_clock_was_set_back(settings: Settings)
     with other_process():
         await thread.graph.aupdate_state(first, {"question": "on the branch"}, as_node="generate")
         assert (await thread.values())["question"] == "on the branch"
+
+
+class Full(InMemorySaver):
+    """The disk that it writes to is full."""
+
+    full = True
+
+    async def aput(self, *arguments: Any) -> RunnableConfig:
+        self._look()
+        return await super().aput(*arguments)
+
+    async def aput_writes(self, *arguments: Any) -> None:
+        self._look()
+        await super().aput_writes(*arguments)
+
+    def _look(self) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/secret")
+
+
+CONFIG: RunnableConfig = {"configurable": {"thread_id": "full", "checkpoint_ns": ""}}
+
+
+@pytest.mark.parametrize("channel", ["", "messages"])
+async def test_a_cell_whose_checkpoint_finds_no_room_does_not_wait_for_it(channel: str) -> None:
+    saver, checkpoint = Full(), empty_checkpoint()
+    fit(saver)
+    at: RunnableConfig = {"configurable": {**CONFIG["configurable"], "checkpoint_id": checkpoint["id"]}}
+    journal = Journal(saver, at, "task", "1")
+    stored = saver.aput_writes(at, [(channel, 1)], "task") if channel else saver.aput(CONFIG, checkpoint, {}, {})
+    with pytest.raises(OSError, match="No space"):
+        await stored
+    async with asyncio.timeout(30):
+        with pytest.raises(DiskError) as told, disk_said():
+            await journal.look()
+    assert str(told.value).startswith("The disk cannot be used (No space left on device)")
+    forget_failure("full")
+    saver.full = False
+    await saver.aput(CONFIG, checkpoint, {}, {})
+    assert await journal.look() is None
+
+
+async def test_what_the_journal_itself_could_not_write_stops_no_other_cell() -> None:
+    saver, checkpoint = Full(), empty_checkpoint()
+    fit(saver)
+    at: RunnableConfig = {"configurable": {**CONFIG["configurable"], "checkpoint_id": checkpoint["id"]}}
+    with pytest.raises(OSError, match="No space"):
+        await saver.aput_writes(at, [(CALLING, {})], "task")
+    saver.full = False
+    looking = asyncio.ensure_future(Journal(saver, at, "task", "1").look())
+    await asyncio.sleep(0)
+    await saver.aput(CONFIG, checkpoint, {}, {})
+    assert await looking is None

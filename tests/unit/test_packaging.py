@@ -57,7 +57,7 @@ def test_the_readme_lists_every_command() -> None:
     printed = subprocess.run(
         [str(Path(sys.executable).parent / "stepwell"), "--help"], capture_output=True, text=True, check=True
     )
-    from stepwell.cli.command import app
+    from stepwell.command import app
 
     commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
     readme = (ROOT / "README.md").read_text()
