@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graph.users.policy import Policy, Quotas
-from sandboxes.host.limits import MEGABYTE
 from server.bodies import TRY_AGAIN, hang_up
 from server.platform import WITHIN
 from server.routing import USER, RefusedError
 from server.users import User
 
+MEGABYTE = 1_000_000
 MOST_USERS = 10_000
 """Users who are remembered; of more, those who have sent nothing for longest are forgotten."""
 SECONDS = 60.0

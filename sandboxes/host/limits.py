@@ -3,8 +3,7 @@
 import os
 from dataclasses import dataclass
 
-MEGABYTE = 1_000_000
-"""What MB means in all settings."""
+MEGABYTE = 1 << 20
 MOST_TMP = 2_000 * MEGABYTE
 SHARE = 4
 """Which part of the memory `/tmp`, HOME and `/dev/shm` may each have, unless it is said."""

@@ -34,6 +34,8 @@ NOTICES = 4
 MAX_EVENT = 65_536
 STARTING = ThreadPoolExecutor(8, "stepwell-start")
 """Not the threads of an event loop: what they began must be let go of also when the loop is closed meanwhile."""
+OVERRUN_SECONDS = 0.25
+"""How often it is looked whether the system ended something for the memory of all."""
 END_SECONDS = 5.0
 """How long a sandbox's first process may take to end everything when it is told to."""
 LIMITED = ("memory", "processes", "workspace", "names", "tmp")
@@ -55,6 +57,7 @@ class WarmProcess:
         self._first = -1
         """A hold on the first process, where the system has such."""
         self._watch = Watch(self._watched)
+        self._looking: asyncio.TimerHandle | None = None
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
     @property
@@ -68,8 +71,33 @@ class WarmProcess:
 
     def _watched(self, runs: bool) -> None:
         self._tell({"op": "cell", "runs": runs})
-        if not runs and self._ready.group is not None:
-            soon(self._ready.group.note)
+        group = self._ready.group
+        if group is None:
+            return
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        if runs:
+            self._look_on(group)
+        else:
+            soon(group.note)
+
+    def _look_on(self, group: ControlGroup) -> None:
+        """Look now and then whether the system has ended one process of many, of which nobody else is told."""
+        loop = asyncio.get_running_loop()
+        self._looking = loop.call_later(OVERRUN_SECONDS, self._look_on, group)
+        soon(partial(self._stop_if_overrun, loop, group))
+
+    def _stop_if_overrun(self, loop: asyncio.AbstractEventLoop, group: ControlGroup) -> None:
+        if group.overrun():
+            with contextlib.suppress(RuntimeError):  # the loop was closed
+                loop.call_soon_threadsafe(self._stop_overrun)
+
+    def _stop_overrun(self) -> None:
+        if self._looking is not None:  # the cell goes on
+            self._looking.cancel()
+            self._looking = None
+            self.stop()
 
     def interrupt(self) -> None:
         """Send SIGINT to the runner and its children."""
@@ -152,6 +180,9 @@ class WarmProcess:
         """Init has ended, and with it everything."""
         asyncio.get_running_loop().remove_reader(self._init)
         self._init.close()
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
         if self._first >= 0:
             os.close(self._first)
             self._first = -1
