@@ -17,6 +17,8 @@ from sandboxes.results import CellResult
 from tests.contract.conftest import DAYTONA, fine, opening
 from tests.unit.test_manifests import cost_of_parsing, longest_gap
 
+pytestmark = pytest.mark.slow
+
 SESSION = """
 import gc, json, os, signal, socket, struct, threading, time
 session = next(one for one in gc.get_objects() if type(one).__name__ == "Session")

@@ -20,6 +20,8 @@ from tests.contract.conftest import Steps, steps_elsewhere, steps_here
 from tests.contract.random_sessions import DESCRIBE, START, Round, statements
 from tests.daytona.emulator import Emulator
 
+pytestmark = pytest.mark.slow
+
 ASKED = "STEPS_SESSIONS" in os.environ
 SESSIONS = int(os.environ.get("STEPS_SESSIONS", "6"))
 

@@ -14,6 +14,8 @@ from tests.integration.test_resume import ending
 from tests.other_process import environment
 from tests.scripted_model import Call, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "stepwell"
 CODE = "try:\n    print(shop_place_order('tea')['ordered'])\nexcept HostFunctionError as error:\n    print(error)"
 ORDER = Call("run_python", purpose="order", step=1, code=CODE)

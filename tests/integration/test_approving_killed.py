@@ -21,6 +21,8 @@ from tests.other_process import ROOT, environment
 from tests.paying import Till
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 PLAN: Scripted = Call("submit_plan", steps=["Pay"])
 CODE = """\
 import pathlib, time

@@ -71,6 +71,7 @@ def test_checkpoints_that_are_no_database_are_one_sentence(desk: Desk) -> None: 
     assert done.returncode in (1, 2)
 
 
+@pytest.mark.slow
 async def test_a_refused_key_and_an_unknown_model_leave_a_thread_that_resumes(desk: Desk) -> None:  # noqa: F811
     async with ScriptedServer([bad_key("sk-wrong"), unknown_model("gpt-0")]) as server:
         desk.variables.update(

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from bench.daytona import cells, moved
 from sandboxes.daytona.options import Account, Options
 from sandboxes.opening import Sandboxes
 from tests.daytona.emulator import Emulator
+
+pytestmark = pytest.mark.slow
 
 
 async def test_a_cell_is_one_connection_one_upload_and_one_download_and_a_move_only_what_is_lacking(

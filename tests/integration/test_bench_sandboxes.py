@@ -7,6 +7,8 @@ import pytest
 
 from bench.driven import Driven, Way, ours
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["Stepwell", "python -c"])
 async def driver(request: pytest.FixtureRequest) -> AsyncIterator[Driven]:

@@ -15,6 +15,8 @@ from bench.server_log import spent
 from bench.server_results import judge, table
 from tests.serving import ROOT
 
+pytestmark = pytest.mark.slow
+
 PARENTS = """
 import asyncio, os
 from pathlib import Path

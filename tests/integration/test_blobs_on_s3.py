@@ -25,6 +25,8 @@ from tests.integration.test_steps import Effects
 from tests.other_process import ROOT
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 PLAN: Scripted = Call("submit_plan", steps=["Count"])
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.chaos.running import chaos
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(1_200)
 async def test_disturbed_analyses_end_as_undisturbed_ones_do(tmp_path: Path) -> None:

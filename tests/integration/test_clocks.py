@@ -19,7 +19,7 @@ from graph.settings import Settings
 from tests.integration.test_command import Desk, make_desk
 from tests.integration.test_savers import Thread
 
-pytestmark = [pytest.mark.xdist_group("postgres"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("postgres"), pytest.mark.timeout(300)]
 YEARS = 5 * 365 * 86_400.0
 
 

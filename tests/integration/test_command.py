@@ -251,6 +251,7 @@ def test_the_answer_goes_to_stdout_and_progress_to_stderr(desk: Desk) -> None:
     assert "\x1b" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_quiet_says_nothing_but_the_answer(finished: FinishedThread) -> None:
     done = finished.desk.command("ask", finished.id[:8], "And once more?", "--quiet")
     assert done.returncode == 0, done.stderr
@@ -260,6 +261,7 @@ def test_quiet_says_nothing_but_the_answer(finished: FinishedThread) -> None:
     assert "Earlier questions:\n- What does this table hold?" in shown.stdout
 
 
+@pytest.mark.slow
 def test_threads_are_listed_and_found_by_their_beginning(finished: FinishedThread) -> None:
     row = finished.desk.command("threads").stdout.splitlines()[0].split("\t")
     assert row[:2] == [finished.id, "finished"]
@@ -306,6 +308,7 @@ def test_a_finished_thread_cannot_be_resumed(finished: FinishedThread) -> None:
     assert "is finished; ask on with" in done.stderr
 
 
+@pytest.mark.slow
 def test_room_is_made_by_gc_and_delete(desk: Desk) -> None:
     assert desk.command("run", "What stands out?", "sales.csv", "--quiet").returncode == 0
     counted = desk.command("gc", "--dry-run", "--grace", "0")
@@ -331,6 +334,7 @@ def test_a_closed_pipe_is_no_error(words: tuple[str, ...], finished: FinishedThr
         assert process.wait(PATIENCE) == 141
 
 
+@pytest.mark.slow
 def test_a_run_whose_reader_left_can_be_resumed(desk: Desk) -> None:
     with desk.start("run", "What does this table hold?", "sales.csv", "--json") as process:
         assert process.stdout is not None
@@ -346,6 +350,7 @@ def test_a_run_whose_reader_left_can_be_resumed(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("after", "number", "code"), [("cell 1 ok", signal.SIGTERM, 143), ("cell 2:", signal.SIGINT, 130)]
 )
+@pytest.mark.slow
 def test_a_signal_pauses_and_resume_finishes(after: str, number: signal.Signals, code: int, desk: Desk) -> None:
     with desk.start("run", "What does this table hold?", "sales.csv") as process:
         assert process.stderr is not None
@@ -392,6 +397,7 @@ def test_ctrl_c_on_a_terminal_pauses_and_resume_shows_the_answer(desk: Desk) -> 
     assert terminal.exit_code() == 0
 
 
+@pytest.mark.slow
 def test_approval_without_a_terminal_waits_for_a_decision(desk: Desk) -> None:
     first = desk.command("run", "What does this table hold?", "sales.csv", "--approve")
     assert (first.returncode, first.stdout) == (3, "")
@@ -412,6 +418,7 @@ def test_approval_without_a_terminal_waits_for_a_decision(desk: Desk) -> None:
     assert "\trejected\t" in desk.command("log", thread).stdout
 
 
+@pytest.mark.slow
 def test_approval_on_a_terminal(desk: Desk) -> None:
     editor = desk.folder / "editor"
     editor.write_text('#!/bin/sh\necho "print(20 + 22)" > "$1"\n')
@@ -448,6 +455,7 @@ def test_ctrl_c_at_the_prompt_leaves_the_cell_waiting(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("size", [(24, 40), (8, 20)])
+@pytest.mark.slow
 def test_the_live_view_on_small_terminals(size: tuple[int, int], desk: Desk) -> None:
     desk.variables = {"LINES": str(size[0]), "COLUMNS": str(size[1])}
     terminal = Terminal(desk, "run", "各地区的销售额是多少?", "sales.csv")
@@ -473,6 +481,7 @@ def test_a_folder_of_somebody_else_starts_no_program_and_takes_no_key(desk: Desk
     assert "without walls" not in ran.stderr
 
 
+@pytest.mark.slow
 def test_trust_shows_what_it_trusts_and_without_walls_is_said_at_every_run(desk: Desk) -> None:
     desk.variables["STEPWELL_MODEL"] = "playbook"
     assert desk.command("trust").returncode == 2

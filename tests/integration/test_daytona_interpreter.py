@@ -16,6 +16,8 @@ from daytona_toolbox_api_client_async import InterpreterContext
 from tests.daytona.clients import client_of, until
 from tests.daytona.emulator import Emulator
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def context(sandbox: AsyncSandbox) -> InterpreterContext:

@@ -18,6 +18,8 @@ from tests.daytona.elsewhere import in_emulator
 from tests.daytona.emulator import Emulator
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 PLAN = Call("submit_plan", steps=["Work"])
 REVIEW = Call("submit_review", good_enough=True, missing=[])
 CELLS = [

@@ -27,6 +27,8 @@ from tests.daytona.emulator import Emulator
 from tests.daytona.faults import Answered, Slow
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 DAY = 24 * 60
 
 

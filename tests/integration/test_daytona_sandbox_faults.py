@@ -37,6 +37,8 @@ from tests.daytona.faults import (
 )
 from tests.scripted_model import Call, Plain, Request, Scripted, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 NAME = "faulty"
 ONCE = "open('outputs/count', 'a').write('x')\nprint('begun', flush=True)\nimport time; time.sleep({seconds})\n"
 COUNT = "print(open('outputs/count').read())"

@@ -16,6 +16,8 @@ from sandboxes.opening import Sandboxes
 from tests.daytona.emulator import Emulator
 from tests.daytona.faults import Answered, HappensInCell
 
+pytestmark = pytest.mark.slow
+
 NAME = "thread"
 NETWORKS: dict[str, tuple[Network, str, dict[str, object]]] = {
     "none": (Network(), "", {"networkBlockAll": True}),

@@ -12,7 +12,7 @@ from tests.daytona.emulator import Emulator
 from tests.daytona.faults import Answered, Slow
 from tests.integration.test_command import Desk, make_desk
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STEPS = ["create", "cell", "snapshot", "stop", "start", "delete"]
 
 

@@ -22,6 +22,8 @@ from sandboxes.network import NO_NETWORK, Network
 from tests.package_index import Index, package_index, wheel
 from tests.proxied import SOMEWHERE, Wire
 
+pytestmark = pytest.mark.slow
+
 ALLOWED = Network.only("pypi.test")
 PIP = """
 import os, subprocess, sys

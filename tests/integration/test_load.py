@@ -5,7 +5,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.load import Held, Report, more
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 BEFORE = Held(processes=2, descriptors=9, mounts=70, temporary=0, threads=4, tasks=1, bytes=100_000_000)

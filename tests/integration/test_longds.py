@@ -23,6 +23,8 @@ from tests.integration.test_steps import after_cell, opened
 from tests.other_process import ROOT
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 PLAN: Scripted = Call("submit_plan", steps=["Analyse"])
 LOAD = """
 import numpy as np, pandas as pd

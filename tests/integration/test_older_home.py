@@ -22,7 +22,7 @@ CELLS, FORKED_AT = 10, 4
 
 Command = Callable[..., str]
 
-pytestmark = [pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]
 
 
 @pytest.fixture

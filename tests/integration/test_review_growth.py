@@ -25,6 +25,8 @@ from storage.blobs import Blobs
 from storage.inputs import InputSource
 from tests.states import make_cell, make_state
 
+pytestmark = pytest.mark.slow
+
 CELLS, INPUTS = 200, 1_000
 
 

@@ -29,7 +29,7 @@ from graph.settings import Settings, SettingsError
 from graph.state import State, append
 from tests.postgres_server import PostgresServer, in_database
 
-pytestmark = [pytest.mark.xdist_group("postgres")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("postgres")]
 
 
 async def test_it_passes_the_conformance_suite_in_full(store: Settings) -> None:

@@ -11,7 +11,7 @@ from langgraph_sdk.client import LangGraphClient
 from tests.analyses import write_sales
 from tests.serving import serving
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("served")]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("served")]
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ def piped(desk: Desk, code: str, *words: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_a_cell_from_a_pipe_runs_at_the_step(finished: FinishedThread) -> None:
     done = piped(finished.desk, "def rows(frame):\n    return len(frame)\nprint('here')\nrows(df)\n", "last@3")
     assert (done.returncode, done.stdout, done.stderr) == (0, "here\n300\n", "")
@@ -114,6 +115,7 @@ def test_a_shell_that_is_ended_leaves_nothing_behind(number: signal.Signals, fin
     assert left_behind(finished.desk) == []
 
 
+@pytest.mark.slow
 def test_a_step_is_shown_and_the_tree_drawn(finished: FinishedThread) -> None:
     desk = finished.desk
     shown = desk.command("show", "last@2").stdout

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -21,6 +22,8 @@ from stepwell.cli.words import brought_back, not_brought_back
 from storage.artifacts import Artifacts
 from tests.analyses import only, with_model
 from tests.scripted_model import Call, Scripted, ScriptedServer
+
+pytestmark = pytest.mark.slow
 
 PLAN = Call("submit_plan", steps=["Do it"])
 GOOD = Call("submit_review", good_enough=True, missing=[])

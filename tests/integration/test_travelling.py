@@ -16,6 +16,8 @@ from stepwell.threads import reading
 from tests.analyses import follow, last, with_model, write_sales
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 PLAN = Call("submit_plan", steps=["Append"])
 END: list[Scripted] = [
     Call("submit_answer", answer="Done.", skipped=[]),

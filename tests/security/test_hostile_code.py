@@ -60,6 +60,7 @@ LET_THROUGH_FOR_ROOT: dict[Level, dict[str, str]] = {
 """The same, where Stepwell itself runs as root."""
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.timeout(900),
     pytest.mark.xdist_group("hostile"),  # what was tried is remembered in one process
     pytest.mark.skipif(not seccomp.supported(), reason="no filter of system calls for this machine"),

@@ -19,6 +19,8 @@ from graph.settings import Settings
 from graph.state import SNAPSHOT_EVERY, State
 from tests.unit.delta_histories import Durability, History, Move, delta_channels, schema_of
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("DELTA_EXAMPLES", "25"))
 DURABILITIES: tuple[Durability, ...] = ("sync", "async", "exit")
 FREQUENCIES = (1, 2, 5, SNAPSHOT_EVERY)

@@ -10,6 +10,8 @@ import pytest
 from tests.unit.playbook_host import Analysis, abstract
 from tests.unit.playbook_tables import CSV, EXAMPLE, nasty, put, sound, strikes
 
+pytestmark = pytest.mark.slow
+
 matplotlib.use("Agg")
 
 

@@ -160,6 +160,7 @@ async def count() -> Any:
         yield number
 
 
+@pytest.mark.slow
 async def test_runs_of_one_thread_go_one_after_the_other_whatever_the_server_enforces(settings: Settings) -> None:
     running, most = 0, 0
 
