@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501 (the lines of cells)
 
+import pytest
+
 from tests.contract.conftest import Steps
 
 FRAMES = """
@@ -74,6 +76,7 @@ async def test_memory_maps_are_the_file_again(steps: Steps) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_fitted_models_predict_the_same(steps: Steps) -> None:
     await steps.run("""
         import numpy as np, pandas as pd

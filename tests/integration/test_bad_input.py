@@ -42,6 +42,7 @@ def sentence(stderr: str) -> str:
         (("sales.csv", "--artifacts", "sales.csv"), {}, 1, "STEPWELL_ARTIFACTS"),
     ],
 )
+@pytest.mark.slow
 def test_the_command_says_what_is_wrong(
     desk: Desk,  # noqa: F811 - the fixture
     words: tuple[str, ...],
@@ -55,6 +56,7 @@ def test_the_command_says_what_is_wrong(
     assert done.returncode == code, done.stderr
 
 
+@pytest.mark.slow
 def test_a_data_folder_that_cannot_be_used_is_one_sentence(desk: Desk) -> None:  # noqa: F811 - the fixture
     desk.home.write_text("a file where the folder should be")
     for words in (("run", "What?", "sales.csv"), ("threads",), ("show", "last")):

@@ -282,6 +282,7 @@ def test_show_gives_json(finished: FinishedThread) -> None:
     assert data["artifacts"]
 
 
+@pytest.mark.slow
 def test_the_log_tells_each_step(finished: FinishedThread) -> None:
     rows = [line.split("\t") for line in finished.desk.command("log", "last").stdout.splitlines()]
     assert [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
@@ -444,6 +445,7 @@ def test_approval_on_a_terminal(desk: Desk) -> None:
     assert "  | 42" in log
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_the_prompt_leaves_the_cell_waiting(desk: Desk) -> None:
     terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve", "--no-live")
     terminal.wait_for("uit. ")

@@ -35,6 +35,7 @@ async def test_a_sandbox_gets_the_level_that_doctor_names(desk: Desk, settings: 
         assert (await sandboxes.open("local", "a")).isolation == IN_WORDS[said["level"]]
 
 
+@pytest.mark.slow
 def test_without_isolation_nothing_is_said_to_be_enforced(desk: Desk) -> None:
     desk.variables["STEPWELL_ISOLATION"] = "process"
     done = desk.command("doctor", "--json")
@@ -43,6 +44,7 @@ def test_without_isolation_nothing_is_said_to_be_enforced(desk: Desk) -> None:
     assert "enforced" not in {one["state"] for one in said["properties"].values()}
 
 
+@pytest.mark.slow
 def test_a_floor_that_cannot_be_kept_ends_with_1_and_one_sentence(desk: Desk) -> None:
     desk.variables |= {"STEPWELL_ISOLATION": "landlock", "STEPWELL_REQUIRE_ISOLATION": "namespaces"}
     done = desk.command("doctor")
@@ -59,6 +61,7 @@ def test_a_level_that_there_is_not_is_the_user_s_mistake(desk: Desk) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_in_a_pipe_the_fields_are_separated_by_tabs(desk: Desk) -> None:
     lines = [line.split("\t") for line in desk.command("doctor").stdout.splitlines()]
     assert [line[1] for line in lines if line[0] == "level"] == list(LEVELS)

@@ -206,6 +206,7 @@ async def test_other_code_at_the_same_place_is_another_cell(settings: Settings, 
     assert effects.seen == [1, 2, 3]
 
 
+@pytest.mark.slow
 async def test_going_back_runs_the_cell_again(settings: Settings, effects: Effects) -> None:
     """Time travel is a new branch: what the journal knows of the old one does not hold there."""
     script = [PLAN, effects.cell(1), effects.cell(2), *ending(), *ending()]

@@ -59,6 +59,7 @@ def test_figures_and_files_are_kept_where_asked(finished: FinishedThread) -> Non
     assert "x.txt" not in finished.desk.command("show", "last@3").stdout
 
 
+@pytest.mark.slow
 def test_a_prompt_of_several_lines_that_ctrl_c_interrupts_and_ctrl_d_leaves(finished: FinishedThread) -> None:
     before = finished.desk.command("log", "last").stdout
     terminal = Terminal(finished.desk, "shell", "last@3")
@@ -139,6 +140,7 @@ def test_a_step_is_shown_and_the_tree_drawn(finished: FinishedThread) -> None:
     assert re.search(r"├─ . 3b  .*← here.*3  ", re.sub(r"\x1b\[[\d;]*m", "", terminal.written), re.DOTALL)
 
 
+@pytest.mark.slow
 def test_diff_and_verified_replay(finished: FinishedThread) -> None:
     difference = finished.desk.command("diff", "last@1", "last@2")
     assert difference.returncode == 0, difference.stderr

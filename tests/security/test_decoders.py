@@ -87,6 +87,7 @@ def _frames(pieces: list[bytes]) -> list[frames.Frame]:
 
 @fuzzed
 @given(st.lists(st.tuples(objects, st.binary(max_size=40) | things.map(text_of)), max_size=8))
+@pytest.mark.slow
 def test_what_a_running_cell_hears(said: list[tuple[dict[str, Any], bytes]]) -> None:
     asyncio.run(_hear(said))
 

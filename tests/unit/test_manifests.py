@@ -119,6 +119,7 @@ async def test_a_list_of_blobs_that_stands_twice_names_no_more_than_was_checked(
     assert "not its own" in await waited(kept_step(blobs, await stored(blobs, tmp_path, data)))
 
 
+@pytest.mark.slow
 def test_names_are_taken_without_parsing_what_follows_them() -> None:
     data = bomb(6 << 20)
     parsing = cost_of_parsing(data)
@@ -133,6 +134,7 @@ async def waited(coming: Awaitable[object]) -> str:
     return str(refused.value)
 
 
+@pytest.mark.slow
 async def test_a_manifest_that_is_dear_to_parse_stops_nobody(tmp_path: Path) -> None:
     blobs = Blobs.at(str(tmp_path / "blobs"))
     data = bomb(9 << 20)

@@ -77,6 +77,7 @@ def run(host: Analysis, state: State, wanted: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.slow
 async def test_it_gets_through_two_turns_of_real_prompts_however_short_they_are(tmp_path: Path, tools: bool) -> None:
     for name in ("inputs", "outputs"):
         (tmp_path / name).mkdir()

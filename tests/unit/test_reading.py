@@ -114,6 +114,7 @@ async def test_json_beyond_a_limit_is_refused_with_a_sentence(text: bytes, why: 
         await reading.read_json(text)
 
 
+@pytest.mark.slow
 async def test_arguments_that_are_dear_to_parse_stop_nobody() -> None:
     offer, seen = await offered("take")
     arguments = many_lists(9 << 20)
@@ -134,6 +135,7 @@ async def test_large_arguments_arrive_whole() -> None:
     assert seen == [value]
 
 
+@pytest.mark.slow
 async def test_a_refused_call_costs_nothing_however_large_its_arguments_are() -> None:
     offer, _ = await offered("take", needs_approval=True)
     pending: Any = {"purpose": "", "code": "", "step": 0, "thought": "", "call_id": ""}
@@ -218,6 +220,7 @@ BOMBS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
+@pytest.mark.slow
 async def test_what_one_row_holds_is_counted(bomb: str) -> None:
     """A file of 700 bytes with one row, which becomes millions of objects in a table of pandas."""
     column, why = BOMBS[bomb]
