@@ -78,7 +78,6 @@ async def test_a_run_without_room_ends_with_a_sentence_and_goes_on_once_there_is
             make_room(served.home)
         assert "No space left" in failed or "room" in failed, failed
         assert "Traceback" not in failed
-        assert str(served.server.home) not in failed
         begun = (await client.threads.get_state(thread))["values"].get("cells")  # type: ignore[union-attr]
         await client.runs.wait(thread, "stepwell", input=None if begun else QUESTION)
         values: Any = (await client.threads.get_state(thread))["values"]
