@@ -68,9 +68,11 @@ class History:
         if code == 0:
             ended = life.ended
             return "" if ended is not None and ended["answer"] == ANSWER else "finished without its answer"
-        # Once all has been told, a signal ends the process as it ends any; a shell sees the same code then.
-        by_itself = not done.startswith("kill") and life.ended is None
-        if done in SIGNALS and code in ({128 + SIGNALS[done]} if by_itself else {128 + SIGNALS[done], -SIGNALS[done]}):
+        killed = done.startswith("kill")
+        if done in SIGNALS and not killed and code == 128 + SIGNALS[done]:
+            return ""
+        # Once all has been told, any signal ends the process as it ends any; a shell sees the same code.
+        if done in SIGNALS and (killed or life.ended is not None) and code == -SIGNALS[done]:
             return ""
         if code == 130 and done == CANCEL:
             return ""
