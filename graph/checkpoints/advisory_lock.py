@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import psycopg
 
-from graph.checkpoints.postgres_opening import CONNECT_SECONDS, unusable, watched
+from graph.checkpoints.postgres_saver import CONNECT_SECONDS, unusable, watched
 from graph.checkpoints.thread_lock import POLL_SECONDS, US, Hold, held_by_another
 
 LOOK_SECONDS = 5.0

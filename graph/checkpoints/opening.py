@@ -28,12 +28,12 @@ def load_postgres() -> None:
         SettingsError: the extra `postgres` is not installed.
     """
     try:
-        import graph.checkpoints.postgres_opening
+        import graph.checkpoints.postgres_saver
     except ImportError as error:
         raise SettingsError(
             f"STEPWELL_DATABASE_URL needs packages that are not installed ({error}); install stepwell[postgres]."
         ) from None
-    assert graph.checkpoints.postgres_opening
+    assert graph.checkpoints.postgres_saver
 
 
 def plain_values() -> JsonPlusSerializer:
@@ -50,7 +50,7 @@ async def open_checkpoints(settings: Settings) -> AsyncIterator[Saver]:
     """
     if url := settings.database_url.get_secret_value():
         await asyncio.to_thread(load_postgres)
-        from graph.checkpoints.postgres_opening import open_postgres
+        from graph.checkpoints.postgres_saver import open_postgres
 
         async with open_postgres(url, plain_values()) as saver:
             await asyncio.to_thread(make_home, settings.home)

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 
 from graph.checkpoints.advisory_lock import holding_in_database
 from graph.checkpoints.opening import open_checkpoints, plain_values
-from graph.checkpoints.postgres_opening import open_postgres, watched
+from graph.checkpoints.postgres_saver import open_postgres, watched
 from graph.checkpoints.saver import Saver
 from graph.settings import Settings, SettingsError
 from graph.state import State, append

@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.checkpoints.journal import CALLED, CALLING, Entry, Journal
 from graph.functions.host_functions import HostFunctions
-from graph.functions.mcp_tools import describe_tool, function_name, type_text
+from graph.functions.mcp_servers import describe_tool, function_name, type_text
 from graph.functions.offered import HostFunction, describe
 from graph.state import DecidedCall, HeldCell, Pending
 from nodes.calls.calling import CellCalls, RepeatableCalls, functions_called

@@ -11,9 +11,8 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.checkpoints.damage import DiskError, disk_said, forget_failure
-from graph.checkpoints.given_saver import fit
 from graph.checkpoints.journal import CALLING, Journal
-from graph.guarded import GuardedGraph
+from graph.guarded import GuardedGraph, fit
 from graph.settings import Settings
 from graph.wiring import make_sandboxes
 from tests.integration.test_clocks import YEARS, other_process
