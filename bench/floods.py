@@ -19,7 +19,7 @@ from rich.table import Table
 
 from graph.functions.host_functions import HostFunctions
 from graph.functions.offered import HostFunction
-from nodes.calls.calling import RepeatableCalls
+from nodes.calls.recorded_calls import RepeatableCalls
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.opening import Sandboxes

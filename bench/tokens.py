@@ -5,7 +5,7 @@ from rich.table import Table
 from graph.context import Context
 from graph.state import State
 from nodes.prompts.conversation import write_conversation
-from nodes.prompts.generate_prompt import system_prompt
+from nodes.prompts.instructions import system_prompt
 from tests.states import make_cell, make_input, make_state
 
 CELLS = 40

@@ -10,8 +10,7 @@ from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import FinalOutput, StartInput, State
 from models.base import ChooseModel
-from nodes.approve import approve
-from nodes.approve_call import approve_call
+from nodes.approve import approve, approve_call
 from nodes.calls.held_cells import call_asked
 from nodes.check_final import check_final
 from nodes.execute import execute

@@ -1,4 +1,4 @@
-"""Wait for somebody to approve, edit or reject the pending cell. Nothing has run when this node waits."""
+"""The nodes at which a cell, or a call of the user's function, waits for approval."""
 
 from typing import Any, Literal
 
@@ -8,10 +8,11 @@ from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
 from graph.context import Context
-from graph.events import CellFinished, tell
+from graph.events import CellFinished, Notice, tell
 from graph.functions.host_functions import NOTHING, HostFunctions
-from graph.state import Cell, State
+from graph.state import Cell, DecidedCall, State
 from models.received import whole_text
+from nodes.calls.held_cells import call_asked, decide, in_words, shown_call
 from nodes.prompts.observation import shorten, step_title
 
 
@@ -65,3 +66,52 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
     messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"], name=step_title(cell))]
     messages += [ToolMessage("Not run: an earlier cell was rejected.", tool_call_id=other["call_id"]) for other in rest]
     return {"cells": [cell], "pending": [], "messages": list(messages)}
+
+
+class CallDecision(BaseModel):
+    """What somebody decided about a call."""
+
+    verdict: Literal["approve", "reject"] = Field(title="Verdict")
+    call: str = Field(
+        default="", title="Call", description="With `approve`: the `id` of the call, so that no other is meant."
+    )
+    remark: str = Field(default="", title="Remark", description="With `reject`: what the model should do instead.")
+
+
+async def approve_call(state: State, runtime: Runtime[Context]) -> State:
+    """Ask about the call at which the first pending cell was ended, and remember what is decided about this call alone.
+
+    An approval that names another call, or none, is not taken, and the request is made again.
+    """
+    first, *rest = state["pending"]
+    asked = call_asked(first)
+    if asked is None:
+        return {}
+    number = len(state.get("cells") or []) + 1
+    request: dict[str, Any] = {
+        "ask": "Make this call?",
+        "number": number,
+        "purpose": first["purpose"],
+        "call": shown_call(state),
+        "code": first["code"],
+        "functions": [asked["function"]],
+    }
+    decision = interrupt(request, response_schema=CallDecision)
+    while decision.call != asked["id"] and (decision.call or decision.verdict == "approve"):
+        problem = f"The decision has to name the call that it is about: {asked['id']!r} as `call`."
+        decision = interrupt({**request, "problem": problem}, response_schema=CallDecision)
+    remark = whole_text(decision.remark).strip()
+    decided = DecidedCall(
+        function=asked["function"],
+        digest=asked["digest"],
+        nth=asked["nth"],
+        verdict=decision.verdict,
+        remark=remark,
+    )
+    answer: State = {"pending": [decide(first, decided), *rest]}
+    if decision.verdict == "reject":
+        why = f" ({remark})" if remark else ""
+        said = f"The user refused a call of cell {number}: {in_words(asked)}{why}."
+        answer["notices"] = [*state.get("notices", []), said]
+    tell(runtime, Notice(f"Cell {number} runs again from its beginning, to its call of {asked['function']}."))
+    return answer

@@ -18,12 +18,18 @@ from models.json_replies import json_in
 from models.quoting import INPUTS, quoted
 from nodes.answer_checks.answer_files import files_made
 from nodes.answer_checks.checks import CHECKS, files_open
-from nodes.prompts.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES, also_needed
 from nodes.prompts.conversation import observed
-from nodes.prompts.generate_prompt import inputs_text
+from nodes.prompts.instructions import (
+    REVIEW_BY_JSON,
+    REVIEW_BY_TOOL,
+    REVIEW_RULES,
+    REVIEW_TOOL,
+    also_needed,
+    inputs_text,
+)
 from nodes.prompts.observation import shorten
-from nodes.publishing.published_names import shown as shown_path
-from nodes.restoring.catching_up import caught_up
+from nodes.publishing import shown as shown_path
+from nodes.restoring.restore import caught_up
 from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox
@@ -85,7 +91,11 @@ async def check_final(
 async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -> tuple[list[str], Tokens, float]:
     def write(form: Form) -> list[BaseMessage]:
         return [
-            SystemMessage(RULES + also_needed(context.review_instructions) + (BY_TOOL if form.tools else BY_JSON)),
+            SystemMessage(
+                REVIEW_RULES
+                + also_needed(context.review_instructions)
+                + (REVIEW_BY_TOOL if form.tools else REVIEW_BY_JSON)
+            ),
             HumanMessage(_evidence(state, int(EVIDENCE_CHARS * form.size))),
         ]
 

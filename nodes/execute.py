@@ -16,7 +16,6 @@ from graph.functions.host_functions import NOTHING, HostFunctions, Offer
 from graph.state import AskedCall, CallRecord, Cell, PlanStep, SandboxRef, State
 from graph.users.consumption import metered
 from graph.users.identity import thread_of
-from nodes.calls.calling import CellCalls
 from nodes.calls.held_cells import (
     Asking,
     calls_before,
@@ -26,10 +25,10 @@ from nodes.calls.held_cells import (
     records_of,
     told_of_dropped,
 )
+from nodes.calls.recorded_calls import CellCalls
 from nodes.prompts.observation import remember, remember_namespace, step_title
-from nodes.restoring.catching_up import TOOK_EFFECT, caught_up, next_snapshot
-from nodes.restoring.outcome import outcome_unknown
-from nodes.restoring.recovering import recovered
+from nodes.restoring.outcome import outcome_unknown, recovered
+from nodes.restoring.restore import TOOK_EFFECT, caught_up, next_snapshot
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.results import CellResult, Streamed

@@ -18,14 +18,7 @@ from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.replies import answer_in, code_in, prose_around
 from nodes.prompts.conversation import write_conversation
-from nodes.prompts.generate_prompt import (
-    ANSWER_TOOL,
-    CELL_TOOL,
-    MOST_CHARS,
-    last_call,
-    system_prompt,
-    with_inputs,
-)
+from nodes.prompts.instructions import ANSWER_TOOL, CELL_TOOL, MOST_CHARS, last_call, system_prompt, with_inputs
 from nodes.prompts.observation import shorten
 from nodes.spending import add_usage, budget_reached
 from sandboxes.network import NO_NETWORK, Network

@@ -24,21 +24,24 @@ from models.replies import steps_in
 from nodes.calls.held_cells import told_of_dropped
 from nodes.prompts.attachments import attachments, laid_out, without_attachments
 from nodes.prompts.conversation import namespace_table, notes
-from nodes.prompts.functions_prompt import functions_text
-from nodes.prompts.generate_prompt import (
+from nodes.prompts.instructions import (
     INPUTS_CHARS,
     LEAST_CHARS,
     MOST_CHARS,
+    PLAN_BY_LIST,
+    PLAN_BY_TOOL,
+    PLAN_RULES,
+    PLAN_TOOL,
     environment_text,
+    functions_text,
     inputs_text,
     instructions_text,
+    network_text,
 )
-from nodes.prompts.network_prompt import network_text
 from nodes.prompts.observation import shorten
-from nodes.prompts.plan_prompt import BY_LIST, BY_TOOL, PLAN_TOOL, RULES
 from nodes.restoring.carrying import carry_inputs, keep_input
-from nodes.restoring.catching_up import BEGINNING
 from nodes.restoring.outcome import functions_reached, reached_by
+from nodes.restoring.restore import BEGINNING
 from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
@@ -287,8 +290,8 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
 def _write(state: State, functions: str, network: Network, context: Context, form: Form) -> list[BaseMessage]:
     system = "\n".join(
         [
-            RULES,
-            BY_TOOL if form.tools else BY_LIST,
+            PLAN_RULES,
+            PLAN_BY_TOOL if form.tools else PLAN_BY_LIST,
             environment_text(state),
             network_text(network),
             *([functions] if functions else []),

@@ -15,9 +15,8 @@ from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.state import Artifact, Cell, State, Turn
 from graph.users.consumption import metered
 from graph.users.identity import thread_of
-from nodes.publishing.published_names import OURS, is_renamed, published_names, reason_for, shown
-from nodes.publishing.published_texts import as_document, as_script
-from nodes.restoring.catching_up import caught_up
+from nodes.publishing import OURS, as_document, as_script, is_renamed, published_names, reason_for, shown
+from nodes.restoring.restore import caught_up
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.host.scratch import scratch_folder

@@ -10,8 +10,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from graph.app import artifacts
 from graph.state import Artifact, State
-from nodes.publishing.published_names import OURS
-from nodes.publishing.published_texts import as_script
+from nodes.publishing import OURS, as_script
 from server.content import FILE, SAFE, FileAnswer, disposition
 from server.platform import Platform
 from server.routing import THREAD, RefusedError, answered, path_parameter, place, route, sender

@@ -9,8 +9,8 @@ from typing import Any
 from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
-from nodes.restoring.catching_up import catch_up
 from nodes.restoring.manifests import NotRestoredError
+from nodes.restoring.restore import catch_up
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SandboxError
 from sandboxes.opening import Sandboxes

@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from graph.checkpoints.journal import CallEntry, digest_of, recorded_calls
 from graph.functions.host_functions import HostFunctions, Offer
 from graph.state import Cell
-from nodes.calls.calling import functions_called
+from nodes.calls.recorded_calls import functions_called
 from sandboxes.functions import Call, Description, Parameter, Raised, Returned
 from stepwell.steps import Place
 

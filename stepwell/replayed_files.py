@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 from graph.state import Cell, State
-from nodes.publishing.published_names import published_names
+from nodes.publishing import published_names
 from nodes.restoring.manifests import NotRestoredError
 from sandboxes.base import Sandbox
 from stepwell.kept_step import KeptFile, KeptStep, kept_step

@@ -13,7 +13,7 @@ from graph.settings import Settings, given_or_read
 from graph.state import Cell, State
 from graph.wiring import make_blobs, make_functions
 from nodes.prompts.observation import observe
-from nodes.restoring.catching_up import catch_up
+from nodes.restoring.restore import catch_up
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.host.environment import describe_environment

@@ -7,8 +7,8 @@ from graph.checkpoints.step_tree import Step
 from graph.settings import Settings, given_or_read
 from graph.state import Cell, Input, LostName, State, Variable
 from graph.wiring import make_blobs
-from nodes.restoring.catching_up import TOOK_EFFECT
 from nodes.restoring.manifests import NotRestoredError
+from nodes.restoring.restore import TOOK_EFFECT
 from stepwell.comparing import files_by_cells
 from stepwell.kept_step import KeptStep, kept_step
 from stepwell.steps import answer_after, at_step, step_named

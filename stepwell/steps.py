@@ -12,7 +12,7 @@ from graph.checkpoints.saver import Saver
 from graph.checkpoints.step_tree import Step, StepTree, step_tree
 from graph.settings import Settings, given_or_read
 from graph.state import Cell, PlanStep, SandboxRef, State
-from nodes.restoring.catching_up import BEGINNING, TOOK_EFFECT, next_snapshot
+from nodes.restoring.restore import BEGINNING, TOOK_EFFECT, next_snapshot
 from stepwell.errors import ThreadError
 from stepwell.threads import Graph, find_thread, saver_of
 

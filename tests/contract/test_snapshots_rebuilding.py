@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from graph.state import Cell, SandboxRef
-from nodes.restoring.catching_up import BEGINNING, Receipt, catch_up, in_words, next_snapshot
+from nodes.restoring.restore import BEGINNING, Receipt, catch_up, in_words, next_snapshot
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes

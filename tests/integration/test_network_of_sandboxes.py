@@ -11,8 +11,8 @@ import pytest
 from graph.functions.host_functions import HostFunctions
 from graph.functions.offered import HostFunction
 from graph.state import Pending
-from nodes.calls.calling import CellCalls
 from nodes.calls.held_cells import Asking
+from nodes.calls.recorded_calls import CellCalls
 from nodes.restoring.outcome import outcome_unknown
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host.limits import Limits

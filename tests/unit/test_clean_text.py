@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from graph.state import Artifact
-from nodes.publishing.published_texts import as_document, as_script
+from nodes.publishing import as_document, as_script
 from storage.clean_text import clean_code, clean_prose
 from tests.states import make_cell, make_state
 

@@ -20,11 +20,10 @@ from graph.functions.host_functions import HostFunctions
 from graph.functions.mcp_servers import describe_tool, function_name, type_text
 from graph.functions.offered import HostFunction, describe
 from graph.state import DecidedCall, HeldCell, Pending
-from nodes.calls.calling import CellCalls, RepeatableCalls, functions_called
 from nodes.calls.held_cells import MAX_DECIDED, Asking, mark_of
-from nodes.calls.shown_call import shown_arguments, too_long
-from nodes.prompts.functions_prompt import ALL_CHARS, functions_text
-from nodes.publishing.published_texts import as_script
+from nodes.calls.recorded_calls import CellCalls, RepeatableCalls, functions_called, shown_arguments, too_long
+from nodes.prompts.instructions import FUNCTIONS_CHARS, functions_text
+from nodes.publishing import as_script
 from nodes.restoring.outcome import outcome_unknown
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.functions import Call, Raised, Returned
@@ -200,7 +199,7 @@ async def test_the_prompt_is_bounded_and_names_what_a_variable_hides() -> None:
     described = (await HostFunctions(functions).ready()).descriptions
     state = make_state(namespace=[{"name": "function_7", "kind": "int", "summary": "3"}])
     text = functions_text(described, state)
-    assert len(text) < 3 * ALL_CHARS
+    assert len(text) < 3 * FUNCTIONS_CHARS
     assert "function_7(a: int) -> None (hidden by your variable of that name; after `del function_7`" in text
     assert functions_text([], state) == ""
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.publishing.published_names import published_names
+from nodes.publishing import published_names
 from storage.harmless_names import DATA, SCRIPTS, TEXTS, harmless_name
 
 KEPT = [

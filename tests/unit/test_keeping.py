@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from graph.state import Cell, SandboxRef, State
-from nodes.restoring.catching_up import BEGINNING, catch_up, in_words, next_snapshot
 from nodes.restoring.manifests import NotRestoredError, blobs_of
+from nodes.restoring.restore import BEGINNING, catch_up, in_words, next_snapshot
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SandboxLostError
 from sandboxes.fake import FakeSandbox, ScriptedCell
@@ -277,7 +277,7 @@ async def test_a_session_that_ends_while_it_restores_leads_to_running_again(tmp_
 
 
 def test_what_is_lost_and_what_differs_is_told() -> None:
-    from nodes.restoring.catching_up import Receipt
+    from nodes.restoring.restore import Receipt
 
     receipt = Receipt(
         cells=0,

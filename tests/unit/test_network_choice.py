@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodes.prompts.network_prompt import network_text
+from nodes.prompts.instructions import network_text
 from sandboxes.network import Network
 from stepwell.cli.network_choice import NetworkChoice
 from stepwell.cli.running import Choices

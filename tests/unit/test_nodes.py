@@ -12,18 +12,17 @@ from graph.context import Context, knobs
 from graph.settings import Prices
 from graph.state import AskedCall, CallRecord, DecidedCall, Pending, Review, SandboxRef, Usage
 from models.base import Form, ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
-from nodes.approve_call import approve_call
+from nodes.approve import approve_call
 from nodes.calls.held_cells import decide, held, hold, told_of_dropped, touching
 from nodes.check_final import _evidence
 from nodes.check_final import _read as read_review
 from nodes.generate import _read_calls, _read_text, _stopped, generate
 from nodes.plan import _read as read_plan
 from nodes.plan import _write as write_plan
-from nodes.prompts.check_final_prompt import also_needed
-from nodes.prompts.generate_prompt import inputs_text, system_prompt
+from nodes.prompts.instructions import also_needed, inputs_text, system_prompt
 from nodes.prompts.observation import shorten
-from nodes.publishing.published_texts import as_script
-from nodes.restoring.catching_up import BEGINNING, catch_up, in_words, next_snapshot
+from nodes.publishing import as_script
+from nodes.restoring.restore import BEGINNING, catch_up, in_words, next_snapshot
 from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import makers

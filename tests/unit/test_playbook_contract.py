@@ -14,9 +14,17 @@ from models.playbook.model import Playbook
 from models.replies import answer_in, code_in, steps_in
 from nodes.answer_checks.answer_numbers import numbers_printed
 from nodes.prompts.conversation import namespace_table, write_conversation
-from nodes.prompts.generate_prompt import ANSWER_TOOL, CELL_TOOL, inputs_text, system_prompt, with_inputs
+from nodes.prompts.instructions import (
+    ANSWER_TOOL,
+    CELL_TOOL,
+    PLAN_BY_LIST,
+    PLAN_RULES,
+    PLAN_TOOL,
+    inputs_text,
+    system_prompt,
+    with_inputs,
+)
 from nodes.prompts.observation import shorten
-from nodes.prompts.plan_prompt import BY_LIST, PLAN_TOOL, RULES
 from tests.unit.playbook_host import Analysis, abstract
 
 matplotlib.use("Agg")
@@ -25,7 +33,7 @@ LIMIT = 4_000
 
 
 async def plan(state: State, *, tools: bool) -> list[str]:
-    system = "\n".join([RULES, "" if tools else BY_LIST])
+    system = "\n".join([PLAN_RULES, "" if tools else PLAN_BY_LIST])
     asked = f"{inputs_text(state)}\n\n{namespace_table(state['namespace'])}\n\nThe question now:\n{state['question']}"
     messages = [SystemMessage(system), HumanMessage(asked)]
     if tools:

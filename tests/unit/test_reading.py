@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from graph.functions.host_functions import HostFunctions
 from graph.functions.offered import HostFunction
-from nodes.calls.calling import CellCalls
+from nodes.calls.recorded_calls import CellCalls
 from sandboxes.functions import Call, Description, Raised, Returned
 from sandboxes.host import calls, reading
 from sandboxes.host.calls import Calls

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.publishing.published_names import published_names, shown
+from nodes.publishing import published_names, shown
 from storage.safe_names import MAX_PART, MAX_PATH, RESERVED, safe_name, safe_names
 
 

@@ -11,14 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import StateUpdate
 
-from graph.checkpoints.thread_lock import (
-    US,
-    Hold,
-    ThreadHeldError,
-    anybody_at_work,
-    forget_lock,
-    holding,
-)
+from graph.checkpoints.thread_lock import US, Hold, ThreadHeldError, anybody_at_work, forget_lock, holding
 from graph.guarded import GuardedGraph
 from graph.settings import Settings, SettingsError
 from graph.state import State

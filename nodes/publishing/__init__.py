@@ -1,1 +1,0 @@
-"""What is published: its names, and texts that are written for people."""
