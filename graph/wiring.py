@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.graph import StateGraph
 
 from graph.build import build_graph
-from graph.checkpoints.blob_owner import blob_owner
+from graph.checkpoints.opening import blob_owner
 from graph.context import Context
 from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.functions.mcp_servers import McpServers

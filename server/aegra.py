@@ -13,7 +13,7 @@ from starlette.responses import Response
 from server.app import all_routes, lifespan, middleware
 from server.auth import users
 from server.crons import is_somebodys
-from server.refusals import handlers, refusal
+from server.rates import handlers, refusal
 
 
 async def _answer(request: Request, error: Any) -> Response:

@@ -23,11 +23,10 @@ from server.crons import remove_ownerless
 from server.ending import ending_well
 from server.forgetting import Forgetting
 from server.guard import Guard
-from server.health import health, readiness, ready
 from server.metrics import metrics
 from server.observing import observe
-from server.rates import Rates
-from server.refusals import handlers
+from server.rates import Rates, handlers
+from server.readiness import health, readiness, ready
 from server.routing import closing
 from server.step_routes import get_step, get_step_file, list_steps
 from server.traces import configured

@@ -4,18 +4,197 @@ Threads, runs, crons and assistants are marked with their owner in their metadat
 mark; store items lie below a namespace of their owner's. What is not named here is refused.
 """
 
+import asyncio
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from langgraph_sdk import Auth
 
 from graph.app import policy, settings
-from graph.context import KnobError
-from graph.users.identity import LOCAL, OWNER, Identity
+from graph.checkpoints.saver import Saver
+from graph.context import KnobError, read_knobs
+from graph.settings import Settings, named
+from graph.users.identity import LOCAL, OWNER, Identity, unknown_key
+from graph.users.policy import Policy
 from server.checkpoints import opened
-from server.given_knobs import check
-from server.owners import Owners
-from server.request_rules import check_calls_elsewhere, check_config, check_crons, cron_of
 from server.users import UnknownUserError, Users
+from storage.inputs import begins_with
+
+BELOW = ("kwargs", "payload", "params")
+"""Where LangGraph's runs and crons, and Aegra's commands, have what the request said."""
+REFUSED, FORBIDDEN = 422, 403
+
+
+def check_config(value: Mapping[str, Any], identity: Identity) -> None:
+    """See that no `config`, `context`, `metadata` or `checkpoint` in a request names another thread, run or user.
+
+    Args:
+        value: What an authorization handler is given.
+        identity: Whose request it is, and which thread and run it is for.
+
+    Raises:
+        Auth.exceptions.HTTPException: something does, or `config` has a key that LangGraph does not know.
+    """
+    for problem in _problems(value, identity):
+        if problem:
+            raise Auth.exceptions.HTTPException(status_code=REFUSED, detail=problem)
+
+
+def _problems(value: Mapping[str, Any], identity: Identity) -> Iterator[str]:
+    for said in _parts(value):
+        config = said.get("config")
+        yield unknown_key(config)
+        yield identity.named_otherwise("metadata", said.get("metadata"))
+        yield identity.named_otherwise("context", said.get("context"))
+        yield identity.named_otherwise("checkpoint", said.get("checkpoint"))
+        if not isinstance(config, Mapping):
+            continue
+        yield identity.named_otherwise("config.configurable", config.get("configurable"))
+        yield identity.named_otherwise("config.metadata", config.get("metadata"))
+        yield identity.named_otherwise("config", {"run_id": config.get("run_id")})
+
+
+def check_calls_elsewhere(value: Mapping[str, Any], settings: Settings) -> None:
+    """See that a webhook leads to where the operator lets it, on a server with users.
+
+    Raises:
+        Auth.exceptions.HTTPException: it does not.
+    """
+    if not settings.has_users:
+        return
+    for said in _parts(value):
+        if said.get("webhook") and not may_be_called(str(said["webhook"]), named(settings.webhooks)):
+            sentence = "Webhooks may not go there; the server's operator says with STEPWELL_WEBHOOKS where they may."
+            raise Auth.exceptions.HTTPException(status_code=FORBIDDEN, detail=sentence)
+
+
+def check_crons(settings: Settings) -> None:
+    """See that crons are allowed.
+
+    Raises:
+        Auth.exceptions.HTTPException: they are not.
+    """
+    if settings.has_users and not settings.crons:
+        sentence = "Crons are off on this server; its operator can allow them with STEPWELL_CRONS=true."
+        raise Auth.exceptions.HTTPException(status_code=FORBIDDEN, detail=sentence)
+
+
+def cron_of(value: Mapping[str, Any]) -> str:
+    """The cron that a run comes from; empty when a request begins it."""
+    for said in _parts(value):
+        config = said.get("config")
+        configurable = config.get("configurable") if isinstance(config, Mapping) else None
+        if isinstance(configurable, Mapping) and configurable.get("cron_id"):
+            return str(configurable["cron_id"])
+    return ""
+
+
+def may_be_called(url: str, beginnings: tuple[str, ...]) -> bool:
+    """Whether a webhook lies below one of these URLs. They name hosts, so a host of one's own network is named, too."""
+    return any(begins_with(url, beginning) for beginning in beginnings if urlsplit(beginning).hostname)
+
+
+def _parts(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield value
+    for name in BELOW:
+        if isinstance(part := value.get(name), Mapping):
+            yield part
+
+
+PLATFORMS = frozenset(
+    {
+        "thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "run_id", "assistant_id", "graph_id",
+        "user_id", "cron_id",
+    }
+)  # fmt: skip
+"""What LangGraph's own clients write into `configurable` beside knobs."""
+RESERVED = ("__", "langgraph_")
+
+
+def check(value: Mapping[str, Any], user: str, policy: Policy | None) -> None:
+    """Look at what a run, an assistant or a cron is to be made of, as an auth handler gets it.
+
+    Args:
+        value: The handler's; LangGraph has a run's parts in `kwargs`, a cron's in `payload`, Aegra has all beside one
+            another.
+        user: Who sends it.
+        policy: What they may ask for; None: whatever they like, as long as there is such a knob.
+
+    Raises:
+        KnobError: a knob is unknown, or of a wrong type, or more than the user may ask for.
+    """
+    for given in _given(value):
+        if not isinstance(given, Mapping):
+            raise KnobError("The context of a run has to be an object: a value for each knob.")
+        _check({name: one for name, one in given.items() if not _of_platform(str(name))}, user, policy)
+
+
+def _given(value: Mapping[str, Any]) -> Iterator[object]:
+    if isinstance(run := value.get("kwargs"), Mapping):
+        # LangGraph has put headers and more into `configurable` by now, after it made `context` of what was there.
+        yield run.get("context") or {}
+    for part in (value, value.get("payload")):
+        if isinstance(part, Mapping):
+            yield part.get("context") or {}
+            config = part.get("config")
+            yield (config.get("configurable") if isinstance(config, Mapping) else None) or {}
+
+
+def _check(knobs: Mapping[str, Any], user: str, policy: Policy | None) -> None:
+    if policy is None:
+        read_knobs(knobs)
+    else:
+        policy.of(user).knobs(knobs)
+
+
+def _of_platform(name: str) -> bool:
+    return name in PLATFORMS or name.startswith(RESERVED)
+
+
+ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """A hash of its owner's id for each thread that users ever made."""
+
+    saver: Callable[[], Saver | None]
+    """The checkpoints, where they are ours."""
+    folder: Path
+    """Where it is remembered else: a small file for each thread."""
+
+    async def take(self, thread: str, user: str) -> bool:
+        """Make a thread the user's, unless it was somebody else's, or nobody's, before.
+
+        Returns:
+            Whether it is the user's now.
+        """
+        if not ID.fullmatch(thread):
+            return False
+        mark = hashlib.sha256(user.encode("utf-8", "surrogateescape")).hexdigest()
+        if (saver := self.saver()) is not None:
+            return await saver.claim(thread.lower(), mark)
+        return await asyncio.to_thread(self._take, thread.lower(), mark.encode())
+
+    def _take(self, thread: str, mark: bytes) -> bool:
+        file = self.folder / thread[:2] / thread
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_name(f"{thread}.{os.getpid()}.{id(mark):x}.partial")
+        partial.write_bytes(mark)
+        try:
+            os.link(partial, file)  # of two at once, one is first, and nobody sees half a file
+        except FileExistsError:
+            return file.read_bytes() == mark
+        finally:
+            partial.unlink(missing_ok=True)
+        return True
+
 
 SYSTEM = {"created_by": "system"}
 """What the server itself makes: one assistant for each graph, which everybody may use and nobody may change."""

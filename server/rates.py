@@ -3,16 +3,53 @@
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graph.checkpoints.damage import DiskError
+from graph.checkpoints.thread_lock import ThreadHeldError
+from graph.users.edited_state import EditError
+from graph.users.identity import IdentityError
 from graph.users.policy import Policy, Quotas
 from server.bodies import TRY_AGAIN, hang_up
 from server.platform import WITHIN
 from server.routing import USER, RefusedError
 from server.users import User
+
+STATUSES: Mapping[type[Exception], int] = {EditError: 422, IdentityError: 422, ThreadHeldError: 409, DiskError: 507}
+
+Handler = Callable[[Request, Exception], Awaitable[Response]]
+
+
+def refusal(error: BaseException | None) -> RefusedError | None:
+    """What to answer to an error, or to one that it comes from; None when the graph refused nothing."""
+    while error is not None:
+        for kind, status in STATUSES.items():
+            if isinstance(error, kind):
+                return RefusedError(status, str(error))
+        error = error.__cause__
+    return None
+
+
+async def answer(request: Request, error: Exception) -> Response:
+    """Say why something was refused, with its status.
+
+    Raises:
+        Exception: the error itself, when it is none of the graph's refusals.
+    """
+    refused = refusal(error)
+    if refused is None:
+        raise error
+    return refused.answer()
+
+
+handlers: Mapping[type[Exception], Handler] = dict.fromkeys(STATUSES, answer)
+"""For Starlette's `exception_handlers`."""
+
 
 MEGABYTE = 1_000_000
 MOST_USERS = 10_000

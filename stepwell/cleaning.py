@@ -13,8 +13,8 @@ from graph.wiring import make_blobs, make_sandboxes
 from nodes.restoring.manifests import MAX_MANIFEST, NotRestoredError, blobs_of
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
-from stepwell.thread_lock import alone_on
-from storage.blob_shelf import Stored
+from stepwell.threads import alone_on
+from storage.blob_folder import Stored
 from storage.blobs import GRACE_SECONDS, BlobError, BlobMissingError, Blobs, BlobTooLargeError
 
 AT_ONCE = 8

@@ -14,11 +14,10 @@ from nodes.restoring.restore import catch_up
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SandboxError
 from sandboxes.opening import Sandboxes
-from stepwell.kept_step import KeptStep, contents, kept_step
+from stepwell.kept_step import KeptStep, Looked, changed, comparable, contents, kept_step, look_at
 from stepwell.steps import Place, answer_after, at_step
 from stepwell.threads import reading
 from stepwell.throw_away import throw_away
-from stepwell.variables import Looked, changed, comparable, look_at
 from storage.blobs import BlobError, Blobs
 
 

@@ -15,8 +15,7 @@ from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
 from stepwell.remembered import changed
 from stepwell.runs import CONTEXT_KEY
-from stepwell.thread_lock import alone_on
-from stepwell.threads import reading
+from stepwell.threads import alone_on, reading
 
 ALL_THE_SAME = "Move it all the same with --lossy; or choose a sandbox with the same versions."
 

@@ -1,32 +1,215 @@
 """Replays: the recorded cells run again in a fresh sandbox, with no language model, and are compared."""
 
+import asyncio
+import hashlib
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+import zipfile
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from graph.checkpoints.journal import CallEntry, digest_of, recorded_calls
 from graph.context import Context, remembered
+from graph.functions.host_functions import HostFunctions, Offer
 from graph.functions.offered import HostFunction
 from graph.settings import Settings, given_or_read
 from graph.state import Cell, State
 from graph.wiring import make_blobs, make_functions
+from nodes.calls.recorded_calls import functions_called
 from nodes.prompts.observation import observe
+from nodes.publishing import published_names
+from nodes.restoring.manifests import NotRestoredError
 from nodes.restoring.restore import catch_up
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
+from sandboxes.functions import Call, Description, Parameter, Raised, Returned
 from sandboxes.host.environment import describe_environment
 from sandboxes.opening import Sandboxes
 from stepwell.errors import ThreadError
-from stepwell.replayed_calls import Record, ReplayedCalls
-from stepwell.replayed_files import differing, published
+from stepwell.kept_step import KeptFile, KeptStep, changed, kept_step, look_at
 from stepwell.runs import CONTEXT_KEY
-from stepwell.steps import at_step
+from stepwell.steps import Place, at_step
 from stepwell.threads import reading, saver_of
 from stepwell.throw_away import ThrowAway, throw_away
-from stepwell.variables import changed, look_at
-from storage.blobs import Blobs
+from storage.blobs import BlobError, Blobs
+
+ANYTHING = (Parameter("arguments", "VAR_POSITIONAL"), Parameter("options", "VAR_KEYWORD"))
+
+
+class Record:
+    """What the cells of a thread called.
+
+    Args:
+        calls: By the number and the code of the cell.
+        names: All functions that were called.
+        offer: What is offered now.
+        timeout: Seconds that a call may take.
+    """
+
+    def __init__(
+        self,
+        calls: Mapping[tuple[int, str], tuple[CallEntry, ...]],
+        names: Iterable[str],
+        offer: Offer,
+        timeout: float,
+    ) -> None:
+        self._calls = calls
+        self._offer = offer
+        self._timeout = timeout
+        unknown = sorted(set(names) - set(offer.functions))
+        self._descriptions = [*offer.descriptions, *(Description(name, "", ANYTHING) for name in unknown)]
+
+    @classmethod
+    async def read(cls, saver: Any, thread: str, place: Place, functions: HostFunctions, timeout: float) -> Self:
+        """Read it. Where no cell called anything, nothing is looked up and no server is asked.
+
+        Raises:
+            SettingsError: a server that offers functions cannot be reached.
+        """
+        cells: list[Cell] = place.state.get("cells") or []
+        names = {name for cell in cells for name in functions_called(cell)}
+        if not names or not isinstance(saver, BaseCheckpointSaver):
+            return cls({}, (), Offer({}), timeout)
+        at: RunnableConfig = place.config or {"configurable": {"thread_id": thread}}
+        calls = await recorded_calls(saver, at)
+        names |= {call.name for of_cell in calls.values() for call in of_cell}
+        return cls(calls, names, await functions.ready(), timeout)
+
+    def of(self, cell: Cell) -> "ReplayedCalls | None":
+        """What a cell can call; None when no cell of the thread called anything."""
+        if not self._descriptions:
+            return None
+        calls = self._calls.get((cell["number"], cell["code"]), ())
+        return ReplayedCalls(self._descriptions, calls, self._offer, self._timeout)
+
+
+class ReplayedCalls:
+    """What is offered to one cell of a replay."""
+
+    def __init__(
+        self, descriptions: list[Description], recorded: Iterable[CallEntry], offer: Offer, timeout: float
+    ) -> None:
+        self.descriptions = descriptions
+        self._record: dict[str, deque[Returned | Raised]] = defaultdict(deque)
+        for call in recorded:
+            if call.outcome is not None:
+                self._record[call.digest].append(call.outcome)
+        self._offer = offer
+        self._timeout = timeout
+        self.refused: list[str] = []
+        """Functions that could not be answered for."""
+
+    async def call(self, call: Call) -> Returned | Raised:
+        """Answer a call; see `Functions.call`."""
+        if recorded := self._record[digest_of(call)]:
+            return recorded.popleft()
+        function = self._offer.functions.get(call.name)
+        if function is not None and function.repeatable and not function.needs_approval:
+            return await self._offer.call(call, timeout=self._timeout)
+        if call.name not in self.refused:
+            self.refused.append(call.name)
+        return Raised("functions are not called in a replay, and the thread's record does not have this call")
+
+
+CHUNK = 1 << 20
+"""How snapshots cut files (`sandboxes/inside/kernel/snapshots/blobs.py`)."""
+TIME_OF_WRITING = "docProps/core.xml"
+"""The part of a workbook that holds when it was written, so that no two are the same byte for byte."""
+
+
+async def differing(sandbox: Sandbox, cell: Cell, blobs: Blobs, folder: Path) -> list[str]:
+    """What is otherwise in the files that a cell made or changed, in a sentence's end each.
+
+    Nothing where the recorded step has no usable snapshot: then only what is published is compared, in the end.
+    """
+    snapshot = cell.get("snapshot", "")
+    written = [file["path"] for file in cell["files"] if file["change"] != "deleted"]
+    written += [path for path in cell["figures"] if path not in written]
+    if not snapshot or not written:
+        return []
+    try:
+        kept = await kept_step(blobs, snapshot)
+        return [told for path in written if (told := await _differs(sandbox, path, kept, blobs, folder))]
+    except (NotRestoredError, BlobError):
+        return []
+
+
+async def _differs(sandbox: Sandbox, path: str, kept: KeptStep, blobs: Blobs, folder: Path) -> str:
+    before = kept.files.get(path)
+    if before is None:  # a folder, a link, or what the snapshot left out
+        return ""
+    now = folder / "now"
+    try:
+        fetched = await sandbox.fetch(path, now, max_bytes=max(4 * before.size, 1 << 30))
+    except FileNotFoundError:
+        return f"{path} was not made"
+    except ValueError:
+        return f"{path} has become much larger than {before.size:,} bytes"
+    if fetched.size == before.size and await asyncio.to_thread(_chunks, now) == before.chunks:
+        return ""
+    if await asyncio.to_thread(zipfile.is_zipfile, now):
+        recorded = folder / "recorded"
+        await _assemble(before, blobs, recorded)
+        if await asyncio.to_thread(same_parts, recorded, now):
+            return ""
+    return f"{path} holds other bytes"
+
+
+def _chunks(file: Path) -> tuple[str, ...]:
+    with file.open("rb") as stream:
+        return tuple(hashlib.sha256(piece).hexdigest() for piece in iter(lambda: stream.read(CHUNK), b""))
+
+
+async def _assemble(file: KeptFile, blobs: Blobs, target: Path) -> None:
+    pieces = [await blobs.read(chunk, max_bytes=2 * CHUNK) for chunk in file.chunks]
+    await asyncio.to_thread(target.write_bytes, b"".join(pieces))
+
+
+async def published(sandbox: Sandbox, state: State, folder: Path) -> tuple[int, tuple[str, ...]]:
+    """Compare what was published.
+
+    Returns:
+        How many files are the same, and the names of the others.
+    """
+    files = [file for name in ("outputs", "figures") for file in await sandbox.files(name)]
+    sizes = {file.path: file.size for file in files}
+    paths = {name: path for path, name in published_names(sizes).items()}
+    same, differ = 0, []
+    now = folder / "now"
+    for artifact in state.get("artifacts") or []:
+        if artifact["cell"] == 0:
+            continue
+        name = artifact["name"]
+        if path := paths.get(name):
+            fetched = await sandbox.fetch(path, now, max_bytes=sizes[path])
+            if fetched.sha256 == artifact["sha256"] or await asyncio.to_thread(same_parts, artifact["url"], now):
+                same += 1
+                continue
+        differ.append(name)
+    return same, tuple(differ)
+
+
+def same_parts(recorded: str | Path, now: Path) -> bool:
+    """Whether two zip files (workbooks are) hold the same but for the time of writing that each has within it."""
+    if "://" in str(recorded):
+        return False
+    try:
+        one, other = (_parts(path) for path in (recorded, now))
+    except (OSError, zipfile.BadZipFile):
+        return False
+    return {**one, TIME_OF_WRITING: 0} == {**other, TIME_OF_WRITING: 0}
+
+
+def _parts(path: str | Path) -> dict[str, int]:
+    with zipfile.ZipFile(path) as archive:
+        return {part.filename: part.CRC for part in archive.infolist()}
+
 
 NOT_REPEATED = ("rejected", "killed", "timeout", "unknown")
 """How cells ended that are passed over: they never ran, took no effect, or were interrupted somewhere."""

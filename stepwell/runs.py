@@ -1,12 +1,15 @@
 """Runs: start a turn, ask on, or resume, and follow what happens as typed events."""
 
 import asyncio
+import hashlib
 import os
+import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from langchain_core.messages import HumanMessage
@@ -21,21 +24,110 @@ from graph.context import Context, remembered
 from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
 from graph.functions.offered import HostFunction, offered
 from graph.settings import WITHOUT_WALLS, Settings, SettingsError, given_or_read
-from graph.state import State
+from graph.state import Input, State
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError
 from models.received import whole_text
 from nodes.plan import NoQuestionError
+from nodes.restoring.carrying import HERE
 from nodes.restoring.snapshots import Snapshots
 from nodes.spending import tokens_spent
-from sandboxes.base import SandboxError
+from sandboxes.base import Sandbox, SandboxError
+from sandboxes.host.workspace import digest
 from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
 from stepwell.errors import ThreadError
-from stepwell.given_inputs import bring_inputs_back
-from stepwell.thread_lock import alone_on
+from stepwell.threads import alone_on
 from storage.artifacts import Artifacts, StorageError
+from storage.blobs import BlobError
 from storage.inputs import InputError
+
+ACCEPT = "--accept-changed (accept_changed=True)"
+NAMED = 5
+"""Inputs that are named in one sentence."""
+
+
+async def bring_inputs_back(
+    thread: str, state: State, sandboxes: Sandboxes, snapshots: Snapshots, folder: Path, *, accept_changed: bool
+) -> list[str]:
+    """Make sure that the inputs of a thread are those that it took in.
+
+    Those of a sandbox elsewhere are left to it: they are brought there when a cell needs them.
+
+    Args:
+        thread: Its id.
+        state: Names them.
+        sandboxes: Opens the thread's sandbox.
+        snapshots: The store.
+        folder: Where sandboxes of this machine have their folders.
+        accept_changed: Whether the thread goes on although some are gone or others.
+
+    Returns:
+        What was brought back and what is not as it was, one sentence each.
+
+    Raises:
+        ThreadError: one is gone or changed, cannot be brought back, and that was not accepted.
+    """
+    inputs = state.get("inputs") or []
+    if not inputs or state.get("sandbox", {}).get("kind") != HERE:
+        return []
+    workspace = folder / thread / "workspace"
+    wrong = [one for one in inputs if not await asyncio.to_thread(_is_as_taken, workspace, one)]
+    if not wrong:
+        return []
+    try:
+        sandbox = await sandboxes.open(HERE, thread)
+        back = [one for one in wrong if await _brought_back(sandbox, one, snapshots)]
+    except SandboxError as error:
+        raise ThreadError(str(error)) from None
+    left = [one["path"] for one in wrong if one not in back]
+    if left and not accept_changed:
+        named = ", ".join(left[:NAMED]) + (f" and {len(left) - NAMED} more" if len(left) > NAMED else "")
+        raise ThreadError(
+            f"Thread {thread} cannot go on as it was: {named} in {workspace} is gone or was changed from outside. "
+            f"Put back what was there, or go on with what is there now: {ACCEPT}."
+        )
+    told = [f"{one['path']} was gone or changed, and was brought back as it was taken in." for one in back]
+    return told + [f"{path} is gone or was changed since it was taken in; this was accepted." for path in left]
+
+
+def _is_as_taken(workspace: Path, one: Input) -> bool:
+    try:
+        return digest(workspace, one["path"]) == (one["size"], one["sha256"])
+    except (OSError, ValueError):
+        return False
+
+
+async def _brought_back(sandbox: Sandbox, one: Input, snapshots: Snapshots) -> bool:
+    scratch = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-inputs-")
+    try:
+        file = Path(scratch.name) / "input"
+        try:
+            await snapshots.fetch_file(one["sha256"], file)
+        except BlobError:
+            file = Path(one["source"])
+            if not await asyncio.to_thread(_is_same, file, one):
+                return False
+        try:
+            await sandbox.put(file, one["path"])
+        except (OSError, ValueError):
+            return False
+        return True
+    finally:
+        await asyncio.to_thread(scratch.cleanup)
+
+
+def _is_same(file: Path, one: Input) -> bool:
+    if "://" in one["source"] or not file.is_absolute():
+        return False
+    try:
+        if not file.is_file():  # a pipe would have us wait for somebody to write to it
+            return False
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest() == one["sha256"]
+    except OSError:
+        return False
+
 
 MAX_SUPERSTEPS = 10_000
 CONTEXT_KEY = "stepwell_context"

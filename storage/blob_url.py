@@ -1,5 +1,10 @@
 """Blobs at an fsspec URL, for several machines: `<url>/ab/abcdef…`."""
 
+import contextlib
+import functools
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -10,8 +15,39 @@ from typing import Any, BinaryIO
 
 import fsspec
 
-from storage.blob_shelf import SHARD, Stored, note_of, owner_in
-from storage.passing_through import passing_through
+from storage.blob_folder import SHARD, Stored, note_of, owner_in
+
+PREFIX = "stepwell-blobs-"
+
+
+@functools.cache
+def passing_through() -> Path:
+    """This process's folder."""
+    common = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        common.mkdir(mode=0o700)
+    found = common.lstat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o077 or not common.is_dir() or common.is_symlink():
+        return Path(tempfile.mkdtemp(prefix=PREFIX))  # somebody else's: keep away from it
+    for other in common.iterdir():
+        if not _alive(other.name):
+            shutil.rmtree(other, ignore_errors=True)
+    own = common / str(os.getpid())
+    own.mkdir(exist_ok=True)
+    return own
+
+
+def _alive(name: str) -> bool:
+    if not name.isdecimal():
+        return True
+    try:
+        os.kill(int(name), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return int(name) != os.getpid()  # ours would be a dead process's with the same number
+
 
 OWNERS = "owners"
 NAME_LENGTH = 64

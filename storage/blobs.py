@@ -18,8 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, Self, TypeVar
 
-from storage.blob_folder import FolderShelf
-from storage.blob_shelf import Shelf, Stored, damaged_note, note_of
+from storage.blob_folder import FolderShelf, Shelf, Stored, damaged_note, note_of
 from storage.blob_url import UrlShelf
 from storage.inputs import without_password
 from storage.packing import is_packed, pack, unpacked

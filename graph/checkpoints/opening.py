@@ -1,6 +1,7 @@
 """Where checkpoints live: one SQLite file in the user's data folder, or a PostgreSQL database for several machines."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,12 +9,26 @@ from pathlib import Path
 import aiosqlite
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from graph.checkpoints.blob_owner import note_database
 from graph.checkpoints.damage import REPAIR, is_corrupt
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.sqlite_saver import SqliteSaver
 from graph.data_home import make_home
 from graph.settings import Settings, SettingsError
+
+
+def blob_owner(settings: Settings) -> Path:
+    """The file that has the name of the owner. For a database, `open_checkpoints` writes it."""
+    url = settings.database_url.get_secret_value()
+    name = hashlib.sha256(url.encode()).hexdigest()[:16] if url else "command"
+    return settings.home / f"blob-owner-{name}"
+
+
+def note_database(settings: Settings, identity: str) -> None:
+    """Write the name of the database's checkpoints, which is the same on all machines."""
+    file = blob_owner(settings)
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"the database {identity}")
 
 
 def checkpoints_file(home: Path) -> Path:

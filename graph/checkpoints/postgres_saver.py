@@ -18,10 +18,17 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from graph.checkpoints.damage import noting_failure
-from graph.checkpoints.delta_chains import COUNTERS, Link, all_but_newest, deletable
 from graph.checkpoints.order import MADE, go_on_after, with_time
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
-from graph.checkpoints.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
+from graph.checkpoints.task_writes import (
+    ABOUT_A_TASK,
+    COUNTERS,
+    SUCCESSOR,
+    Link,
+    all_but_newest,
+    deletable,
+    whole_writes,
+)
 from graph.settings import SettingsError
 
 HASH = re.compile(rb"[0-9a-f]{64}")

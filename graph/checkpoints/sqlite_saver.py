@@ -13,7 +13,6 @@ from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.checkpoints.damage import DamagedThreadError, check_checkpoint, check_write, damage_of, noting_failure
-from graph.checkpoints.delta_chains import COUNTERS, Link, all_but_newest, deletable
 from graph.checkpoints.order import MADE, go_on_after, with_time
 from graph.checkpoints.saver import (
     COPIED,
@@ -23,7 +22,15 @@ from graph.checkpoints.saver import (
     WrittenRow,
     run_of,
 )
-from graph.checkpoints.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
+from graph.checkpoints.task_writes import (
+    ABOUT_A_TASK,
+    COUNTERS,
+    SUCCESSOR,
+    Link,
+    all_but_newest,
+    deletable,
+    whole_writes,
+)
 from sandboxes.host.uninterrupted import to_its_end
 
 HASH = re.compile(rb"[0-9a-f]{64}")

@@ -10,7 +10,8 @@ Databases of earlier versions hold such tasks. They are told by their error and 
 read as not finished.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from langgraph.checkpoint.base import PendingWrite
@@ -67,3 +68,52 @@ def is_last(path: str) -> bool:
 def without(pending: Iterable[PendingWrite] | None, tasks: set[str]) -> list[PendingWrite]:
     """The pending writes, without the values of these tasks."""
     return [write for write in pending or () if write[0] not in tasks or write[1] in ABOUT_A_TASK]
+
+
+COUNTERS = "counters_since_delta_snapshot"
+"""Where a checkpoint's metadata says which channels it has no full copy of; LangGraph's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A checkpoint in the chain of its thread."""
+
+    parent: str
+    """Empty for the first."""
+    whole: frozenset[str]
+    """The growing channels of which it has a full copy."""
+    partly: frozenset[str]
+    """Those of which it knows that it has none."""
+
+
+def needed_by(kept: Iterable[str], links: Mapping[str, Link]) -> set[str]:
+    """The checkpoints that these are rebuilt from, themselves included.
+
+    Args:
+        kept: Checkpoints of one thread and one namespace.
+        links: All of that thread and namespace, by their ids.
+    """
+    growing = frozenset[str]().union(*(link.whole | link.partly for link in links.values()))
+    needed: set[str] = set()
+    seen: dict[str, frozenset[str]] = {}
+    for start in kept:
+        at, missing = start, growing
+        while at in links:
+            needed.add(at)
+            missing = missing - links[at].whole
+            if not missing or missing <= seen.get(at, frozenset()):
+                break  # everything above was gone through before, for these channels or more
+            seen[at] = seen.get(at, frozenset()) | missing
+            at = links[at].parent
+    return needed
+
+
+def deletable(doomed: Iterable[str], links: Mapping[str, Link]) -> set[str]:
+    """Those of these checkpoints that no other one is rebuilt from."""
+    gone = set(doomed)
+    return gone - needed_by([id for id in links if id not in gone], links)
+
+
+def all_but_newest(links: Mapping[str, Link]) -> set[str]:
+    """All checkpoints but the newest and those that it is rebuilt from."""
+    return set(links) - needed_by([max(links)], links) if links else set()

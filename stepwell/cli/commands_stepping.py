@@ -76,7 +76,7 @@ def shell(
     """
 
     def work() -> int:
-        from stepwell.cli.network_choice import NetworkChoice
+        from stepwell.cli.command_options import NetworkChoice
         from stepwell.cli.shell import open_shell
 
         return open_shell(step, keep, NetworkChoice(network, tuple(allow_domain or ())))
@@ -120,7 +120,7 @@ def replay(
     """
 
     def work() -> int:
-        from stepwell.cli.network_choice import NetworkChoice
+        from stepwell.cli.command_options import NetworkChoice
         from stepwell.cli.replay_lines import replay_one
 
         chosen = NetworkChoice(network, tuple(allow_domain or ()))

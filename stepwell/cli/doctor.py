@@ -13,7 +13,7 @@ from sandboxes.local.examining import Examination, LevelTried, examine
 from sandboxes.local.isolation import IN_WORDS, Asked
 from stepwell.cli.exits import FAILED, FINISHED, complain
 from stepwell.cli.rendering import json_out, line_out
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.terminal_text import Terminal
 from stepwell.errors import UsageError
 
 STYLES = {"enforced": "green", "soft": "yellow", "none": "red"}

@@ -32,15 +32,7 @@ from graph.events import (
 )
 from graph.settings import WITHOUT_WALLS
 from graph.state import Artifact, Cell, PlanStep
-from stepwell.cli.terminal_text import (
-    OutputTail,
-    clean,
-    duration_text,
-    one_line,
-    place,
-    reveal,
-    size_text,
-)
+from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_line, place, reveal, size_text
 from stepwell.cli.words import (
     MAKING,
     MARKS,

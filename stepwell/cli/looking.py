@@ -17,7 +17,7 @@ from stepwell.cli.rendering import (
     thread_line,
     threads_table,
 )
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.terminal_text import Terminal
 from stepwell.showing import show_step
 from stepwell.steps import read_log
 from stepwell.threads import ThreadDetail, find_thread, list_threads, read_thread

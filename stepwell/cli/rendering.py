@@ -14,14 +14,7 @@ from rich.text import Text
 from graph.state import State
 from nodes.calls.held_cells import shown_call
 from stepwell.cli.live_view import files_table
-from stepwell.cli.terminal_text import (
-    ago_text,
-    clean,
-    duration_text,
-    one_line,
-    reveal,
-    size_text,
-)
+from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.words import artifact_line, call_lines, how_to_decide, next_command
 from stepwell.threads import ThreadDetail, ThreadSummary
 

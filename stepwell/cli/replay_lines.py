@@ -5,8 +5,8 @@ from contextlib import aclosing
 from dataclasses import asdict
 
 from graph.settings import Settings, read_settings
+from stepwell.cli.command_options import NetworkChoice
 from stepwell.cli.exits import FAILED, FINISHED, say_without_walls
-from stepwell.cli.network_choice import NetworkChoice
 from stepwell.cli.rendering import json_out, line_out
 from stepwell.cli.terminal_text import one_line
 from stepwell.replaying import ReplayedCell, ReplayEnd, replay

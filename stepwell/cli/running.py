@@ -1,30 +1,128 @@
 """The commands that run something: a new thread, a further question, the rest of a turn."""
 
 import asyncio
+import os
+import shlex
+import shutil
+import subprocess
 import sys
+import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from rich.console import Console
+from rich.text import Text
+
 from graph.context import Context
+from graph.events import ApprovalAsked
 from graph.settings import Settings, read_settings
+from sandboxes.host.scratch import held_folder
 from stepwell import runs
-from stepwell.cli import approval
+from stepwell.cli.command_options import NetworkChoice, named_files
 from stepwell.cli.exits import FINISHED, say_without_walls
 from stepwell.cli.foreground import Begin, Foreground, View
-from stepwell.cli.live_view import LiveView
-from stepwell.cli.named_files import named_files
-from stepwell.cli.network_choice import NetworkChoice
+from stepwell.cli.live_view import LiveView, highlighted
 from stepwell.cli.plain_view import JsonView, PlainView
-from stepwell.cli.terminal import Terminal, is_conversation, is_screen
+from stepwell.cli.terminal_text import Terminal, is_conversation, is_screen, one_line
+from stepwell.cli.words import call_lines
 from stepwell.errors import UsageError
 from stepwell.forking import fork_here, fork_thread
 from stepwell.remembered import changed, with_changes
 from stepwell.runs import Decision, Run
 from stepwell.steps import step_named
 from stepwell.threads import find_thread
+
+EDITORS = ("sensible-editor", "nano", "vim", "vi")
+"""Tried in this order when neither VISUAL nor EDITOR is set."""
+
+
+def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
+    """Show a cell, or a call, and ask what to do with it.
+
+    Returns:
+        The decision, or None to leave the cell waiting.
+    """
+    console.print()
+    if asked.call is not None:
+        title, *lines = call_lines(asked.number, asked.call)
+        console.print(Text(f"{title[0].upper()}{title[1:]}", "bold"))
+        console.print(Text("\n".join(lines)))
+        console.print(Text(f"The code of cell {asked.number}:"))
+    else:
+        console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
+    for line in highlighted(asked.code):
+        console.print(Text.assemble("  ", line))
+    if asked.functions:
+        console.print(Text(f"It names: {one_line(', '.join(asked.functions))}", "yellow"))
+    console.print()
+    _forget_typed()
+    prompt = "[a]pprove, [e]dit, [r]eject, [q]uit? " if asked.call is None else "[a]pprove, [r]eject, [q]uit? "
+    try:
+        while True:
+            decision = _decided(console, asked, _typed(prompt).lower())
+            if decision != "ask again":
+                return decision if isinstance(decision, Decision) else None
+    except (EOFError, KeyboardInterrupt):
+        console.print()
+        return None
+
+
+def _decided(console: Console, asked: ApprovalAsked, word: str) -> Decision | str:
+    if word in ("a", "approve", "y", "yes"):
+        return Decision("approve", call=asked.call["id"] if asked.call is not None else "")
+    if word in ("r", "reject", "n", "no"):
+        return Decision("reject", remark=_typed("What should be different? "))
+    if word in ("q", "quit"):
+        return "leave"
+    if word in ("e", "edit") and asked.call is None:
+        try:
+            return Decision("edit", code=edited(asked.code, asked.number))
+        except EditError as problem:
+            console.print(Text(str(problem), "yellow"))
+    return "ask again"
+
+
+class EditError(Exception):
+    """The code was not edited; the message says why."""
+
+
+def edited(code: str, number: int) -> str:
+    """Let the user change the code in their editor.
+
+    Raises:
+        EditError: there is no editor, it failed, or it left the code as it was or empty.
+    """
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(filter(shutil.which, EDITORS), "")
+    if not command:
+        raise EditError("No editor was found; set EDITOR to one, or use: stepwell resume … --edit FILE")
+    with held_folder("edit") as folder:
+        file = folder / f"cell-{number}.py"
+        file.write_text(code, encoding="utf-8", errors="replace")
+        try:
+            # The user's own editor, by the user's own choice, without a shell.
+            status = subprocess.run([*shlex.split(command), str(file)], check=False).returncode  # noqa: S603
+            changed = file.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise EditError(f"The editor {one_line(command)} could not be used ({error}); set EDITOR.") from None
+    if status != 0:
+        raise EditError(f"The editor ended with code {status}; the cell is as it was.")
+    if not changed.strip() or changed.strip() == code.strip():
+        raise EditError("The editor left the code empty or as it was; approve it, or reject it with a remark.")
+    return changed
+
+
+def _typed(prompt: str) -> str:
+    # Carried bytes that are not UTF-8 must not end up in a checkpoint.
+    return input(prompt).strip().encode(errors="replace").decode()
+
+
+def _forget_typed() -> None:
+    # What was typed while a cell ran was not meant as an approval of the next.
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +265,7 @@ def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:
     console = Terminal()
     talks = is_conversation() and choices.output != "json"
     options = (*(("--artifacts", choices.artifacts) if choices.artifacts else ()), *choices.network.options())
-    foreground = Foreground(ask=partial(approval.ask, console) if talks else None, options=options)
+    foreground = Foreground(ask=partial(ask, console) if talks else None, options=options)
     return foreground.conduct(begin, further, _view(choices, console, foreground))
 
 

@@ -3,23 +3,93 @@
 import ast
 import asyncio
 import codeop
+import signal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
 
 from graph.settings import read_settings
 from sandboxes.results import CellResult, Streamed
+from stepwell.cli.command_options import NetworkChoice
 from stepwell.cli.exits import FAILED, FINISHED, complain, say_without_walls
-from stepwell.cli.leaving import Leaving, LeftError
-from stepwell.cli.network_choice import NetworkChoice
 from stepwell.cli.terminal_text import clean, one_line
 from stepwell.cli.words import brought_back, not_brought_back
 from stepwell.errors import UsageError
 from stepwell.restored import RestoredStep, at
 from storage.harmless_names import harmless_name
 from storage.safe_names import safe_names
+
+T = TypeVar("T")
+
+
+class LeftError(Exception):
+    """The terminal went away, or somebody ended the command."""
+
+
+class Leaving:
+    """One event loop, and whether it is to be left."""
+
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self._runner = runner
+        self._left = False
+        self._running = False
+        self._task: asyncio.Task[Any] | None = None
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; it was cancelled.
+            LeftError: the command is to be left; it was cancelled.
+        """
+        self._running = True
+        try:
+            result = self._runner.run(self._watched(coroutine))
+        except asyncio.CancelledError:
+            if not self._left:
+                raise
+            raise LeftError from None
+        finally:
+            self._running, self._task = False, None
+        if self._left:
+            raise LeftError
+        return result
+
+    def clean_up(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run what has to be done in any case; signals that come meanwhile do not end it."""
+        self._left = True
+        self._runner.run(coroutine)
+
+    async def _watched(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        self._task = asyncio.current_task()
+        if self._left:
+            coroutine.close()
+            raise asyncio.CancelledError
+        return await coroutine
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Leave on SIGTERM and SIGHUP."""
+        before = {number: signal.signal(number, self._leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _leave(self, number: int, frame: FrameType | None) -> None:
+        if self._left:
+            return
+        self._left = True
+        if not self._running:
+            raise LeftError
+        if self._task is not None:
+            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+
 
 PROMPT, MORE = ">>> ", "... "
 NO_LIMIT = 10_000_000.0

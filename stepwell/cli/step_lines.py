@@ -10,14 +10,7 @@ from rich.text import Text
 from graph.checkpoints.step_tree import Step
 from graph.state import Cell
 from stepwell.cli.live_view import MARK_STYLES, highlighted
-from stepwell.cli.terminal_text import (
-    ago_text,
-    clean,
-    duration_text,
-    one_line,
-    reveal,
-    size_text,
-)
+from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.words import MARKS, ending, made, removed
 from stepwell.showing import StepDetail
 

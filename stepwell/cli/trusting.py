@@ -8,8 +8,7 @@ from graph.env_files import EnvFile, EnvFileError, TrustedFolders, home_folder, 
 from graph.settings import SettingsError
 from stepwell.cli.exits import FAILED, FINISHED, complain
 from stepwell.cli.rendering import line_out
-from stepwell.cli.terminal import is_conversation
-from stepwell.cli.terminal_text import one_line
+from stepwell.cli.terminal_text import is_conversation, one_line
 from stepwell.errors import UsageError
 
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|DATABASE_URL", re.IGNORECASE)

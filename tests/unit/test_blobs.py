@@ -354,7 +354,7 @@ def test_the_location_hides_passwords() -> None:
 
 
 def test_what_a_killed_process_left_of_distant_blobs_is_removed_by_the_next(tmp_path: Path) -> None:
-    program = "from storage.passing_through import passing_through as p; import os; (p() / 'taking').mkdir()"
+    program = "from storage.blob_url import passing_through as p; import os; (p() / 'taking').mkdir()"
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
     left = []
     for _ in range(2):

@@ -9,8 +9,7 @@ import pytest
 
 from sandboxes.results import CellResult, ChangedFile, Display
 from server.artifacts import packed_names
-from stepwell.cli.leaving import Leaving
-from stepwell.cli.shell import Shell
+from stepwell.cli.shell import Leaving, Shell
 from stepwell.restored import RestoredStep
 
 

@@ -16,6 +16,7 @@ import pytest
 from graph.events import ApprovalAsked, CellStarted, Event, Failed, Finished, Started
 from graph.settings import SettingsError
 from sandboxes.base import NoSuchSandboxError
+from stepwell.cli.command_options import named_files
 from stepwell.cli.exits import (
     FAILED,
     FINISHED,
@@ -26,7 +27,6 @@ from stepwell.cli.exits import (
     guarded,
 )
 from stepwell.cli.foreground import Begin, Foreground
-from stepwell.cli.named_files import named_files
 from stepwell.cli.plain_view import PlainView
 from stepwell.errors import ThreadError, UsageError
 from stepwell.runs import Decision, Run

@@ -8,7 +8,7 @@ import pytest
 from graph.context import KnobError
 from graph.settings import Settings
 from graph.users.policy import Policy, read_policy
-from server.given_knobs import check
+from server.auth import check
 
 WAYS: dict[str, Any] = {
     "a run on LangGraph": lambda knobs: {"kwargs": {"context": knobs, "config": {"configurable": {"user-agent": "x"}}}},

@@ -14,8 +14,8 @@ from graph.settings import Settings, SettingsError, read_settings
 from graph.users.edited_state import EditError, check_edit, named_in
 from graph.users.identity import Identity, IdentityError, identity_in, plain
 from nodes.restoring.manifests import NotRestoredError
+from server.auth import check_calls_elsewhere, check_config, check_crons, cron_of
 from server.crons import is_somebodys
-from server.request_rules import check_calls_elsewhere, check_config, check_crons, cron_of
 from stepwell.kept_step import kept_step
 from storage.artifacts import Artifacts
 from storage.blobs import BlobMissingError, Blobs

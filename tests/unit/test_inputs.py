@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.cli.named_files import named_files
+from stepwell.cli.command_options import named_files
 from storage.input_names import safe_name, unused_name
 from storage.inputs import InputError, InputSource, is_url, without_password
 

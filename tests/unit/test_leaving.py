@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from stepwell.cli.leaving import Leaving, LeftError
+from stepwell.cli.shell import Leaving, LeftError
 
 
 async def busy(done: list[str]) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from nodes.prompts.instructions import network_text
 from sandboxes.network import Network
-from stepwell.cli.network_choice import NetworkChoice
+from stepwell.cli.command_options import NetworkChoice
 from stepwell.cli.running import Choices
 from stepwell.errors import UsageError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import ClientDisconnect
 
-from server.receiving import receive
+from server.upload_routes import receive
 from storage.uploads import Uploads, UploadTooLargeError
 
 

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from graph.checkpoints.thread_lock import ThreadHeldError
 from graph.users.edited_state import EditError
 from graph.users.identity import IdentityError
-from server.refusals import handlers, refusal
+from server.rates import handlers, refusal
 
 
 async def answer_to(error: Exception) -> httpx.Response:

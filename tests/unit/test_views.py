@@ -34,16 +34,7 @@ from graph.events import (
 from graph.state import Artifact, Cell, CellStatus, FileChange
 from stepwell.cli.live_view import LiveView, highlighted, share
 from stepwell.cli.plain_view import JsonView, PlainView
-from stepwell.cli.terminal_text import (
-    OutputTail,
-    ago_text,
-    clean,
-    duration_text,
-    one_line,
-    place,
-    reveal,
-    size_text,
-)
+from stepwell.cli.terminal_text import OutputTail, ago_text, clean, duration_text, one_line, place, reveal, size_text
 from stepwell.cli.words import waiting_text
 
 THREAD = "0b8e5a52-7a5e-4c0e-9a43-0c7d3f3c1a11"
