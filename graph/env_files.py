@@ -2,9 +2,10 @@
 
 A `.env` may decide which programs run, with which isolation, and where keys are sent; and a folder may come from
 somebody else, by download or from an analysis. So its file decides nothing until its user has trusted it, and nothing
-again once it has changed.
+again once it has changed. The data folder itself is made here, for its owner alone.
 """
 
+import errno
 import hashlib
 import io
 import json
@@ -13,13 +14,37 @@ import os
 import re
 import secrets
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import platformdirs
 from dotenv import dotenv_values
 
-from graph.data_home import make_home
+PRIVATE, OTHERS = 0o700, 0o077
+
+
+def make_home(home: Path) -> None:
+    """Make the data folder; one that others can look into, as older versions made them, is closed to them, and said.
+
+    What is in it needs no rights of its own then. A folder that is not for Stepwell alone (the user's home, the working
+    directory, one like /tmp) is left as it is. Blocks.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    with suppress(FileExistsError):
+        home.parent.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=PRIVATE)
+        return
+    if not home.is_dir():
+        raise FileExistsError(errno.EEXIST, "it is a file", str(home))
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if mode & OTHERS and not mode & stat.S_ISVTX and home not in (Path.home(), Path.cwd()):
+        with suppress(PermissionError):  # it is somebody else's, who decides who may look into it
+            home.chmod(mode & ~OTHERS)
+            logger.warning("Other users of this machine could look into the data folder %s; now they cannot.", home)
+
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}")
 CONCERNS_US = re.compile(

@@ -49,8 +49,8 @@ from sandboxes.host.environment import describe_environment
 from sandboxes.host.reading import read_json
 from sandboxes.inside import PROGRAMS
 from sandboxes.network import NO_NETWORK, Network
-from storage.input_names import unused_name
 from storage.inputs import Brought, InputError, InputSource, leading_out_text
+from storage.safe_names import unused_name
 
 MAX_STEPS = 12
 PROFILE_SECONDS = 120

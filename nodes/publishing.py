@@ -7,8 +7,7 @@ from urllib.parse import quote, unquote
 from graph.state import Artifact, State
 from nodes.calls.recorded_calls import functions_called
 from storage.clean_text import clean_code, clean_prose, shown_code
-from storage.harmless_names import harmless_name
-from storage.safe_names import safe_names
+from storage.safe_names import harmless_name, safe_names
 
 OURS = re.compile(r"answer(-\d+)?\.md|analysis\.py", re.IGNORECASE)
 """Names of artifacts that Stepwell writes itself."""

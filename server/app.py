@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from graph.app import artifacts, consumption, draining, policy, sandboxes, settings, uploads
-from graph.data_home import make_home
+from graph.env_files import make_home
 from graph.settings import named
 from sandboxes.host.descriptors import raise_limit
 from server.admission import Admission

@@ -14,12 +14,12 @@ from nodes.publishing import OURS, as_script
 from server.content import FILE, SAFE, FileAnswer, disposition
 from server.platform import Platform
 from server.routing import THREAD, RefusedError, answered, path_parameter, place, route, sender
-from server.trees import newest_values
+from server.step_routes import newest_values
 from server.zipping import Entry, zipped
 from storage.artifacts import mime_of
 from storage.clean_text import clean
-from storage.harmless_names import harmless_name
 from storage.published import is_plain, opened
+from storage.safe_names import harmless_name
 
 LISTED = {
     "type": "object",

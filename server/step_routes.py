@@ -1,26 +1,76 @@
 """Routes of a thread's steps: the tree, each step's code, output, variables and files."""
 
 import hashlib
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from graph.app import blobs
-from graph.checkpoints.step_tree import Step
+from graph.checkpoints.step_tree import Step, StepTree, step_tree, tree_of_states
 from graph.state import State
 from nodes.restoring.manifests import NotRestoredError
 from sandboxes.inside.kernel.snapshots.blobs import CHUNK
+from server.checkpoints import opened
 from server.content import FILE, FileAnswer
 from server.platform import Platform
 from server.routing import THREAD, RefusedError, answered, path_parameter, route, sender
-from server.trees import tree_of
 from stepwell.kept_step import KeptFile, KeptStep, kept_step
 from storage.blobs import BlobError
 from storage.published import Opened, StoredFile, is_plain
+
+
+async def tree_of(request: Request, thread: str) -> StepTree:
+    """Read a thread's tree as the sender of a request may see it.
+
+    Raises:
+        RefusedError: there is no such thread, or it is not his.
+    """
+    platform = Platform(request)
+    await platform.owns(thread)
+    saver = opened.here
+    return await step_tree(saver, str(UUID(thread))) if saver is not None else await _from_states(platform, thread)
+
+
+async def newest_values(request: Request, thread: str) -> dict[str, Any]:
+    """What the newest checkpoint of a thread holds by itself: all but the channels that grow.
+
+    Raises:
+        RefusedError: there is no such thread, or it is not the sender's.
+    """
+    platform = Platform(request)
+    saver = opened.here
+    if saver is None:
+        return dict(await platform.state(thread))
+    await platform.owns(thread)
+    return await saver.channel_values(str(UUID(thread)))
+
+
+async def _from_states(platform: Platform, thread: str) -> StepTree:
+    """Read all checkpoints, each with its whole state."""
+    cells: dict[str, Any] = {}
+    rows: list[tuple[str, str, Any]] = []
+    async for said in platform.checkpoints(thread):
+        values: Any = said.get("values") or {}
+        # The same cell comes with every checkpoint after it, and is kept once.
+        line = [cells.setdefault(json.dumps(cell, sort_keys=True), cell) for cell in values.get("cells") or []]
+        state = {
+            "cells": line,
+            "question": values.get("question") or "",
+            "turns": [None] * len(values.get("turns") or []),
+        }
+        rows.append((_id(said.get("checkpoint")), _id(said.get("parent_checkpoint")), state))
+    return tree_of_states(rows[::-1])
+
+
+def _id(checkpoint: Any) -> str:
+    return str((checkpoint or {}).get("checkpoint_id") or "")
+
 
 STEP = path_parameter("step", "The step's name: `3`, on a branch `4b`; `head` is where the thread is now.")
 

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import fsspec
 
-from storage.input_names import safe_name
+from storage.safe_names import safe_input_name
 from storage.uploads import SCHEME, UploadError, Uploads
 
 PROTOCOLS = ("http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "ftp", "sftp", "hf")
@@ -117,7 +117,7 @@ class InputSource:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         else:
             path, size, sha256 = await asyncio.to_thread(self._look_at, spec)
-            yield Brought(path, safe_name(Path(spec).name), spec, size, sha256)
+            yield Brought(path, safe_input_name(Path(spec).name), spec, size, sha256)
 
     def _is_upload(self, spec: str) -> bool:
         return self.uploads is not None and spec.startswith(SCHEME)
@@ -302,7 +302,7 @@ def _local_files(spec: str) -> tuple[list[str], list[str]]:
 
 def _url_name(url: str) -> str:
     path = PurePosixPath(unquote(urlsplit(url).path))
-    return safe_name(path.name or urlsplit(url).netloc or "input")
+    return safe_input_name(path.name or urlsplit(url).netloc or "input")
 
 
 def _one_line(error: BaseException, url: str) -> str:

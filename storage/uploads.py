@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
-from storage.input_names import safe_name
+from storage.safe_names import safe_input_name
 
 SCHEME = "upload:"
 ID = re.compile(r"[0-9a-f]{32}")
@@ -222,7 +222,7 @@ class Uploads:
     def _create(self, user: str, name: str, size: int | None) -> Upload:
         if not name.strip() or len(name) > MAX_NAME or "\0" in name:
             raise UploadTypeError("The file needs a name, such as sales.csv.")
-        name = safe_name(name.replace("\\", "/").rpartition("/")[2])
+        name = safe_input_name(name.replace("\\", "/").rpartition("/")[2])
         ending = name.rpartition(".")[2].lower() if "." in name else ""
         if "*" not in self.types and ending not in self.types:
             shown = f"`.{ending}`" if ending else "no ending"

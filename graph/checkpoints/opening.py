@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from graph.checkpoints.damage import REPAIR, is_corrupt
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.sqlite_saver import SqliteSaver
-from graph.data_home import make_home
+from graph.env_files import make_home
 from graph.settings import Settings, SettingsError
 
 

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from graph.data_home import make_home
 from graph.draining import BrokenOffError
+from graph.env_files import make_home
 from graph.settings import Settings, SettingsError
 from sandboxes.host.uninterrupted import to_its_end
 

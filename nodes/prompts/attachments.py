@@ -13,8 +13,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from sandboxes.host.scratch import scratch_folder
-from storage.input_names import safe_name
 from storage.inputs import Brought, InputError
+from storage.safe_names import safe_input_name
 
 SUFFIXES = {
     "text/csv": ".csv", "text/plain": ".txt", "application/json": ".json", "application/pdf": ".pdf",
@@ -91,6 +91,6 @@ def _name(block: dict[str, Any], data: str, number: int) -> str:
     for place in places:
         for key in ("filename", "name", "title"):
             if isinstance(place.get(key), str) and place[key].strip():
-                return safe_name(place[key])
+                return safe_input_name(place[key])
     mime = str(block.get("mime_type") or data.partition(";")[0].removeprefix("data:"))
     return f"attachment-{number}{SUFFIXES.get(mime, '')}"

@@ -70,9 +70,9 @@ def delete(thread: Thread) -> None:
     """
 
     def work() -> int:
-        from stepwell.cli import making_room
+        from stepwell.cli import maintenance
 
-        return making_room.delete(thread)
+        return maintenance.delete(thread)
 
     end(work)
 
@@ -90,9 +90,9 @@ def gc(
     """
 
     def work() -> int:
-        from stepwell.cli import making_room
+        from stepwell.cli import maintenance
 
-        return making_room.gc(grace=grace, dry_run=dry_run)
+        return maintenance.gc(grace=grace, dry_run=dry_run)
 
     end(work)
 
@@ -127,13 +127,13 @@ def doctor(
         if daytona and repair:
             raise UsageError("Give only one of --daytona and --repair.")
         if daytona:
-            from stepwell.cli import doctor_daytona
+            from stepwell.cli import doctor
 
-            return doctor_daytona.doctor(as_json=as_json)
+            return doctor.doctor(as_json=as_json)
         if repair:
-            from stepwell.cli import repairing
+            from stepwell.cli import maintenance
 
-            return repairing.repair(as_json=as_json)
+            return maintenance.repair(as_json=as_json)
         from stepwell.cli import doctor as examining
 
         return examining.doctor(as_json=as_json)
@@ -157,17 +157,17 @@ def trust(
     """
 
     def work() -> int:
-        from stepwell.cli import trusting
+        from stepwell.cli import maintenance
         from stepwell.errors import UsageError
 
         if remove and listed:
             raise UsageError("Give only one of --remove and --list.")
         return (
-            trusting.list_trusted()
+            maintenance.list_trusted()
             if listed
-            else trusting.distrust(folder)
+            else maintenance.distrust(folder)
             if remove
-            else trusting.trust(folder, yes=yes)
+            else maintenance.trust(folder, yes=yes)
         )
 
     end(work)

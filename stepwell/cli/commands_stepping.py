@@ -121,7 +121,7 @@ def replay(
 
     def work() -> int:
         from stepwell.cli.command_options import NetworkChoice
-        from stepwell.cli.replay_lines import replay_one
+        from stepwell.cli.comparison_lines import replay_one
 
         chosen = NetworkChoice(network, tuple(allow_domain or ()))
         return replay_one(thread, verify=verify, as_json=as_json, network=chosen)

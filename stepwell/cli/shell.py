@@ -20,8 +20,7 @@ from stepwell.cli.terminal_text import clean, one_line
 from stepwell.cli.words import brought_back, not_brought_back
 from stepwell.errors import UsageError
 from stepwell.restored import RestoredStep, at
-from storage.harmless_names import harmless_name
-from storage.safe_names import safe_names
+from storage.safe_names import harmless_name, safe_names
 
 T = TypeVar("T")
 

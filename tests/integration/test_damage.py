@@ -17,7 +17,7 @@ from graph.checkpoints.step_tree import step_tree
 from graph.events import Finished
 from graph.settings import Settings, SettingsError
 from stepwell.cleaning import delete, gc
-from stepwell.cli.repairing import repair_threads
+from stepwell.cli.maintenance import repair_threads
 from stepwell.errors import ThreadError
 from stepwell.forking import fork_thread
 from stepwell.runs import RunFailedError, finish, resume, start

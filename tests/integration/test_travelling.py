@@ -9,7 +9,7 @@ from graph.checkpoints.opening import open_checkpoints
 from graph.checkpoints.step_tree import step_tree
 from graph.events import Finished
 from graph.settings import Settings
-from stepwell.cli.step_lines import drawn
+from stepwell.cli.looking import drawn
 from stepwell.replaying import ReplayedCell, ReplayEnd
 from stepwell.runs import start
 from stepwell.threads import reading

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graph.data_home import make_home
+from graph.env_files import make_home
 from storage.blob_folder import FolderShelf
 
 OPENING = """

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodes.publishing import published_names
-from storage.harmless_names import DATA, SCRIPTS, TEXTS, harmless_name
+from storage.safe_names import DATA, SCRIPTS, TEXTS, harmless_name
 
 KEPT = [
     "report.csv", "deep/er/report.csv", "Ümsatz 2024 (final).xlsx", "売上.csv", "100%.csv", "📊 report.pdf", "(1).csv",

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from stepwell.cli.command_options import named_files
-from storage.input_names import safe_name, unused_name
 from storage.inputs import InputError, InputSource, is_url, without_password
+from storage.safe_names import safe_input_name, unused_name
 
 
 @pytest.fixture
@@ -133,12 +133,12 @@ def test_passwords_are_not_remembered() -> None:
     ],
 )
 def test_names_are_safe_everywhere(name: str, safe: str) -> None:
-    assert safe_name(name) == safe
+    assert safe_input_name(name) == safe
 
 
 def test_long_names_fit() -> None:
-    assert len(safe_name("売" * 300 + ".csv").encode()) < 200
-    assert safe_name("売" * 300 + ".csv").endswith(".csv")
+    assert len(safe_input_name("売" * 300 + ".csv").encode()) < 200
+    assert safe_input_name("売" * 300 + ".csv").endswith(".csv")
 
 
 def test_a_second_file_of_the_same_name_gets_a_number() -> None:

@@ -20,7 +20,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from graph.checkpoints.opening import checkpoints_file, open_checkpoints, plain_values
 from graph.checkpoints.salvage import salvage
 from graph.settings import Settings, SettingsError
-from stepwell.cli.repairing import repair_threads
+from stepwell.cli.maintenance import repair_threads
 
 IDLE = """
 import sqlite3, sys
