@@ -1,9 +1,9 @@
 """Run the pending cell, record what it did, and keep the step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -61,16 +61,13 @@ async def execute(
     offer = await functions.ready()
     sandbox = await open_sandbox(knobs(runtime).sandbox, thread_of(runtime))
     journal = journal_of(config, runtime, state["pending"][0]["code"])
-    known = await journal.look() if journal is not None else None
+    entry = await journal.look() if journal is not None else None
     attempt = _Attempt(state, runtime, sandbox, journal)
-    if known is not None and known.result is not None:
-        attempt.tell_started()
-        tell(runtime, CellFinished(known.result["cells"][0]))
-        tell(runtime, Notice(f"Cell {attempt.number} had finished before the interruption; it was not run again."))
-        return cast("State", known.result)
+    if entry is not None and entry.result is not None:
+        return attempt.already_finished(entry.result)
     earlier = await calls_before(attempt.pending, journal)
-    calls = attempt.calls(offer, (*(earlier or ()), *(known.calls if known is not None else ())))
-    result = await outcome_unknown(sandbox, known, earlier)
+    calls = attempt.calls(offer, (*(earlier or ()), *(entry.calls if entry is not None else ())))
+    result = await outcome_unknown(sandbox, entry, earlier)
     if result is not None:
         attempt.tell_started()
         tell(runtime, Notice(f"Cell {attempt.number}: {result.note}", level="warning"))
@@ -82,12 +79,12 @@ async def execute(
             # What it reached up to the very end is known only now.
             broken = await outcome_unknown(sandbox, await journal.look(), earlier, seen=result.reached)
             if broken is None:
-                before = len(known.calls) if known is not None else 0
+                before = len(entry.calls) if entry is not None else 0
                 return attempt.held(asked, journal.record(before + calls.recorded), calls.lines)
             result = broken
         result = replace(result, reached=(*result.reached, *calls.reached))
-        result, told = await recovered(result, sandbox, state, runtime, snapshots, functions)
-        attempt.notices += told
+        result, notices = await recovered(result, sandbox, state, runtime, snapshots, functions)
+        attempt.notices += notices
         result = attempt.with_calls(result, calls)
     done = await attempt.record(result, calls.lines, snapshots)
     if journal is not None:
@@ -112,6 +109,13 @@ class _Attempt:
     def tell_started(self) -> None:
         """Tell that it starts."""
         tell(self._runtime, CellStarted(self.number, purpose=self.pending["purpose"], code=self.pending["code"]))
+
+    def already_finished(self, result: Mapping[str, Any]) -> State:
+        """What State learns of a cell that had finished before this node was interrupted; it is not run again."""
+        self.tell_started()
+        tell(self._runtime, CellFinished(result["cells"][0]))
+        tell(self._runtime, Notice(f"Cell {self.number} had finished before the interruption; it was not run again."))
+        return cast("State", result)
 
     def calls(self, offer: Offer, known: Sequence[CallEntry]) -> CellCalls:
         """What is offered to it; `known` are the calls that it has made before."""

@@ -1,9 +1,6 @@
 """Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model for a plan."""
 
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -11,10 +8,10 @@ from langgraph.runtime import Runtime
 
 from graph.checkpoints.journal import left_behind
 from graph.context import Context, knobs
-from graph.events import InputTaken, ModelAnswered, ModelAsked, Notice, Planned, tell
+from graph.events import ModelAnswered, ModelAsked, Notice, Planned, tell
 from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.settings import Prices
-from graph.state import Environment, Input, PlanStep, SandboxRef, State, Turn
+from graph.state import Environment, PlanStep, SandboxRef, State, Turn
 from graph.users.identity import thread_of, user_of
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
@@ -22,11 +19,10 @@ from models.quoting import quoted
 from models.received import whole_text
 from models.replies import steps_in
 from nodes.calls.held_cells import told_of_dropped
-from nodes.prompts.attachments import attachments, laid_out, without_attachments
+from nodes.inputs import carry_inputs, take_inputs
+from nodes.prompts.attachments import attachments, without_attachments
 from nodes.prompts.conversation import namespace_table, notes
 from nodes.prompts.instructions import (
-    INPUTS_CHARS,
-    LEAST_CHARS,
     MOST_CHARS,
     PLAN_BY_LIST,
     PLAN_BY_TOOL,
@@ -39,25 +35,16 @@ from nodes.prompts.instructions import (
     network_text,
 )
 from nodes.prompts.observation import shorten
-from nodes.restoring.carrying import carry_inputs, keep_input
 from nodes.restoring.outcome import functions_reached, reached_by
 from nodes.restoring.restore import BEGINNING
 from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.host.environment import describe_environment
-from sandboxes.host.reading import read_json
-from sandboxes.inside import PROGRAMS
 from sandboxes.network import NO_NETWORK, Network
-from storage.inputs import Brought, InputError, InputSource, leading_out_text
-from storage.safe_names import unused_name
+from storage.inputs import InputSource
 
 MAX_STEPS = 12
-PROFILE_SECONDS = 120
-"""For all files of one call together; what is not reached by then is named."""
-START_SECONDS = 20
-PROFILED_AT_ONCE = 200
-"""Files for which the profiler is called once: what it prints and its command line are bounded."""
 
 
 class NoQuestionError(ValueError):
@@ -98,7 +85,7 @@ async def plan(
     moves = bool(state.get("sandbox")) and state["sandbox"]["kind"] != sandbox.kind
     if moves:
         await carry_inputs(sandbox, state, snapshots, open_sandbox)  # what is missing is said when a cell needs it
-    brought, newer = await _take_in(state, runtime, sandbox, inputs.of(user_of(runtime)), context, snapshots)
+    brought, newer = await take_inputs(state, runtime, sandbox, inputs.of(user_of(runtime)), context, snapshots)
     left = _left_open(state)
     turn: State = {
         **left,
@@ -175,116 +162,6 @@ def _left_open(state: State) -> State:
             for pending in state.get("pending") or []
         ],
     }
-
-
-async def _take_in(
-    state: State,
-    runtime: Runtime[Context],
-    sandbox: Sandbox,
-    source: InputSource,
-    context: Context,
-    snapshots: Snapshots,
-) -> tuple[list[Input], list[str]]:
-    """Copy the new files into the workspace and profile them there; also says which are newer versions of which."""
-    known = {one["path"]: one for one in state.get("inputs") or []}
-    asked_for: Any = state.get("files") or []
-    if not isinstance(asked_for, list) or not all(isinstance(spec, str) for spec in asked_for):
-        raise InputError("`files` must be a list of paths and URLs.")
-    brought = dict(known)
-    failed: list[str] = []
-    for spec in asked_for:
-        try:
-            for file in await _files_of(spec, source, runtime):
-                try:
-                    one = await _put(source.bring(file), sandbox, brought, snapshots)
-                    brought[one["path"]] = one
-                except InputError as error:
-                    failed.append(str(error))
-        except InputError as error:
-            failed.append(str(error))
-    attached = attachments(state["messages"][-1])
-    for attachment in attached:
-        try:
-            one = await _put(laid_out(attachment, max_bytes=source.max_bytes), sandbox, brought, snapshots)
-            brought[one["path"]] = one
-        except InputError as error:
-            failed.append(str(error))
-    for problem in failed:
-        tell(runtime, Notice(problem, level="warning"))
-    taken = [one for path, one in brought.items() if one is not known.get(path)]
-    if (asked_for or attached) and not taken and failed:
-        raise InputError(" ".join(failed))
-    for some in range(0, len(taken), PROFILED_AT_ONCE):
-        for one in await _profile(taken[some : some + PROFILED_AT_ONCE], sandbox, _chars_each(context, len(brought))):
-            brought[one["path"]] = one
-            tell(runtime, InputTaken(one))
-    return list(brought.values()), [
-        f"{one['path']} is a newer version of {old['path']}; cells that ran before it have seen the older one."
-        for one in taken
-        for old in known.values()
-        if old["source"] == one["source"] and old["path"] != one["path"]
-    ]
-
-
-async def _files_of(spec: str, source: InputSource, runtime: Runtime[Context]) -> list[str]:
-    leading_out: list[str] = []
-    files = await source.expand(spec, leading_out)
-    if leading_out:
-        tell(runtime, Notice(leading_out_text(spec, leading_out), level="warning"))
-    return files
-
-
-def _chars_each(context: Context, count: int) -> int:
-    """More of an abstract than a prompt shows is not remembered either."""
-    return min(context.abstract_chars, max(INPUTS_CHARS // count, LEAST_CHARS))
-
-
-async def _put(
-    bringing: AbstractAsyncContextManager[Brought],
-    sandbox: Sandbox,
-    known: Mapping[str, Input],
-    snapshots: Snapshots,
-) -> Input:
-    """Copy one file in. What lies there under its name stays: cells that read it may have to run again."""
-    async with bringing as brought:
-        same = (one for one in known.values() if (one["source"], one["sha256"]) == (brought.source, brought.sha256))
-        there = next(same, None)
-        names = {path.removeprefix("inputs/") for path in known}
-        path = there["path"] if there else f"inputs/{unused_name(brought.name, names)}"
-        await sandbox.put(brought.file, path)
-        await keep_input(sandbox, brought.file, brought.sha256, snapshots)
-        return Input(
-            path=path, source=brought.source, size=brought.size, sha256=brought.sha256, abstract="", problem=""
-        )
-
-
-async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Input]:
-    """Have the profiler look at the files; what it says is data from the sandbox and is checked and cut."""
-    paths = [one["path"] for one in taken]
-    arguments = ["--chars", str(chars), "--total-seconds", str(PROFILE_SECONDS), *paths]
-    result = await sandbox.run_program(PROGRAMS / "profiler", arguments, timeout=PROFILE_SECONDS + START_SECONDS)
-    said: dict[str, dict[str, Any]] = {}
-    try:
-        rows = await read_json(result.stdout.encode())
-        said = {str(row["path"]): row for row in rows}
-    except (ValueError, TypeError, KeyError):
-        pass  # without a profile the model is told so, and looks for itself
-    unread = "It was not profiled" + (" in time" if result.status == "timeout" else "") + "; look at it yourself."
-    profiled = []
-    for one in taken:
-        row = said.get(one["path"], {})
-        abstract = shorten(str(row.get("abstract") or f"### {one['path']}\n{unread}"), chars)
-        profiled.append(
-            Input(
-                path=one["path"],
-                source=one["source"],
-                size=one["size"],
-                sha256=one["sha256"],
-                abstract=abstract,
-                problem=shorten(str(row.get("problem") or ""), 500),
-            )
-        )
-    return profiled
 
 
 def _write(state: State, functions: str, network: Network, context: Context, form: Form) -> list[BaseMessage]:

@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from graph.settings import Settings, given_or_read
 from graph.state import SandboxRef, State, Turn
-from nodes.restoring.carrying import HERE
+from nodes.inputs import HERE
 from sandboxes.host.scratch import scratch_folder
 from sandboxes.opening import Sandboxes
 from stepwell.errors import ThreadError

@@ -8,7 +8,7 @@ from graph.context import remembered
 from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
-from nodes.restoring.carrying import carry_inputs
+from nodes.inputs import carry_inputs
 from nodes.restoring.restore import Receipt, would_come_back
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SandboxError

@@ -28,8 +28,8 @@ from graph.state import Input, State
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError
 from models.received import whole_text
+from nodes.inputs import HERE
 from nodes.plan import NoQuestionError
-from nodes.restoring.carrying import HERE
 from nodes.restoring.snapshots import Snapshots
 from nodes.spending import tokens_spent
 from sandboxes.base import Sandbox, SandboxError

@@ -10,7 +10,7 @@ from pathlib import Path
 from graph.settings import Settings
 from graph.state import State
 from graph.wiring import make_blobs, make_sandboxes
-from nodes.restoring.carrying import HERE, carry_inputs
+from nodes.inputs import HERE, carry_inputs
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.host.scratch import scratch_folder

@@ -17,7 +17,7 @@ from graph.events import Notice, Rebuilt, tell
 from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.state import Cell, State
 from nodes.calls.recorded_calls import RepeatableCalls
-from nodes.restoring.carrying import carry_inputs
+from nodes.inputs import carry_inputs
 from nodes.restoring.manifests import NotRestoredError
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox, SandboxLostError

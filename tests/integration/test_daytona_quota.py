@@ -11,7 +11,7 @@ import pytest
 from graph.context import Context
 from graph.events import CellFinished, Finished
 from graph.settings import Settings
-from nodes.restoring.carrying import keep_input
+from nodes.inputs import keep_input
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxRefusedError
 from sandboxes.daytona.labels import LABEL, THREAD_LABEL

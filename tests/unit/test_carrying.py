@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from graph.state import Input
-from nodes.restoring.carrying import carry_inputs
+from nodes.inputs import carry_inputs
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.fake import FakeSandbox
 from storage.blobs import Blobs
