@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from models.replies import parts
+from models.reply_parts import parts
 
 LONGEST = 100_000
 """Characters of a reply that are searched."""
