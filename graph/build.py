@@ -16,6 +16,7 @@ from nodes.check_final import check_final
 from nodes.execute import execute
 from nodes.generate import generate
 from nodes.plan import plan
+from nodes.restoring.restore import RestoreService
 from nodes.restoring.snapshots import Snapshots
 from nodes.upload import upload
 from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
@@ -39,16 +40,15 @@ def build_graph(
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
     builder = StateGraph(State, context_schema=Context, input_schema=StartInput, output_schema=FinalOutput)
+    restoring = RestoreService(open_sandbox, snapshots, functions)
     builder.add_node(
         "plan",
         partial(
             plan,
             choose_model=choose_model,
-            open_sandbox=open_sandbox,
+            restoring=restoring,
             inputs=inputs,
-            snapshots=snapshots,
             prices=prices,
-            functions=functions,
             network=network,
         ),
         retry_policy=TRY_AGAIN,
@@ -58,29 +58,14 @@ def build_graph(
         partial(generate, choose_model=choose_model, prices=prices, functions=functions, network=network),
     )
     builder.add_node("approve", partial(approve, functions=functions))
-    builder.add_node(
-        "execute",
-        partial(execute, open_sandbox=open_sandbox, snapshots=snapshots, functions=functions),
-        retry_policy=TRY_AGAIN,
-    )
+    builder.add_node("execute", partial(execute, restoring=restoring), retry_policy=TRY_AGAIN)
     builder.add_node("approve_call", approve_call)
     builder.add_node(
         "check_final",
-        partial(
-            check_final,
-            choose_model=choose_model,
-            open_sandbox=open_sandbox,
-            snapshots=snapshots,
-            prices=prices,
-            functions=functions,
-        ),
+        partial(check_final, choose_model=choose_model, restoring=restoring, prices=prices),
         retry_policy=TRY_AGAIN,
     )
-    builder.add_node(
-        "upload",
-        partial(upload, open_sandbox=open_sandbox, artifacts=artifacts, snapshots=snapshots, functions=functions),
-        retry_policy=TRY_AGAIN,
-    )
+    builder.add_node("upload", partial(upload, restoring=restoring, artifacts=artifacts), retry_policy=TRY_AGAIN)
     builder.add_edge(START, "plan")
     builder.add_edge("plan", "generate")
     builder.add_conditional_edges("generate", after_generate, ["approve", "execute", "check_final", "upload"])

@@ -8,10 +8,8 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
 from graph.events import ModelAnswered, ModelAsked, SentBack, tell
-from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import Review, State
-from graph.users.identity import thread_of
 from models.asking import ask
 from models.base import ChooseModel, Form, ModelRefusedError, ModelReplyError, Reply, ReplyProblem, Tokens
 from models.json_replies import json_in
@@ -29,10 +27,8 @@ from nodes.prompts.instructions import (
 )
 from nodes.prompts.observation import shorten
 from nodes.publishing import shown as shown_path
-from nodes.restoring.restore import caught_up
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoring.restore import RestoreService
 from nodes.spending import add_usage, budget_reached
-from sandboxes.base import OpenSandbox
 
 EVIDENCE_CHARS = 16_000
 MAX_LACKS = 6
@@ -43,10 +39,8 @@ async def check_final(
     runtime: Runtime[Context],
     *,
     choose_model: ChooseModel,
-    open_sandbox: OpenSandbox,
-    snapshots: Snapshots,
+    restoring: RestoreService,
     prices: Prices | None = None,
-    functions: HostFunctions = NOTHING,
 ) -> State:
     """Accept the proposed answer, or send it back with what it lacks.
 
@@ -64,8 +58,8 @@ async def check_final(
     lacks = await asyncio.to_thread(lambda: [lack for check in CHECKS for lack in check(state)])
     notices = list(state.get("notices") or [])
     if files_made(state):
-        sandbox = await open_sandbox(context.sandbox, thread_of(runtime))
-        receipt = await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
+        sandbox = await restoring.open(runtime)
+        receipt = await restoring.restore(sandbox, state, runtime)
         notices += receipt.notices
         lacks += [*receipt.concerns, *await files_open(state, sandbox)]
     usage = state.get("usage") or {}

@@ -12,10 +12,9 @@ from langgraph.runtime import Runtime
 from graph.checkpoints.journal import CallEntry, Entry, Journal, journal_of
 from graph.context import Context, knobs
 from graph.events import Called, CellFinished, CellStarted, Displayed, Kept, Notice, Output, tell
-from graph.functions.host_functions import NOTHING, HostFunctions, Offer
+from graph.functions.host_functions import Offer
 from graph.state import AskedCall, CallRecord, Cell, PlanStep, SandboxRef, State
 from graph.users.consumption import metered
-from graph.users.identity import thread_of
 from nodes.calls.held_cells import (
     Asking,
     calls_before,
@@ -27,10 +26,10 @@ from nodes.calls.held_cells import (
 )
 from nodes.calls.recorded_calls import CellCalls
 from nodes.prompts.observation import remember, remember_namespace, step_title
-from nodes.restoring.outcome import outcome_unknown, recovered
-from nodes.restoring.restore import TOOK_EFFECT, caught_up, next_snapshot
+from nodes.restoring.outcome import outcome_unknown
+from nodes.restoring.restore import TOOK_EFFECT, RestoreService, next_snapshot
 from nodes.restoring.snapshots import Snapshots
-from sandboxes.base import OpenSandbox, Sandbox
+from sandboxes.base import Sandbox
 from sandboxes.results import CellResult, Streamed
 
 
@@ -39,9 +38,7 @@ async def execute(
     runtime: Runtime[Context],
     config: RunnableConfig | None = None,
     *,
-    open_sandbox: OpenSandbox,
-    snapshots: Snapshots,
-    functions: HostFunctions = NOTHING,
+    restoring: RestoreService,
 ) -> State:
     """Run the first pending cell in the thread's sandbox, brought to State's snapshot first; then keep the step.
 
@@ -58,8 +55,8 @@ async def execute(
         SandboxLostError: it is gone; the next try opens another one and rebuilds.
         SettingsError: a server that offers functions cannot be reached.
     """
-    offer = await functions.ready()
-    sandbox = await open_sandbox(knobs(runtime).sandbox, thread_of(runtime))
+    offer = await restoring.functions.ready()
+    sandbox = await restoring.open(runtime)
     journal = journal_of(config, runtime, state["pending"][0]["code"])
     entry = await journal.look() if journal is not None else None
     attempt = _Attempt(state, runtime, sandbox, journal)
@@ -72,7 +69,7 @@ async def execute(
         attempt.tell_started()
         tell(runtime, Notice(f"Cell {attempt.number}: {result.note}", level="warning"))
     else:
-        receipt = await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
+        receipt = await restoring.restore(sandbox, state, runtime)
         attempt.notices += receipt.notices
         result = await attempt.run(calls if offer.functions else None)
         if journal is not None and (asked := await calls.held_back()) is not None:
@@ -83,10 +80,10 @@ async def execute(
                 return attempt.held(asked, journal.record(before + calls.recorded), calls.lines)
             result = broken
         result = replace(result, reached=(*result.reached, *calls.reached))
-        result, notices = await recovered(result, sandbox, state, runtime, snapshots, functions)
+        result, notices = await restoring.recover(result, sandbox, state, runtime)
         attempt.notices += notices
         result = attempt.with_calls(result, calls)
-    done = await attempt.record(result, calls.lines, snapshots)
+    done = await attempt.record(result, calls.lines, restoring.snapshots)
     if journal is not None:
         await journal.finished(done, records_of(attempt.pending))
     return done

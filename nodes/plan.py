@@ -9,10 +9,9 @@ from langgraph.runtime import Runtime
 from graph.checkpoints.journal import left_behind
 from graph.context import Context, knobs
 from graph.events import ModelAnswered, ModelAsked, Notice, Planned, tell
-from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.settings import Prices
 from graph.state import Environment, PlanStep, SandboxRef, State, Turn
-from graph.users.identity import thread_of, user_of
+from graph.users.identity import user_of
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.quoting import quoted
@@ -36,10 +35,9 @@ from nodes.prompts.instructions import (
 )
 from nodes.prompts.observation import shorten
 from nodes.restoring.outcome import functions_reached, reached_by
-from nodes.restoring.restore import BEGINNING
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoring.restore import BEGINNING, RestoreService
 from nodes.spending import add_usage, budget_reached
-from sandboxes.base import OpenSandbox, Sandbox
+from sandboxes.base import Sandbox
 from sandboxes.host.environment import describe_environment
 from sandboxes.network import NO_NETWORK, Network
 from storage.inputs import InputSource
@@ -57,11 +55,9 @@ async def plan(
     config: RunnableConfig | None = None,
     *,
     choose_model: ChooseModel,
-    open_sandbox: OpenSandbox,
+    restoring: RestoreService,
     inputs: InputSource,
-    snapshots: Snapshots,
     prices: Prices | None = None,
-    functions: HostFunctions = NOTHING,
     network: Network = NO_NETWORK,
 ) -> State:
     """Begin a turn.
@@ -76,16 +72,19 @@ async def plan(
         SettingsError: a server that offers functions cannot be reached.
     """
     context = knobs(runtime)
-    offer = await functions.ready()
+    offer = await restoring.functions.ready()
     question = _question(state)
-    thread = thread_of(runtime)
-    sandbox = await open_sandbox(context.sandbox, thread)
+    sandbox = await restoring.open(runtime)
     snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
     broken_off = await _broken_off(sandbox, config, runtime)
     moves = bool(state.get("sandbox")) and state["sandbox"]["kind"] != sandbox.kind
     if moves:
-        await carry_inputs(sandbox, state, snapshots, open_sandbox)  # what is missing is said when a cell needs it
-    brought, newer = await take_inputs(state, runtime, sandbox, inputs.of(user_of(runtime)), context, snapshots)
+        await carry_inputs(
+            sandbox, state, restoring.snapshots, restoring.open_sandbox
+        )  # what is missing is said when a cell needs it
+    brought, newer = await take_inputs(
+        state, runtime, sandbox, inputs.of(user_of(runtime)), context, restoring.snapshots
+    )
     left = _left_open(state)
     turn: State = {
         **left,

@@ -11,14 +11,12 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
 from graph.events import Notice, Published, tell
-from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.state import Artifact, Cell, State, Turn
 from graph.users.consumption import metered
 from graph.users.identity import thread_of
 from nodes.publishing import OURS, as_document, as_script, is_renamed, published_names, reason_for, shown
-from nodes.restoring.restore import caught_up
-from nodes.restoring.snapshots import Snapshots
-from sandboxes.base import OpenSandbox, Sandbox
+from nodes.restoring.restore import RestoreService
+from sandboxes.base import Sandbox
 from sandboxes.host.scratch import scratch_folder
 from storage.artifacts import Artifacts, StorageError, mime_of
 from storage.published import NoSuchArtifactError, opened
@@ -78,10 +76,8 @@ async def upload(
     state: State,
     runtime: Runtime[Context],
     *,
-    open_sandbox: OpenSandbox,
+    restoring: RestoreService,
     artifacts: Artifacts,
-    snapshots: Snapshots,
-    functions: HostFunctions = NOTHING,
 ) -> State:
     """Publish outputs and figures, with checksum, type and the cell that wrote each; then the answer and the code.
 
@@ -98,8 +94,8 @@ async def upload(
     async with scratch_folder("upload") as staging:
         publisher = Publisher(artifacts, thread, staging, known)
         if state.get("cells"):
-            sandbox = await open_sandbox(context.sandbox, thread)
-            receipt = await caught_up(sandbox, state, runtime, snapshots, functions, open_sandbox)
+            sandbox = await restoring.open(runtime)
+            receipt = await restoring.restore(sandbox, state, runtime)
             concerns += receipt.concerns
             await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]

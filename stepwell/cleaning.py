@@ -13,7 +13,7 @@ from graph.wiring import make_blobs, make_sandboxes
 from nodes.restoring.manifests import MAX_MANIFEST, NotRestoredError, blobs_of
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
-from stepwell.threads import alone_on
+from stepwell.thread_lock import alone_on
 from storage.blob_folder import Stored
 from storage.blobs import GRACE_SECONDS, BlobError, BlobMissingError, Blobs, BlobTooLargeError
 

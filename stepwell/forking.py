@@ -13,7 +13,8 @@ from sandboxes.opening import Sandboxes
 from stepwell.errors import ThreadError
 from stepwell.runs import CONTEXT_KEY
 from stepwell.steps import Place, at_step
-from stepwell.threads import Graph, alone_on, reading, saver_of
+from stepwell.thread_lock import alone_on
+from stepwell.threads import Graph, reading, saver_of
 from stepwell.throw_away import copy_inputs
 
 

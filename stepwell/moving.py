@@ -9,13 +9,15 @@ from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
 from nodes.inputs import carry_inputs
-from nodes.restoring.restore import Receipt, would_come_back
+from nodes.restoring.receipt import Receipt
+from nodes.restoring.restore import would_come_back
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
 from stepwell.remembered import changed
 from stepwell.runs import CONTEXT_KEY
-from stepwell.threads import alone_on, reading
+from stepwell.thread_lock import alone_on
+from stepwell.threads import reading
 
 ALL_THE_SAME = "Move it all the same with --lossy; or choose a sandbox with the same versions."
 

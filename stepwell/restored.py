@@ -12,7 +12,8 @@ from graph.settings import Settings, given_or_read
 from graph.state import State
 from graph.wiring import make_blobs
 from nodes.calls.recorded_calls import RepeatableCalls
-from nodes.restoring.restore import Receipt, catch_up
+from nodes.restoring.receipt import Receipt
+from nodes.restoring.restore import catch_up
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.functions import Functions

@@ -37,7 +37,7 @@ from sandboxes.host.workspace import digest
 from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
 from stepwell.errors import ThreadError
-from stepwell.threads import alone_on
+from stepwell.thread_lock import alone_on
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import BlobError
 from storage.inputs import InputError

@@ -14,7 +14,6 @@ from graph.checkpoints.damage import DamagedThreadError, damage_of
 from graph.checkpoints.opening import open_checkpoints
 from graph.checkpoints.order import time_named
 from graph.checkpoints.saver import Saver
-from graph.checkpoints.thread_lock import Hold, ThreadHeldError, holding
 from graph.context import Context
 from graph.settings import Settings, given_or_read
 from graph.state import FinalOutput, StartInput, State
@@ -154,22 +153,3 @@ def _status(snapshot: StateSnapshot) -> ThreadStatus:
     # A run that was cancelled leaves its CancelledError behind: that is a pause, asked for by somebody.
     failed = any(task.error and "CancelledError" not in repr(task.error) for task in snapshot.tasks)
     return "failed" if failed else "paused"
-
-
-PATIENCE = 0.3
-"""Seconds: `anybody_at_work` in another process holds each lock for a moment only to look."""
-
-
-@asynccontextmanager
-async def alone_on(thread: str, settings: Settings) -> AsyncIterator[Hold]:
-    """Hold a thread for the time of the block.
-
-    Raises:
-        ThreadError: somebody else holds it.
-        SettingsError: the data folder or the database cannot be used.
-    """
-    try:
-        async with holding(thread, settings, patience=PATIENCE) as hold:
-            yield hold
-    except ThreadHeldError as error:
-        raise ThreadError(str(error)) from None

@@ -6,20 +6,11 @@ functions that had ended are known with their results, and are answered from the
 that nobody knows.
 """
 
-import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
-
-from langgraph.runtime import Runtime
 
 from graph.checkpoints.journal import CallEntry, Entry
-from graph.context import Context
-from graph.functions.host_functions import HostFunctions
-from graph.state import State
-from nodes.restoring.restore import caught_up
-from nodes.restoring.snapshots import Snapshots
-from sandboxes.base import Sandbox, SandboxError
+from sandboxes.base import Sandbox
 from sandboxes.results import CellResult
 
 ELSEWHERE = "the sandbox that it ran in is not at hand any more"
@@ -82,35 +73,3 @@ async def reached_by(sandbox: Sandbox, entry: Entry) -> tuple[str, ...]:
     if note.sandbox != entry.sandbox:
         return () if entry.confined else (ELSEWHERE,)
     return note.what if note.head == entry.head else ()
-
-
-LOST = "; variables are lost"
-"""How the note of a cell ends whose session is gone."""
-
-
-async def recovered(
-    result: CellResult,
-    sandbox: Sandbox,
-    state: State,
-    runtime: Runtime[Context],
-    snapshots: Snapshots,
-    functions: HostFunctions,
-) -> tuple[CellResult, list[str]]:
-    """Bring a session back that a cell has killed, unless a frozen copy of it went on already.
-
-    A sandbox that cannot be had now is left to the next cell, which tries again.
-
-    Returns:
-        The result, which says what came back and how long that took, and what the model must be told.
-    """
-    if result.status != "killed" or result.recovered == "copy":
-        return result, []
-    began = time.monotonic()
-    try:
-        receipt = await caught_up(sandbox, state, runtime, snapshots, functions)
-    except SandboxError:
-        return result, []
-    seconds = result.recovery_seconds + time.monotonic() - began
-    how = f"variables and files are as before the cell, from its snapshot, after {1e3 * seconds:.0f} ms"
-    note = f"{result.note.removesuffix(LOST)}; {how}"
-    return replace(result, recovered="snapshot", recovery_seconds=seconds, note=note), receipt.notices

@@ -1,4 +1,4 @@
-"""Making again what a snapshot could not save, by running only the cells that it needs.
+"""Bring a thread's sandbox to a step: restore its snapshot, make again what it lacks, run what came after it.
 
 The snapshot is restored first; what it lacks is looked for among the cells, inside the sandbox. If they may run again
 by themselves, the session starts at the snapshot before the first of them, runs them, and settles at the snapshot that
@@ -13,19 +13,23 @@ from dataclasses import dataclass, field, replace
 from langgraph.runtime import Runtime
 
 from graph.context import Context, knobs
-from graph.events import Notice, Rebuilt, tell
+from graph.events import Notice, tell
 from graph.functions.host_functions import NOTHING, HostFunctions
 from graph.state import Cell, State
+from graph.users.identity import thread_of
 from nodes.calls.recorded_calls import RepeatableCalls
 from nodes.inputs import carry_inputs
 from nodes.restoring.manifests import NotRestoredError
+from nodes.restoring.receipt import NOTHING_TO_DO, Receipt, in_words
 from nodes.restoring.snapshots import Snapshots
-from sandboxes.base import OpenSandbox, Sandbox, SandboxLostError
+from sandboxes.base import OpenSandbox, Sandbox, SandboxError, SandboxLostError
 from sandboxes.functions import Functions
 from sandboxes.host.living import on_wait
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
-from sandboxes.results import LostVariable, RestoredSession
+from sandboxes.results import CellResult, LostVariable, RestoredSession
 
+LOST = "; variables are lost"
+"""How the note of a cell ends whose session is gone."""
 NO_VARIABLES = ("file", "module", "setting")
 """What a restore calls the type of something lost that no cell makes."""
 MAX_REBUILD_TRIES = 3
@@ -170,107 +174,11 @@ RUN_AGAIN = ("ok", "error")
 TOOK_EFFECT = ("ok", "error", "timeout")
 MAX_TRIES = 4
 """Snapshots that are tried before all cells run again."""
-MAX_NAMED = 20
-"""Lost variables that are named in one sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What came back when a session was brought back."""
-
-    cells: int
-    """How many cells ran again."""
-    seconds: float
-    problems: list[str] = field(default_factory=list)
-    """What is not as it was, one sentence each."""
-    from_cell: int = 0
-    """The cell whose snapshot was restored; 0 when there was none."""
-    restored: int = 0
-    """How many variables came from it."""
-    lost: list[LostVariable] = field(default_factory=list)
-    rebuilt: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """Variables that no snapshot has and that were made again: for each, the cells that ran for it."""
-    versions: list[str] = field(default_factory=list)
-    woken: bool = False
-    """Whether the session had merely been put to sleep, and all is as it was."""
-
-    @property
-    def whole(self) -> bool:
-        """Whether all came back from a snapshot, as it was."""
-        return not (self.cells or self.problems or self.lost or self.versions or self.rebuilt)
-
-    @property
-    def notices(self) -> list[str]:
-        """What the model must be told, if anything."""
-        words = "" if self.woken else in_words(self)
-        return [words] if words else []
-
-    @property
-    def concerns(self) -> list[str]:
-        """What speaks against an answer whose files come from this session, one sentence each."""
-        problems = [problem.rstrip(".") for problem in self.problems]
-        return [f"The session is not as it was when the answer was written: {problem}." for problem in problems]
-
-    def event(self) -> Rebuilt:
-        """The receipt as the user is told of it."""
-        return Rebuilt(
-            cells=self.cells,
-            seconds=self.seconds,
-            problems=self.problems,
-            from_cell=self.from_cell,
-            restored=self.restored,
-            lost=[_described(one) for one in self.lost],
-            rebuilt=[f"{name} ({_from_cells(cells)})" for name, cells in self.rebuilt.items()],
-            versions=self.versions,
-            woken=self.woken,
-        )
-
-
-NOTHING_TO_DO = Receipt(cells=0, seconds=0.0)
 
 
 def next_snapshot(snapshot: str, number: int, code: str) -> str:
     """Name the state after a cell that has no snapshot: a hash over the state before it and the cell."""
     return hashlib.sha256(f"{snapshot}\n{number}\n{code}".encode()).hexdigest()[:32]
-
-
-async def caught_up(
-    sandbox: Sandbox,
-    state: State,
-    runtime: Runtime[Context],
-    snapshots: Snapshots,
-    functions: HostFunctions = NOTHING,
-    open_sandbox: OpenSandbox | None = None,
-) -> Receipt:
-    """Bring the sandbox to the state that State names, and tell whoever streams this run what that took.
-
-    `open_sandbox` is for the inputs of a thread that was in a sandbox of another kind before.
-
-    Raises:
-        SandboxError: as the sandbox's own methods do.
-        SettingsError: a server that offers functions cannot be reached.
-    """
-    if sandbox.head == state["sandbox"]["snapshot"]:
-        return NOTHING_TO_DO
-    context = knobs(runtime)
-    calls = RepeatableCalls(await functions.ready(), timeout=context.call_timeout)
-    token = on_wait.set(lambda text: tell(runtime, Notice(text)))
-    try:
-        receipt = await catch_up(
-            sandbox,
-            state,
-            snapshots,
-            rebuild_seconds=context.max_rebuild_seconds,
-            functions=calls,
-            open_sandbox=open_sandbox,
-        )
-    finally:
-        on_wait.reset(token)
-    if receipt is None:
-        return NOTHING_TO_DO
-    if in_words(receipt):
-        tell(runtime, receipt.event())
-    return receipt
 
 
 async def catch_up(
@@ -407,41 +315,68 @@ async def _run_again(
     return again
 
 
-def in_words(receipt: Receipt) -> str:
-    """The receipt as the model is told of it; empty when there was nothing to bring back."""
-    if receipt.from_cell:
-        text = f"The session was restored from the snapshot after cell {receipt.from_cell}"
-        text += f", and {_cells(receipt.cells)} after it ran again." if receipt.cells else "."
-        text += " Variables and files are as they were." if receipt.whole else ""
-    elif receipt.cells:
-        text = f"The session was rebuilt by running {_cells(receipt.cells)} again."
-    elif receipt.problems:
-        text = "The session started again."
-    else:
-        return ""
-    if receipt.rebuilt:
-        made = "; ".join(f"{name} ({_from_cells(cells)})" for name, cells in list(receipt.rebuilt.items())[:MAX_NAMED])
-        text += f" Made again by running only the cells that they need: {made}."
-    if receipt.lost:
-        named = ", ".join(_described(one) for one in receipt.lost[:MAX_NAMED])
-        more = f" and {len(receipt.lost) - MAX_NAMED} more" if len(receipt.lost) > MAX_NAMED else ""
-        text += f" Not brought back, so create them again if you need them: {named}{more}."
-    if receipt.versions:
-        text += f" Other versions than before: {', '.join(receipt.versions[:MAX_NAMED])}."
-    return text + "".join(f" Not as before: {problem.rstrip('.')}." for problem in receipt.problems)
+@dataclass(frozen=True, slots=True)
+class RestoreService:
+    """Opens a thread's sandbox and brings it to the step that State names; nodes share it."""
 
+    open_sandbox: OpenSandbox
+    snapshots: Snapshots
+    functions: HostFunctions = NOTHING
 
-def _cells(count: int) -> str:
-    return "1 earlier cell" if count == 1 else f"{count} earlier cells"
+    async def open(self, runtime: Runtime[Context]) -> Sandbox:
+        """Open the sandbox of the thread that a run is about.
 
+        Raises:
+            SandboxUnavailableError: it cannot be made or reached now.
+        """
+        return await self.open_sandbox(knobs(runtime).sandbox, thread_of(runtime))
 
-def _described(lost: LostVariable) -> str:
-    kind = ", ".join(said for said in (lost.type, f"made in cell {lost.cell}" if lost.cell else "") if said)
-    if not kind:
-        return f"{lost.name} ({lost.reason.rstrip('.')})" if lost.reason else lost.name
-    return f"{lost.name} ({kind}: {lost.reason.rstrip('.')})" if lost.reason else f"{lost.name} ({kind})"
+    async def restore(self, sandbox: Sandbox, state: State, runtime: Runtime[Context]) -> Receipt:
+        """Bring the sandbox to the step that State names, and tell whoever streams this run what that took.
 
+        Raises:
+            SandboxError: as the sandbox's own methods do.
+            SettingsError: a server that offers functions cannot be reached.
+        """
+        if sandbox.head == state["sandbox"]["snapshot"]:
+            return NOTHING_TO_DO
+        context = knobs(runtime)
+        token = on_wait.set(lambda text: tell(runtime, Notice(text)))
+        try:
+            receipt = await catch_up(
+                sandbox,
+                state,
+                self.snapshots,
+                rebuild_seconds=context.max_rebuild_seconds,
+                functions=RepeatableCalls(await self.functions.ready(), timeout=context.call_timeout),
+                open_sandbox=self.open_sandbox,
+            )
+        finally:
+            on_wait.reset(token)
+        if receipt is None:
+            return NOTHING_TO_DO
+        if in_words(receipt):
+            tell(runtime, receipt.event())
+        return receipt
 
-def _from_cells(cells: Sequence[int]) -> str:
-    *first, last = [str(number) for number in cells] or ["unknown"]
-    return f"from cells {', '.join(first)} and {last}" if first else f"from cell {last}"
+    async def recover(
+        self, result: CellResult, sandbox: Sandbox, state: State, runtime: Runtime[Context]
+    ) -> tuple[CellResult, list[str]]:
+        """Restore a session that a cell has killed, unless a forked copy of it has taken its place.
+
+        A sandbox that cannot be reached now is left to the next cell, which tries again.
+
+        Returns:
+            The result, which says what came back and how long that took, and what the model must be told.
+        """
+        if result.status != "killed" or result.recovered == "copy":
+            return result, []
+        began = time.monotonic()
+        try:
+            receipt = await self.restore(sandbox, state, runtime)
+        except SandboxError:
+            return result, []
+        seconds = result.recovery_seconds + time.monotonic() - began
+        how = f"variables and files are as before the cell, from its snapshot, after {1e3 * seconds:.0f} ms"
+        note = f"{result.note.removesuffix(LOST)}; {how}"
+        return replace(result, recovered="snapshot", recovery_seconds=seconds, note=note), receipt.notices

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from graph.state import Cell, SandboxRef
-from nodes.restoring.restore import BEGINNING, Receipt, catch_up, in_words, next_snapshot
+from nodes.restoring.receipt import Receipt, in_words
+from nodes.restoring.restore import BEGINNING, catch_up, next_snapshot
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes

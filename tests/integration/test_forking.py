@@ -13,7 +13,8 @@ from stepwell.comparing import compare
 from stepwell.errors import ThreadError
 from stepwell.forking import fork_thread
 from stepwell.runs import resume, start
-from stepwell.threads import alone_on, read_thread
+from stepwell.thread_lock import alone_on
+from stepwell.threads import read_thread
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 

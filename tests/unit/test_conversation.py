@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from graph.state import PlanStep, Review, Turn, Variable
 from nodes.prompts.conversation import NAMESPACE_CHARS, namespace_table, write_conversation
-from nodes.restoring.restore import Receipt, in_words
+from nodes.restoring.receipt import Receipt, in_words
 from sandboxes.results import LostVariable
 from tests.states import make_cell, make_state
 

@@ -9,7 +9,8 @@ import pytest
 
 from graph.state import Cell, SandboxRef, State
 from nodes.restoring.manifests import NotRestoredError, blobs_of
-from nodes.restoring.restore import BEGINNING, catch_up, in_words, next_snapshot
+from nodes.restoring.receipt import in_words
+from nodes.restoring.restore import BEGINNING, catch_up, next_snapshot
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import SandboxLostError
 from sandboxes.fake import FakeSandbox, ScriptedCell
@@ -277,7 +278,7 @@ async def test_a_session_that_ends_while_it_restores_leads_to_running_again(tmp_
 
 
 def test_what_is_lost_and_what_differs_is_told() -> None:
-    from nodes.restoring.restore import Receipt
+    from nodes.restoring.receipt import Receipt
 
     receipt = Receipt(
         cells=0,

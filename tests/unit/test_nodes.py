@@ -22,7 +22,8 @@ from nodes.plan import _write as write_plan
 from nodes.prompts.instructions import also_needed, inputs_text, system_prompt
 from nodes.prompts.observation import shorten
 from nodes.publishing import as_script
-from nodes.restoring.restore import BEGINNING, catch_up, in_words, next_snapshot
+from nodes.restoring.receipt import in_words
+from nodes.restoring.restore import BEGINNING, catch_up, next_snapshot
 from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import makers
