@@ -74,41 +74,7 @@ async def plan(
     context = knobs(runtime)
     offer = await restoring.functions.ready()
     question = _question(state)
-    sandbox = await restoring.open(runtime)
-    snapshot = state["sandbox"]["snapshot"] if state.get("sandbox") else BEGINNING
-    broken_off = await _broken_off(sandbox, config, runtime)
-    moves = bool(state.get("sandbox")) and state["sandbox"]["kind"] != sandbox.kind
-    if moves:
-        await carry_inputs(
-            sandbox, state, restoring.snapshots, restoring.open_sandbox
-        )  # what is missing is said when a cell needs it
-    brought, newer = await take_inputs(
-        state, runtime, sandbox, inputs.of(user_of(runtime)), context, restoring.snapshots
-    )
-    left = _left_open(state)
-    turn: State = {
-        **left,
-        "turn": len(state.get("turns") or []) + len(left.get("turns") or []) + 1,
-        "question": question,
-        "files": [],
-        "environment": Environment(**await describe_environment(sandbox))
-        if moves or not state.get("environment")
-        else state["environment"],
-        "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=snapshot),
-        "pending": [],
-        "notices": broken_off + [said for cell in state.get("pending") or [] for said in told_of_dropped(cell)] + newer,
-        "proposal": "",
-        "skipped": [],
-        "review": None,
-        "concerns": [],
-        "stopped": "",
-        "answer": "",
-    }
-    if attached := attachments(state["messages"][-1]):
-        plain = without_attachments(state["messages"][-1], [one.name for one in attached])
-        turn["messages"] = [*turn.get("messages", []), plain]
-    if state.get("files") or attached:
-        turn["inputs"] = brought
+    turn = await _begin_turn(question, state, runtime, config, restoring, inputs)
     if budget_reached(state, context, prices):
         return {**turn, "plan": []}
     tell(runtime, ModelAsked(node="plan"))
@@ -124,6 +90,49 @@ async def plan(
     steps = [PlanStep(text=text, done=False) for text in asked.value]
     tell(runtime, Planned(steps))
     return {**turn, "plan": steps, "usage": add_usage(state, "plan", asked.tokens)}
+
+
+async def _begin_turn(
+    question: str,
+    state: State,
+    runtime: Runtime[Context],
+    config: RunnableConfig | None,
+    restoring: RestoreService,
+    inputs: InputSource,
+) -> State:
+    """What State holds of a turn before there is a plan; the user's files are in the workspace."""
+    sandbox = await restoring.open(runtime)
+    before = state.get("sandbox")
+    notices = await _broken_off(sandbox, config, runtime)
+    if moves := before is not None and before["kind"] != sandbox.kind:
+        # What is missing is said when a cell needs it.
+        await carry_inputs(sandbox, state, restoring.snapshots, restoring.open_sandbox)
+    source = inputs.of(user_of(runtime))
+    brought, newer = await take_inputs(state, runtime, sandbox, source, knobs(runtime), restoring.snapshots)
+    left = _left_open(state)
+    environment = None if moves else state.get("environment")
+    turn: State = {
+        **left,
+        "turn": len(state.get("turns") or []) + len(left.get("turns") or []) + 1,
+        "question": question,
+        "files": [],
+        "environment": environment or Environment(**await describe_environment(sandbox)),
+        "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=before["snapshot"] if before else BEGINNING),
+        "pending": [],
+        "notices": [*notices, *(said for cell in state.get("pending") or [] for said in told_of_dropped(cell)), *newer],
+        "proposal": "",
+        "skipped": [],
+        "review": None,
+        "concerns": [],
+        "stopped": "",
+        "answer": "",
+    }
+    if attached := attachments(state["messages"][-1]):
+        plain = without_attachments(state["messages"][-1], [one.name for one in attached])
+        turn["messages"] = [*turn.get("messages", []), plain]
+    if state.get("files") or attached:
+        turn["inputs"] = brought
+    return turn
 
 
 async def _broken_off(sandbox: Sandbox, config: RunnableConfig | None, runtime: Runtime[Context]) -> list[str]:
