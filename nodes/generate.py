@@ -84,23 +84,19 @@ async def generate(
         choose="submit_answer" if must_answer else "",
     )
     tell(runtime, ModelAnswered("generate", asked.tokens.input, asked.tokens.output, asked.seconds))
-    usage = add_usage(state, "generate", asked.tokens)
-    if asked.value.cells:
+    return {**_wanted(asked.value, state, runtime), "notices": [], "usage": add_usage(state, "generate", asked.tokens)}
+
+
+def _wanted(reply: Next, state: State, runtime: Runtime[Context]) -> State:
+    """What State holds of the cells, or the answer, that the model gave."""
+    if reply.cells:
         return {
-            "messages": [_as_message(asked.value.cells)],
-            "pending": list(asked.value.cells),
-            "approval": context.approval_after(state.get("approval")),
-            "notices": [],
-            "usage": usage,
+            "messages": [_as_message(reply.cells)],
+            "pending": list(reply.cells),
+            "approval": knobs(runtime).approval_after(state.get("approval")),
         }
-    tell(runtime, Proposed(asked.value.answer))
-    return {
-        "proposal": asked.value.answer,
-        "skipped": list(asked.value.skipped),
-        "pending": [],
-        "notices": [],
-        "usage": usage,
-    }
+    tell(runtime, Proposed(reply.answer))
+    return {"proposal": reply.answer, "skipped": list(reply.skipped), "pending": []}
 
 
 def _read_calls(reply: Reply) -> Next:
