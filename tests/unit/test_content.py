@@ -20,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from server.artifacts import Entry, zipped
 from server.content import FileAnswer, disposition, range_of
 from server.routing import RefusedError
-from server.zipping import Entry, zipped
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import Blobs
 from storage.published import NoSuchArtifactError, Opened, StoredFile, is_plain, opened
