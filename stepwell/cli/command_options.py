@@ -1,17 +1,22 @@
 """The options that several commands share, and what becomes of them."""
 
+import functools
 import glob
+import inspect
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args
 
 import typer
 
 from sandboxes.network import Mode, NetworkError, parse_domains
 from stepwell.cli.exits import complain, guarded
 from stepwell.errors import UsageError
+
+if TYPE_CHECKING:
+    from stepwell.cli.running import Choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,50 +172,78 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer and 
 NoLive = Annotated[bool, typer.Option("--no-live", help="Plain lines, also on a terminal.")]
 
 
-def given(
-    model: str | None,
-    sandbox: str | None,
-    approve: bool | None,
-    max_cells: int | None,
-    cell_timeout: float | None,
-    max_tokens: int | None,
-    max_cost: float | None,
-    language: str | None,
-) -> dict[str, Any]:
-    """The knobs that a command line names, by their names in Context."""
-    knobs = {
-        "model": model,
-        "sandbox": sandbox,
-        "approval": None if approve is None else "cells" if approve else "none",
-        "max_cells": max_cells,
-        "cell_timeout": cell_timeout,
-        "max_tokens": max_tokens,
-        "max_cost": max_cost,
-        "language": language,
-    }
-    return {name: value for name, value in knobs.items() if value is not None}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of the commands that run something; each field is one."""
+
+    model: Model = None
+    sandbox: SandboxKind = None
+    approve: Approve = None
+    max_cells: MaxCells = None
+    cell_timeout: CellTimeout = None
+    max_tokens: MaxTokens = None
+    max_cost: MaxCost = None
+    language: Language = None
+    network: NetworkMode = ""
+    allow_domain: AllowDomains = None
+    artifacts: ArtifactsTo = ""
+    as_json: AsEvents = False
+    quiet: Quiet = False
+    no_live: NoLive = False
+
+    def context(self) -> dict[str, Any]:
+        """The options that were given, by their names in Context."""
+        names = ("model", "sandbox", "max_cells", "cell_timeout", "max_tokens", "max_cost", "language")
+        given = {name: getattr(self, name) for name in names}
+        given["approval"] = None if self.approve is None else "cells" if self.approve else "none"
+        return {name: value for name, value in given.items() if value is not None}
+
+    def choices(self, *, accept_changed: bool = False) -> "Choices":
+        """The same as `stepwell.cli.running` takes it.
+
+        Raises:
+            UsageError: two of them contradict each other.
+        """
+        from stepwell.cli.running import Choices
+
+        if self.as_json and self.quiet:
+            raise UsageError("Give only one of --json and --quiet.")
+        network = NetworkChoice(self.network, tuple(self.allow_domain or ()))
+        output: Literal["full", "quiet", "json"] = "json" if self.as_json else "quiet" if self.quiet else "full"
+        return Choices(
+            self.context(),
+            self.artifacts,
+            output,
+            live=not self.no_live,
+            network=network,
+            accept_changed=accept_changed,
+        )
 
 
-def choices(
-    given: dict[str, Any],
-    artifacts: str,
-    as_json: bool,
-    quiet: bool,
-    no_live: bool,
-    network: str = "",
-    domains: list[str] | None = None,
-    *,
-    accept_changed: bool = False,
-) -> Any:
-    """What the options of a command that runs something say."""
-    from stepwell.cli.running import Choices
-    from stepwell.errors import UsageError
+def with_run_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add options of `RunOptions` to a command, which receives them as `options`.
 
-    if as_json and quiet:
-        raise UsageError("Give only one of --json and --quiet.")
-    chosen = NetworkChoice(network, tuple(domains or ()))
-    output: Literal["full", "quiet", "json"] = "json" if as_json else "quiet" if quiet else "full"
-    return Choices(given, artifacts, output, live=not no_live, network=chosen, accept_changed=accept_changed)
+    Args:
+        names: Those that the command has; none: all of them.
+    """
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        shared = inspect.signature(RunOptions).parameters
+        added = {name: shared[name] for name in names or shared}
+
+        @functools.wraps(command)
+        def with_options(**values: Any) -> None:
+            options = RunOptions(**{name: values.pop(name) for name in added})
+            command(**values, options=options)
+
+        own = [item for name, item in inspect.signature(command).parameters.items() if name != "options"]
+        parameters = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in (*own, *added.values())]
+        del with_options.__dict__["__wrapped__"]  # Typer would read the command's own signature
+        with_options.__dict__["__signature__"] = inspect.Signature(parameters)
+        with_options.__annotations__ = {item.name: item.annotation for item in parameters}
+        return with_options
+
+    return add
 
 
 def end(work: Callable[[], int]) -> NoReturn:

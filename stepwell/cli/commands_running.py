@@ -5,48 +5,15 @@ from typing import Annotated
 
 import typer
 
-from stepwell.cli.command_options import (
-    AcceptChanged,
-    AllowDomains,
-    Approve,
-    ArtifactsTo,
-    AsEvents,
-    CellTimeout,
-    Files,
-    Language,
-    MaxCells,
-    MaxCost,
-    MaxTokens,
-    Model,
-    NetworkMode,
-    NoLive,
-    Question,
-    Quiet,
-    SandboxKind,
-    Thread,
-    choices,
-    end,
-    given,
-)
+from stepwell.cli.command_options import AcceptChanged, Files, Question, RunOptions, Thread, end, with_run_options
 
 
+@with_run_options()
 def run(
     question: Question,
     files: Files = None,
-    model: Model = None,
-    sandbox: SandboxKind = None,
-    approve: Approve = None,
-    max_cells: MaxCells = None,
-    cell_timeout: CellTimeout = None,
-    max_tokens: MaxTokens = None,
-    max_cost: MaxCost = None,
-    language: Language = None,
-    network: NetworkMode = "",
-    allow_domain: AllowDomains = None,
-    artifacts: ArtifactsTo = "",
-    as_json: AsEvents = False,
-    quiet: Quiet = False,
-    no_live: NoLive = False,
+    *,
+    options: RunOptions,
 ) -> None:
     """Answer a question about files, on a new thread.
 
@@ -54,35 +21,23 @@ def run(
 
     Example: stepwell run "Which month sold most, and why?" sales.csv "more/*.xlsx"
     """
-    named = given(model, sandbox, approve, max_cells, cell_timeout, max_tokens, max_cost, language)
 
     def work() -> int:
         from stepwell.cli.running import run_new
 
-        return run_new(question, files or [], choices(named, artifacts, as_json, quiet, no_live, network, allow_domain))
+        return run_new(question, files or [], options.choices())
 
     end(work)
 
 
+@with_run_options()
 def ask(
     thread: Thread,
     question: Question,
     files: Files = None,
-    model: Model = None,
-    sandbox: SandboxKind = None,
-    approve: Approve = None,
-    max_cells: MaxCells = None,
-    cell_timeout: CellTimeout = None,
-    max_tokens: MaxTokens = None,
-    max_cost: MaxCost = None,
-    language: Language = None,
-    network: NetworkMode = "",
-    allow_domain: AllowDomains = None,
-    artifacts: ArtifactsTo = "",
-    as_json: AsEvents = False,
-    quiet: Quiet = False,
-    no_live: NoLive = False,
     accept_changed: AcceptChanged = False,
+    *,
+    options: RunOptions,
 ) -> None:
     """Ask a further question on a finished thread.
 
@@ -91,19 +46,16 @@ def ask(
     Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
     --allow-domain).
     """
-    named = given(model, sandbox, approve, max_cells, cell_timeout, max_tokens, max_cost, language)
 
     def work() -> int:
         from stepwell.cli.running import ask_on
 
-        options = choices(
-            named, artifacts, as_json, quiet, no_live, network, allow_domain, accept_changed=accept_changed
-        )
-        return ask_on(thread, question, files or [], options)
+        return ask_on(thread, question, files or [], options.choices(accept_changed=accept_changed))
 
     end(work)
 
 
+@with_run_options()
 def resume(
     thread: Thread,
     approve_cell: Annotated[bool, typer.Option("--approve-cell", help="Run the cell that waits.")] = False,
@@ -116,21 +68,9 @@ def resume(
     reject: Annotated[
         str | None, typer.Option(metavar="REMARK", help="Refuse the cell or call that waits, and say what to do.")
     ] = None,
-    model: Model = None,
-    sandbox: SandboxKind = None,
-    approve: Approve = None,
-    max_cells: MaxCells = None,
-    cell_timeout: CellTimeout = None,
-    max_tokens: MaxTokens = None,
-    max_cost: MaxCost = None,
-    language: Language = None,
-    network: NetworkMode = "",
-    allow_domain: AllowDomains = None,
-    artifacts: ArtifactsTo = "",
-    as_json: AsEvents = False,
-    quiet: Quiet = False,
-    no_live: NoLive = False,
     accept_changed: AcceptChanged = False,
+    *,
+    options: RunOptions,
 ) -> None:
     """Go on with a paused, failed or waiting thread.
 
@@ -140,15 +80,11 @@ def resume(
     Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
     --allow-domain).
     """
-    named = given(model, sandbox, approve, max_cells, cell_timeout, max_tokens, max_cost, language)
 
     def work() -> int:
         from stepwell.cli.running import decided, go_on
 
         decision = decided(approve=approve_cell, edit=edit, reject=reject, call=approve_call)
-        options = choices(
-            named, artifacts, as_json, quiet, no_live, network, allow_domain, accept_changed=accept_changed
-        )
-        return go_on(thread, decision, options)
+        return go_on(thread, decision, options.choices(accept_changed=accept_changed))
 
     end(work)

@@ -8,36 +8,25 @@ import typer
 from stepwell.cli.command_options import (
     AcceptChanged,
     AllowDomains,
-    Approve,
-    ArtifactsTo,
-    AsEvents,
     AsJson,
-    Model,
     NetworkMode,
-    NoLive,
-    Quiet,
+    RunOptions,
     ThreadOrStep,
-    choices,
     end,
-    given,
+    with_run_options,
 )
 
 
+@with_run_options("model", "approve", "network", "allow_domain", "artifacts", "as_json", "quiet", "no_live")
 def fork(
     step: Annotated[
         str, typer.Argument(metavar="THREAD@STEP", help="The thread, and the cell after which the fork begins.")
     ],
     instruction: Annotated[str, typer.Argument(metavar="[QUESTION]", help="What to ask there instead.")] = "",
     here: Annotated[bool, typer.Option("--here", help="A new branch in the same thread, not a new thread.")] = False,
-    model: Model = None,
-    approve: Approve = None,
-    network: NetworkMode = "",
-    allow_domain: AllowDomains = None,
-    artifacts: ArtifactsTo = "",
-    as_json: AsEvents = False,
-    quiet: Quiet = False,
-    no_live: NoLive = False,
     accept_changed: AcceptChanged = False,
+    *,
+    options: RunOptions,
 ) -> None:
     """Begin a new thread, or a branch, at a step.
 
@@ -46,15 +35,11 @@ def fork(
 
     Example: stepwell fork last@3 "The same without the outliers"
     """
-    named = given(model, None, approve, None, None, None, None, None)
 
     def work() -> int:
         from stepwell.cli.running import fork_at
 
-        options = choices(
-            named, artifacts, as_json, quiet, no_live, network, allow_domain, accept_changed=accept_changed
-        )
-        return fork_at(step, instruction, here, options)
+        return fork_at(step, instruction, here, options.choices(accept_changed=accept_changed))
 
     end(work)
 
