@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from sandboxes.inside.kernel import signatures
+from sandboxes.inside.kernel import values
 
 Kind = Literal["POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"]
 
@@ -50,7 +50,7 @@ class Description:
 
     def signature(self) -> inspect.Signature:
         """Its signature; annotations are texts."""
-        return signatures.signature(self.as_json())
+        return values.signature(self.as_json())
 
 
 @dataclass(frozen=True, slots=True)

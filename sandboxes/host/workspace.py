@@ -16,7 +16,7 @@ from pathlib import Path
 from sandboxes.base import SandboxUnavailableError, workspace_path
 from sandboxes.host.removing import remove
 from sandboxes.inside.bridge import tree
-from sandboxes.inside.zygote.users import change_owner
+from sandboxes.inside.zygote.system import change_owner
 from sandboxes.results import FetchedFile, WorkspaceFile
 
 BLOCK = 1 << 20

@@ -49,8 +49,8 @@ async def test_what_is_rehearsed_while_a_sandbox_waits_is_not_seen_in_it(sandbox
     """Neither names nor lines of it, and no package that the parent had not imported."""
     code = """
 import gc, linecache, os, sys
-ambient = sys.modules["stepwell_kernel.snapshots.ambient"]
-print(sorted(set(sys.modules) - ambient.imported()))
+state = sys.modules["stepwell_kernel.snapshots.interpreter_state"]
+print(sorted(set(sys.modules) - state.imported()))
 print("REHEARSED" in os.environ, "rehearsed" in globals(), "<cell 0>" in linecache.cache, end=" ")
 import pandas
 print(sum(type(one) is pandas.DataFrame for one in gc.get_objects()))

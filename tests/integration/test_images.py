@@ -118,10 +118,10 @@ def test_it_has_fonts_and_folders_for_an_ordinary_user(dockerfile: list[tuple[st
 
 MASKED = """
 import os, sys
-from sandboxes.inside.zygote import mounts, users
-users.unshare(users.NEW_MOUNTS)
-mounts.mount(None, "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
-mounts.mount("tmpfs", "/proc/sys", "tmpfs", 0, "")
+from sandboxes.inside.zygote import private_root, system
+system.unshare(system.NEW_MOUNTS)
+private_root.mount(None, "/", None, private_root.MS_REC | private_root.MS_PRIVATE)
+private_root.mount("tmpfs", "/proc/sys", "tmpfs", 0, "")
 os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 """Runs Python in a place where a part of /proc is hidden, as in containers."""

@@ -8,14 +8,14 @@ import os
 import sys
 from pathlib import Path
 
-from sandboxes.inside.zygote import mounts, users
+from sandboxes.inside.zygote import private_root, system
 
 
 def main() -> None:
     """Read the command line and become the program."""
     user, command = int(sys.argv[1]), sys.argv[2:]
-    users.unshare(users.NEW_MOUNTS)
-    mounts.mount(None, "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
+    system.unshare(system.NEW_MOUNTS)
+    private_root.mount(None, "/", None, private_root.MS_REC | private_root.MS_PRIVATE)
     for folder in {os.path.realpath(sys.base_prefix), os.path.realpath(sys.prefix)}:
         _uncover(Path(folder))
     os.setgroups([])
@@ -30,10 +30,10 @@ def _uncover(folder: Path) -> None:
     closed = [above for above in reversed(folder.parents) if not above.stat().st_mode & 0o001]
     if not closed:
         return
-    tree = mounts.copy_of_tree(str(folder))
-    mounts.mount("tmpfs", str(closed[0]), "tmpfs", 0, "mode=755,size=1m")
+    tree = private_root.copy_of_tree(str(folder))
+    private_root.mount("tmpfs", str(closed[0]), "tmpfs", 0, "mode=755,size=1m")
     folder.mkdir(parents=True)
-    mounts.attach(tree, str(folder))
+    private_root.attach(tree, str(folder))
     os.close(tree)
 
 

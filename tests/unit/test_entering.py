@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.inside.zygote.entering import Entering
+from sandboxes.inside.zygote.init import Entering
 
 
 def test_it_writes_into_every_door_and_closes_them() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 HELD = """
 import mmap, sys
-from sandboxes.inside.zygote import huge_pages
+from sandboxes.inside.zygote import preloading
 
 def kilobytes(name):
     with open("/proc/self/smaps_rollup") as lines:
@@ -22,7 +22,7 @@ for page in range(PAGES):
 for page in range(0, PAGES, 16):
     sparse[page * 4096] = 7
 before = kilobytes("Anonymous:")
-huge_pages.collapse()
+preloading.collapse()
 print(kilobytes("AnonHugePages:"), kilobytes("Anonymous:") - before)
 assert all(dense[page * 4096] == page % 251 for page in range(PAGES))
 assert all(sparse[page * 4096] == (0 if page % 16 else 7) for page in range(PAGES))

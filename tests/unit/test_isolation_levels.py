@@ -97,10 +97,10 @@ def test_where_nothing_works_nothing_starts(tmp_path: Path) -> None:
 def test_where_proc_cannot_be_mounted_the_level_without_it_is_next() -> None:
     code = """
 import os, sys
-from sandboxes.inside.zygote import mounts, users
-users.unshare(users.NEW_MOUNTS)
-mounts.mount(None, "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
-mounts.mount("tmpfs", "/proc/sys", "tmpfs", 0, "")
+from sandboxes.inside.zygote import private_root, system
+system.unshare(system.NEW_MOUNTS)
+private_root.mount(None, "/", None, private_root.MS_REC | private_root.MS_PRIVATE)
+private_root.mount("tmpfs", "/proc/sys", "tmpfs", 0, "")
 choose = '''
 import tempfile
 from pathlib import Path

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandboxes.inside.kernel.brief import clean, cut, listing, long_repr, short
 from sandboxes.inside.kernel.cells import ends_with_semicolon
+from sandboxes.inside.kernel.side_effects import Scan, changes
+from sandboxes.inside.kernel.summaries import clean, cut, listing, long_repr, short
 from sandboxes.inside.kernel.tracebacks import library_of
-from sandboxes.inside.kernel.workspace import Scan, changes
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=30), st.binary(max_size=30)),

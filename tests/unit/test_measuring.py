@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from sandboxes.inside.zygote import measuring
-from sandboxes.inside.zygote.folder_size import NAME_BYTES, FolderSize
-from sandboxes.inside.zygote.watching import Watching
+from sandboxes.inside.zygote.disk_use import NAME_BYTES, FolderSize
+from sandboxes.inside.zygote.measuring import Watching
 
 KILOBYTES = 1 << 10
 
@@ -70,7 +70,7 @@ def test_folders_that_are_closed_are_measured_too_and_stay_closed(open_folder: P
     inner.chmod(0)
     inner.parent.chmod(0)
     code = (
-        "import os, sys; from sandboxes.inside.zygote.folder_size import FolderSize;"
+        "import os, sys; from sandboxes.inside.zygote.disk_use import FolderSize;"
         f"size = FolderSize(sys.argv[1]).look(60.0, {enough});"
         "closed = os.path.join(sys.argv[1], 'closed'); outer = os.stat(closed).st_mode; os.chmod(closed, 0o700);"
         "print(size, outer & 0o777, os.stat(os.path.join(closed, 'inner')).st_mode & 0o777)"

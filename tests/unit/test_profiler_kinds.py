@@ -12,9 +12,8 @@ import openpyxl
 import pypdf
 import pytest
 
-from sandboxes.inside.profiler.abstract import render
-from sandboxes.inside.profiler.findings import Findings, Look, UnreadableError
-from sandboxes.inside.profiler.looking import look_at
+from sandboxes.inside.profiler.findings import Findings, Look, UnreadableError, render
+from sandboxes.inside.profiler.profiling import look_at
 from tests import profiled_files as files
 
 

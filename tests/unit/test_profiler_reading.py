@@ -21,9 +21,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandboxes.inside.profiler.abstract import render
-from sandboxes.inside.profiler.findings import Findings, Look
-from sandboxes.inside.profiler.looking import look_at
+from sandboxes.inside.profiler.findings import Findings, Look, render
+from sandboxes.inside.profiler.profiling import look_at
 from sandboxes.inside.profiler.values import classify
 from tests import profiled_files as files
 

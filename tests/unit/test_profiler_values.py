@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 
 from sandboxes.inside.profiler.columns import Conventions, conventions, describe_strings
+from sandboxes.inside.profiler.delimited import column_names
+from sandboxes.inside.profiler.detection import decodes, detect, looks_binary, marked
 from sandboxes.inside.profiler.dialect import Dialect, has_header, lay_out, sniff
-from sandboxes.inside.profiler.encoding import decodes, detect, looks_binary, marked
 from sandboxes.inside.profiler.findings import clean, literal, number_text
-from sandboxes.inside.profiler.readers import column_names
 from sandboxes.inside.profiler.values import classify, to_float
 
 

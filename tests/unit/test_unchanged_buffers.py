@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from sandboxes.inside.kernel.snapshots.blobs import hash_of
-from sandboxes.inside.kernel.snapshots.digests import Digests, what_was_there
-from sandboxes.inside.kernel.snapshots.mirrors import Mirrors
+from sandboxes.inside.kernel.snapshots.change_detection import Digests, Mirrors, what_was_there
 
 Before = Digests | Mirrors
 KEY = ("df", 0, 6 << 20)

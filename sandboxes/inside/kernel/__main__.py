@@ -5,7 +5,7 @@ import json
 import platform
 import sys
 
-from . import fonts
+from . import figures
 
 PACKAGES = (
     "pandas", "numpy", "scipy", "scikit-learn", "statsmodels", "matplotlib", "seaborn", "openpyxl", "xlrd", "pyarrow",
@@ -30,7 +30,7 @@ def font_families() -> list[str]:
         from matplotlib import font_manager
     except Exception:  # a broken matplotlib is found out by the cell that needs it
         return []
-    return fonts.families(font_manager)
+    return figures.families(font_manager)
 
 
 if __name__ == "__main__":

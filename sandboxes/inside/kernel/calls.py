@@ -17,8 +17,8 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from . import frames, signatures, values
-from .interrupts import Interrupts
+from . import frames, values
+from .cells import Interrupts
 
 POLL_SECONDS = 0.05
 """How soon a waiting call sees an interrupt, and that its cell is over."""
@@ -164,7 +164,7 @@ class Calls:
         self._offered = {}
         for described in json.loads(body):
             name = described["name"]
-            signature = signatures.signature(described)
+            signature = values.signature(described)
             self._offered[name] = signature
             made = stub(name)
             made.__doc__ = described["doc"] or None

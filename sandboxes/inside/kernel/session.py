@@ -11,16 +11,14 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NoReturn
 
-from . import figures, frames, namespace, packages, workspace
-from .brief import clean, cut
+from . import figures, frames, packages, side_effects, summaries
 from .calls import Calls
-from .cells import Cells
-from .displays import Displays
-from .interrupts import Interrupts
-from .reach import Reach
-from .snapshots.ambient import Start
+from .cells import Cells, Interrupts
+from .output import Displays, Streams
+from .side_effects import Reach
+from .snapshots.interpreter_state import Start
 from .standby import IDLE_SECONDS, Standby
-from .streams import Streams
+from .summaries import clean, cut
 from .tracebacks import Tracebacks
 
 MAX_CHANGES = 10_000_000
@@ -90,7 +88,7 @@ class Session:
         own = [inside or self._root, *(os.environ.get(name, "") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR"))]
         self._reach = Reach(reach, own, sealed=sealed)
         self._standby = Standby(notices)
-        self._scan = workspace.Scan(self._root)
+        self._scan = side_effects.Scan(self._root)
         packages.offer(self._root, network=network, proxy=proxy)
         self._start = Start()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
@@ -130,7 +128,7 @@ class Session:
             return
         self._pid = os.getpid()
         self._calls.forget()
-        changed = workspace.changes(self._scan, workspace.Scan(self._root))
+        changed = side_effects.changes(self._scan, side_effects.Scan(self._root))
         self._send("hello", {}, {"head": self._head, "files_changed": bool(changed) or not self._scan.complete})
 
     def _run(self, header: dict[str, Any], code: str) -> None:
@@ -138,7 +136,7 @@ class Session:
         number = self._number = int(header.get("number", 0))
         self._prepare(number)
         self._reach.begin(str(header.get("head", "")), code)
-        before = self._scan = workspace.Scan(self._root)
+        before = self._scan = side_effects.Scan(self._root)
         self._calls.begin()
         error = self._interrupts.guard(lambda: self._run_code(code, number))
         if os.getpid() != self._pid:  # the cell forked and this is the child, which has nothing to say here
@@ -151,15 +149,15 @@ class Session:
         error = None  # its frames would keep the cell's variables alive
         self._interrupts.guard(self._streams.flush)
         self._calls.end()
-        rows: list[namespace.Row] = []
-        self._interrupts.guard(lambda: rows.extend(namespace.rows(self._main.__dict__, self._own)))
+        rows: list[summaries.Row] = []
+        self._interrupts.guard(lambda: rows.extend(summaries.rows(self._main.__dict__, self._own)))
         self._head = str(header.get("head", ""))
-        self._scan = workspace.Scan(self._root)
+        self._scan = side_effects.Scan(self._root)
         ended = {
             "status": "ok" if described is None else "error",
             "error": described,
             "namespace": rows,
-            "files": _bounded(workspace.changes(before, self._scan)),
+            "files": _bounded(side_effects.changes(before, self._scan)),
             "head": self._head,
             "reached": self._reach.end(),
         }

@@ -11,7 +11,7 @@ import socket
 import sys
 from contextlib import suppress
 
-from .lifeline import hold
+from .parent_death import hold
 
 IDLE_SECONDS = 0.015
 """How long nothing may come before a copy is made: a model takes longer to think, a program that sends cell after

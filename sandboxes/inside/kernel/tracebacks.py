@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from .brief import clean, cut, type_name
+from .summaries import clean, cut, type_name
 
 MAX_FRAMES = 2_000
 MAX_TEXT = 16_000

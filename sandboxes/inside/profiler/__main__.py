@@ -18,7 +18,7 @@ def main() -> int:
     package = module_from_spec(spec)
     sys.modules["stepwell_profiler"] = package
     spec.loader.exec_module(package)
-    from stepwell_profiler.running import main as run  # type: ignore[import-not-found,unused-ignore]
+    from stepwell_profiler.profiling import main as run  # type: ignore[import-not-found,unused-ignore]
 
     return int(run(sys.argv[1:]))
 

@@ -8,10 +8,9 @@ import zlib
 
 from .delimited import NAMES as DELIMITED
 from .delimited import describe_delimited, find_dialect
-from .detecting import by_magic, suffix_of
+from .detection import by_magic, suffix_of
 from .findings import Findings, Look, UnreadableError, clean, count_text, size_text
-from .source import Source
-from .texts import text_head
+from .text_files import Source, text_head
 
 TABLES = 3
 """So many tables in an archive are described; the other members are named."""
@@ -70,7 +69,7 @@ def _broken(kind: str, error: Exception) -> UnreadableError:
 
 
 def _single(look: Look, kind: str) -> Findings:
-    from .looking import look_at_text
+    from .profiling import look_at_text
 
     source = Source(look.path, None, seekable=False, packing=kind, packed_size=look.size)
     head = source.head(4096)
@@ -124,7 +123,7 @@ def _zip(look: Look) -> Findings:
 
 
 def _member(look: Look, found: Findings, member: zipfile.ZipInfo, *, only: bool) -> None:
-    from .looking import look_at_text
+    from .profiling import look_at_text
 
     source = Source(
         look.path, member.file_size, seekable=False, packing="zip", member=member.filename, only_member=only

@@ -1,12 +1,54 @@
-"""Describe Parquet and Arrow files from their metadata and a few rows."""
+"""Describe Parquet and Arrow files, and NumPy arrays, from their metadata and a few rows."""
 
 from __future__ import annotations
 
+import ast
 import importlib
-from typing import Any
+import zipfile
+import zlib
+from typing import Any, BinaryIO, cast
 
-from .findings import Column, Findings, Look, Table, UnreadableError, clean, count_text, literal, number_text, size_text
-from .native import describe_values
+from .columns import describe_values
+from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, number_text, size_text
+
+
+def describe_numpy(look: Look, kind: str) -> Findings:
+    """Describe a `.npy` file or the arrays in a `.npz` file.
+
+    Raises:
+        UnreadableError: a header is damaged.
+    """
+    path = literal(look.path)
+    try:
+        if kind == "npy":
+            with open(look.path, "rb") as stream:  # noqa: PTH123  only the header is read
+                found = Findings(kind=f"NumPy array, {_header(stream)}, {size_text(look.size)}")
+            found.lines.append(f"read with: np.load({path})")
+            return found
+        found = Findings(kind=f"NumPy arrays, {size_text(look.size)}")
+        with zipfile.ZipFile(look.path) as archive:
+            names = archive.namelist()
+            for name in names[:40]:
+                with archive.open(name) as member:
+                    entry = name.removesuffix(".npy")
+                    found.lines.append(f"- {clean(entry)}: {_header(cast(BinaryIO, member))}")
+    except (ValueError, SyntaxError, KeyError, EOFError, IndexError, zlib.error, zipfile.BadZipFile) as error:
+        raise UnreadableError(f"seems to be a NumPy file that is truncated or corrupt: {clean(error, 100)}") from error
+    entry = names[0].removesuffix(".npy")
+    found.lines.append(f"read with: np.load({path})[{literal(entry)}]")
+    return found
+
+
+def _header(stream: BinaryIO) -> str:
+    start = stream.read(8)
+    if start[:6] != b"\x93NUMPY":
+        raise ValueError("its header is missing")
+    length = int.from_bytes(stream.read(2 if start[6] == 1 else 4), "little")
+    header = ast.literal_eval(stream.read(min(length, 100_000)).decode("latin-1"))
+    if "O" in str(header["descr"]):
+        return f"shape {header['shape']}, Python objects (a pickle, not opened)"
+    return f"shape {header['shape']}, type {header['descr']}"
+
 
 SAMPLE_ROWS = 5_000
 CELLS = 200_000
@@ -14,7 +56,7 @@ COLUMNS = 300
 """Values are read of so many columns; of the others the type is told."""
 
 
-def describe(look: Look, kind: str) -> Findings:
+def describe_columnar(look: Look, kind: str) -> Findings:
     """Describe a Parquet file, an Arrow (Feather) file or an Arrow stream.
 
     Raises:
@@ -167,6 +209,3 @@ def _scalar(value: object) -> object:
 
 def _cell(value: object) -> str:
     return "" if value is None else clean(value)
-
-
-__all__ = ["Column", "describe"]

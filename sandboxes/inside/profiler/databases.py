@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from urllib.parse import quote
 
+from .columns import describe_values
 from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, size_text
-from .native import describe_values
 
 TABLES = 20
 SAMPLE_ROWS = 2_000

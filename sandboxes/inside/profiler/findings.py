@@ -1,7 +1,8 @@
-"""What was found in a file: the shapes that every kind of file is described in, and how single values are shown."""
+"""What was found in a file: the shapes in which every kind is described, and the text that the model reads."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -125,3 +126,210 @@ def list_text(names: Sequence[object], most: int = 5) -> str:
     """Join names, saying how many more there are."""
     shown = ", ".join(clean(name) for name in names[:most])
     return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+NAME_CHARS = 48
+RUN = 8
+"""So many neighbouring columns named alike but for a number are told of in one line."""
+
+
+def render(path: str, findings: Findings, chars: int) -> str:
+    """Give the abstract: title, kind, remarks, then tables and text as far as they fit; never more than `chars`."""
+    head = [f"### {clean(path, 200)}"]
+    if findings.kind:
+        head.append(clean(findings.kind, max(160, chars // 4)))
+    if findings.problem:
+        head.append(f"problem: {clean(findings.problem, max(200, chars // 3))}")
+    head += [f"! {clean(remark, max(200, chars // 6))}" for remark in findings.remarks]
+    text = _within(head, chars)
+    if findings.tables:
+        text = _tables(text, findings.tables, chars - (chars // 5 if findings.lines else 0))
+    for line in findings.lines:
+        room = chars - len(text) - 1
+        if room < 12:
+            break
+        text += "\n" + _cut(line, room)
+    return _cut(text, chars)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"[: max(limit, 0)]
+
+
+def _within(lines: list[str], limit: int) -> str:
+    """Join as many of the lines as fit."""
+    text = ""
+    for line in lines:
+        grown = f"{text}\n{line}" if text else line
+        if len(grown) > limit:
+            return _cut(grown, limit) if len(text) < limit - 20 else text
+        text = grown
+    return text
+
+
+def _tables(text: str, tables: list[Table], chars: int) -> str:
+    for place, table in enumerate(tables):
+        left = len(tables) - place
+        room = chars - len(text) - 1
+        if room < (90 if left > 1 else 20):
+            names = ", ".join(other.title or "a table" for other in tables[place:])
+            return text + ("\n" + _cut(f"{left} more not shown: {names}", room) if room > 30 else "")
+        # A table that needs less leaves its share to those after it.
+        share = room if left == 1 else max(room // left, min(room, 160))
+        text += "\n" + _table(table, share)
+    return text
+
+
+def _table(table: Table, room: int) -> str:
+    head = []
+    if table.title or table.size:
+        head.append(f"## {clean(table.title, 80)}: {table.size}" if table.title else table.size)
+    if table.read_with:
+        # Half an expression is worse than none.
+        fits = len(table.read_with) < max(0.6 * room, room - 200)
+        head.append(f"read with: {table.read_with if fits else table.read_with.split('(', 1)[0] + '(…)'}")
+    head += [f"! {clean(remark, 240)}" for remark in table.remarks]
+    text = _within(head, room)
+    rows = _rows(table, room)
+    # The first two rows stand even when the columns want all the room.
+    kept = min(len("\n".join(rows[:3])) + 1, (room - len(text)) // 3) if rows else 0
+    columns = _columns(table, room - len(text) - 1 - kept)
+    if columns:
+        text += ("\n" if text else "") + columns
+    for place, row in enumerate(rows):
+        left = room - len(text) - 1
+        if left < (60 if place == 0 else 24):
+            break
+        text += "\n" + _cut(row, left)
+    return text
+
+
+def _rows(table: Table, room: int) -> list[str]:
+    if not table.rows:
+        return []
+    width = max(120, room // 10)
+    return [f"{table.row_note}:", *(_cut(" | ".join(clean(cell) for cell in row), width) for row in table.rows)]
+
+
+def _columns(table: Table, room: int) -> str:
+    """The columns in the fullest form that fits: all in full, all in brief, the first in brief and the rest by name."""
+    groups = _groups(table.columns)
+    unseen = table.column_count - len(table.columns)
+    more = f"… and {unseen:,} more columns not looked at" if unseen > 0 else ""
+    for level in (0, 1, 2):
+        lines = [_group_line(group, level) for group in groups] + ([more] if more else [])
+        if len(text := "\n".join(lines)) <= room:
+            return text
+    best = _names(groups, unseen, room)
+    lines, used = [], 0
+    for place, group in enumerate(groups[:-1], 1):
+        used += len(line := _group_line(group, 2)) + 1
+        if used > room:
+            break
+        lines.append(line)
+        rest = _names(groups[place:], unseen, 10**9)
+        if used + len(rest) <= room:
+            best = "\n".join([*lines, rest])
+    if "columns not shown" in best:
+        best = _mixed(groups, unseen, room)
+    return best
+
+
+def _mixed(groups: list[list[Column]], unseen: int, room: int) -> str:
+    """Too many columns even for their names: half of the room for the first in brief, half for names."""
+    lines, used, place = [], 0, 0
+    while place < len(groups) - 1:
+        line = _group_line(groups[place], 2)
+        if used + len(line) + 1 > room // 2:
+            break
+        lines.append(line)
+        used += len(line) + 1
+        place += 1
+    return "\n".join([*lines, _names(groups[place:], unseen, room - used)])
+
+
+def _names(groups: list[list[Column]], unseen: int, room: int) -> str:
+    """Columns by name only, those of one kind together, and how many are not shown."""
+    total = sum(len(group) for group in groups) + unseen
+    kinds: dict[str, list[tuple[str, int]]] = {}
+    for group in groups:
+        kinds.setdefault(_family(group[0].kind), []).append((_run_name(group), len(group)))
+    shown, parts, used = 0, [], 0
+    reserve = 40
+    share = max((room - reserve) // max(len(kinds), 1), 40)
+    for kind, names in kinds.items():
+        line = f"{kind}: "
+        for place, (name, count) in enumerate(names):
+            piece = (", " if place else "") + name
+            if room < 10**9 and (len(line) + len(piece) > share or used + len(line) + len(piece) > room - reserve):
+                break
+            line += piece
+            shown += count
+        if line != f"{kind}: ":
+            parts.append(line)
+            used += len(line) + 1
+    if shown < total:
+        parts.append(f"… and {total - shown:,} more columns not shown")
+    return _cut("\n".join(parts), max(room, 0))
+
+
+def _groups(columns: list[Column]) -> list[list[Column]]:
+    """Neighbours that are named alike but for a number, and are of one kind, in one group."""
+    groups: list[list[Column]] = []
+    last = None
+    for column in columns:
+        stem = re.sub(r"\d+$", "", column.name)
+        key = (stem, _family(column.kind)) if stem != column.name else None
+        if key is not None and key == last:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+        last = key
+    return [part for group in groups for part in ([group] if len(group) >= RUN else [[column] for column in group])]
+
+
+def _family(kind: str) -> str:
+    word = kind.split(" ", 1)[0].rstrip(",")
+    return "number" if word == "integer" else word
+
+
+def _run_name(group: list[Column]) -> str:
+    if len(group) == 1:
+        return clean(group[0].name, NAME_CHARS)
+    return f"{clean(group[0].name, NAME_CHARS)} … {clean(group[-1].name, NAME_CHARS)}"
+
+
+def _group_line(group: list[Column], level: int) -> str:
+    if len(group) == 1:
+        return _column_line(group[0], level)
+    lows = [column.low for column in group if column.low is not None]
+    highs = [column.high for column in group if column.high is not None]
+    parts = [f"{len(group):,} columns", _family(group[0].kind)]
+    if lows and highs:
+        parts.append(f"{min(lows):.6g} … {max(highs):.6g}")
+    if worst := max((column.missing / column.total for column in group if column.total), default=0):
+        parts.append(f"up to {_percent(worst)} missing")
+    return f"- {_run_name(group)}: " + ", ".join(parts)
+
+
+def _column_line(column: Column, level: int) -> str:
+    parts = [column.kind]
+    if column.missing and column.missing < column.total:
+        share = _percent(column.missing / column.total)
+        parts.append(f"{column.missing:,} missing ({share})" if level == 0 else f"{share} missing")
+    spread = column.spread if level == 0 else column.brief
+    if spread:
+        parts.append(spread)
+    if level < 2 and column.distinct:
+        parts.append(column.distinct)
+    line = f"- {clean(column.name, NAME_CHARS)}: " + ", ".join(parts)
+    if column.remarks:
+        remarks = column.remarks if level == 0 else column.remarks[:1] if level == 1 else []
+        line += "".join(f"; {remark}" for remark in remarks)
+    return line
+
+
+def _percent(share: float) -> str:
+    if share < 0.001:
+        return "<0.1%"
+    return f"{100 * share:.1f}%" if share < 0.1 else f"{100 * share:.0f}%"

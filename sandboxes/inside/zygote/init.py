@@ -6,19 +6,21 @@ the end of the connection, which ends everything. To the host: `failed`, `exit`.
 """
 
 import array
+import fcntl
 import json
 import os
 import select
 import signal
 import socket
 import struct
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from . import loopback, measuring, private_root, users
-from .entering import Entering
+from . import measuring, private_root, system
+from .measuring import Watching
 from .runner import CONTROL, run
 from .system import (
     PR_SET_CHILD_SUBREAPER,
@@ -29,7 +31,58 @@ from .system import (
     no_new_privileges,
     prctl,
 )
-from .watching import Watching
+
+
+class Entering:
+    """The entering of groups by this process, which has begun and goes on in a thread.
+
+    Args:
+        doors: Descriptors of their `cgroup.procs`; closed once they are entered.
+    """
+
+    def __init__(self, doors: Iterable[int]) -> None:
+        self._doors = tuple(doors)
+        self._error: OSError | None = None
+        self._thread = threading.Thread(target=self._enter)
+        if self._doors:
+            self._thread.start()
+
+    def _enter(self) -> None:
+        try:
+            for door in self._doors:
+                os.write(door, b"0")
+        except OSError as error:
+            self._error = error
+
+    def end(self) -> None:
+        """Wait until it is in all of them; only then a child is, too.
+
+        Raises:
+            OSError: it is refused.
+        """
+        if self._doors:
+            self._thread.join()
+        for door in self._doors:
+            os.close(door)
+        if self._error is not None:
+            raise OSError(self._error.errno, f"its control group: {self._error}")
+
+
+PORT = 3128
+BACKLOG = 128
+SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 1, 64
+
+
+def listen() -> socket.socket:
+    """Bring loopback up in this network namespace, and listen there; the host accepts what connects.
+
+    Raises:
+        OSError: it is refused.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP | IFF_RUNNING))
+    return socket.create_server(("127.0.0.1", PORT), backlog=BACKLOG)
+
 
 HOST = 4
 MEMORY_SECONDS = 0.05
@@ -63,13 +116,13 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
         entering = Entering(range(first, first + len(groups)))
         if config["private_root"]:
             die_with_parent(signal.SIGKILL)
-            users.unshare(users.NEW_MOUNTS | users.NEW_IPC | users.NEW_UTS | users.NEW_NETWORK)
+            system.unshare(system.NEW_MOUNTS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK)
             socket.sethostname("sandbox")
             sizes = {name: config[name] for name in ("tmp_bytes", "shared_memory_bytes")}
             owner = (config["user"], config["group"])
             private_root.build(config["read_only"], owner=owner, with_proc=config["with_proc"], **sizes)
             entering.end()
-            users.unshare(users.NEW_CGROUP)
+            system.unshare(system.NEW_CGROUP)
         else:  # nobody would end the others after it: so it dies of nothing but the end of its connection to the host
             prctl(PR_SET_CHILD_SUBREAPER, 1)
             entering.end()
@@ -187,10 +240,10 @@ class Init:
                 private_root.attach_places(given, hidden=order["hidden"], needed=self._config["read_only"])
             self._watching.begin(order)
             if self._config["network"]:
-                with loopback.listen() as door:
+                with listen() as door:
                     socket.send_fds(self._host, [json.dumps({"event": "door"}).encode()], [door.fileno()])
             if self._config["become"]:
-                users.become(self._config["user"], self._config["group"])
+                system.become(self._config["user"], self._config["group"])
             no_new_privileges()
             drop_capabilities()
             prctl(PR_SET_DUMPABLE, 0)

@@ -1,19 +1,55 @@
 """What the parent of sandboxes has ready, so that each of them need not import it."""
 
+import ctypes
 import gc
 import importlib
 import io
 import os
+import re
+import struct
 import sys
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from . import huge_pages
+from .system import libc
+
+HUGE, PAGE = 2 << 20, 4 << 10
+"""Bytes; where pages are of another size, huge ones are, too, and nothing is done."""
+MADV_COLLAPSE = 25
+"""Linux 6.1 and later; an older one refuses it, and all stays as it is."""
+FULL = 480
+"""Pages of 512 that must be there: what is missing would be added."""
+PRESENT = 1 << 63
+OWN = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) rw.p \S+ \S+ 0 *(?:\[heap\])?$")
+"""A line of `/proc/self/maps` that is private memory of no file, and not the stack."""
+
+
+def collapse() -> None:
+    """Put what is dense of this process's own memory into huge pages, as far as the system does that."""
+    if os.sysconf("SC_PAGE_SIZE") != PAGE:
+        return
+    with suppress(OSError), open("/proc/self/pagemap", "rb", buffering=0) as pages:
+        for start in list(_whole()):
+            pages.seek(start // PAGE * 8)
+            seen = pages.read(HUGE // PAGE * 8)
+            if sum(entry & PRESENT != 0 for (entry,) in struct.iter_unpack("Q", seen)) >= FULL:
+                libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(HUGE), MADV_COLLAPSE)
+
+
+def _whole() -> Iterator[int]:
+    """Where huge pages could begin."""
+    with open("/proc/self/maps", "rb") as lines:
+        for line in lines:
+            if found := OWN.match(line.rstrip(b"\n")):
+                start, end = (int(part, 16) for part in found.groups())
+                yield from range(-(-start // HUGE) * HUGE, end - HUGE + 1, HUGE)
+
 
 KERNEL = (
-    "session", "calls", "standby", "snapshots.engine", "snapshots.taking", "snapshots.restoring", "start", "lifeline",
-    "rehearsal",
+    "session", "calls", "standby", "snapshots.engine", "snapshots.save", "snapshots.load", "start", "parent_death",
+    "warm_up",
 )  # fmt: skip
 
 
@@ -22,18 +58,18 @@ def preload(names: list[str]) -> None:
 
     A package that is missing or broken is left to the cell that asks for it.
     """
-    loaded = importlib.import_module("stepwell_kernel.snapshots.ambient").PRELOADED
+    loaded = importlib.import_module("stepwell_kernel.snapshots.interpreter_state").PRELOADED
     for name in names:
         with suppress(Exception):
             importlib.import_module(name)
             loaded += dict.fromkeys((name.partition(".")[0], name))
     _kernel()
-    for use in (_matplotlib, *importlib.import_module("stepwell_kernel.rehearsal").PARTS, _traceback, _names):
+    for use in (_matplotlib, *importlib.import_module("stepwell_kernel.warm_up").PARTS, _traceback, _names):
         with suppress(Exception):
             use()
     gc.collect()
     gc.freeze()
-    huge_pages.collapse()
+    collapse()
 
 
 def threads() -> int:
@@ -66,9 +102,9 @@ def _matplotlib() -> None:
 
 def _names() -> None:
     packages = importlib.import_module("stepwell_kernel.packages")
-    ambient = importlib.import_module("stepwell_kernel.snapshots.ambient")
+    state = importlib.import_module("stepwell_kernel.snapshots.interpreter_state")
     packages.loaded()
-    ambient.imported()
+    state.imported()
 
 
 def _traceback() -> None:

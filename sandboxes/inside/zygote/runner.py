@@ -13,16 +13,9 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from . import landlock, seccomp, users
+from . import landlock, seccomp, system
 from .private_root import HOME, OWN, SETTINGS, SYSTEM, WORKSPACE
-from .system import (
-    PR_SET_DUMPABLE,
-    bound_capabilities,
-    die_with_parent,
-    drop_capabilities,
-    no_new_privileges,
-    prctl,
-)
+from .system import PR_SET_DUMPABLE, bound_capabilities, die_with_parent, drop_capabilities, no_new_privileges, prctl
 
 CONTROL, NOTICES, BEGIN = 3, 4, 5
 """Descriptors: the kernel's connection, ours to init, and the pipe from which the order comes."""
@@ -43,9 +36,9 @@ def run(config: dict[str, Any], proc: int) -> None:
     """
     os.setsid()
     if config["become"]:
-        users.become(config["user"], config["group"])
+        system.become(config["user"], config["group"])
     if config["own_users"]:
-        users.own_users(proc, users.INSIDE)
+        system.own_users(proc, system.INSIDE)
     os.close(proc)
     die_with_parent(signal.SIGKILL)  # only now: whoever changes his user loses it
     no_new_privileges()
@@ -56,7 +49,7 @@ def run(config: dict[str, Any], proc: int) -> None:
     if config["seccomp"]:
         seccomp.install(network=config["network"], strict=config["seccomp"] == "strict")
     _reseed()
-    for part in importlib.import_module("stepwell_kernel.rehearsal").PARTS:
+    for part in importlib.import_module("stepwell_kernel.warm_up").PARTS:
         if _called():
             break
         with suppress(Exception):  # a cell will tell of what is wrong here

@@ -15,9 +15,9 @@ import sysconfig
 from contextlib import suppress
 from typing import Any
 
-from . import init, landlock, measuring, seccomp, users
-from .mounts import MS_PRIVATE, MS_REC, close_to_devices, copy_of_tree, mount
+from . import init, landlock, measuring, seccomp, system
 from .preloading import preload, threads
+from .private_root import MS_PRIVATE, MS_REC, close_to_devices, copy_of_tree, mount
 from .system import MACHINE, die_with_parent
 
 MAX_MESSAGE = 1 << 20
@@ -79,10 +79,10 @@ def _enter(config: dict[str, Any]) -> None:
     The process that was started stays outside and waits, so that the host sees one process, which ends with this one.
     """
     if config["become"]:
-        users.unshare(users.NEW_MOUNTS | users.NEW_PIDS)
+        system.unshare(system.NEW_MOUNTS | system.NEW_PIDS)
     else:
         proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        users.own_users(proc, 0, users.NEW_MOUNTS | users.NEW_PIDS)
+        system.own_users(proc, 0, system.NEW_MOUNTS | system.NEW_PIDS)
         os.close(proc)
     child = os.fork()
     if child:
@@ -132,7 +132,7 @@ class Parent:
         child = -1
         with suppress(OSError):
             if self._config["private_root"]:
-                users.unshare(users.NEW_PIDS)
+                system.unshare(system.NEW_PIDS)
             child = os.fork()
         if child == 0:
             try:
@@ -142,7 +142,7 @@ class Parent:
             finally:
                 os._exit(1)
         if self._config["private_root"]:
-            users.enter(self._home, users.NEW_PIDS)
+            system.enter(self._home, system.NEW_PIDS)
         if child > 0:
             _hand_over(child, given[3])
 

@@ -11,7 +11,7 @@ from pickle import PickleBuffer
 from typing import Any
 
 from .memory import address
-from .paths import found, kept
+from .singletons import found, kept
 
 LARGE = 16 << 10
 """Bytes from which on an array leaves the stream."""

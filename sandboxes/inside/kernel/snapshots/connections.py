@@ -8,7 +8,7 @@ import weakref
 from pickle import PickleBuffer, PicklingError
 from typing import Any, ClassVar
 
-from .paths import found, kept
+from .singletons import found, kept
 
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
 

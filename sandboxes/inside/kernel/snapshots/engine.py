@@ -5,13 +5,13 @@ from types import ModuleType
 from typing import Any
 
 from ..cells import Cells
-from .ambient import Start
 from .blobs import Blobs, Spool
-from .borrowed import Source
-from .borrowed import cloudpickle as cloudpickle_of_ours
-from .restoring import Restoring
-from .specials import Live
-from .taking import Taking
+from .interpreter_state import Start
+from .load import Restoring
+from .save import Taking
+from .singletons import Live
+from .vendored import Source
+from .vendored import cloudpickle as cloudpickle_of_ours
 
 Run = Callable[[str, int], str]
 """Run a cell, given its code and number, and say what it raised; empty when it ended well."""
@@ -60,13 +60,12 @@ class Engine:
 
     def plan_rebuild(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Say which of the cells in `asked` have to run for lost variables; see `needed.plan`."""
-        from ..rebuilding.needed import plan
-        from ..rebuilding.steps import read_steps
+        from ..rebuilding.dependencies import plan, read_steps
 
         return plan(read_steps(asked["cells"], self._blobs), asked["names"], asked["limit"])
 
     def rebuild(self, asked: dict[str, Any], cells: Cells, run: Run) -> dict[str, Any]:
         """Make lost variables again; see `Rebuilding.rebuild`."""
-        from ..rebuilding.running import Rebuilding
+        from ..rebuilding.rebuild import Rebuilding
 
         return Rebuilding(self._main, self._own, self._taking, self._blobs, cells, run).rebuild(asked)

@@ -7,7 +7,7 @@ import sys
 from types import CellType, FunctionType
 from typing import Any
 
-from .specials import Live
+from .singletons import Live
 
 ATTRIBUTES = ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__", "__annotations__")
 

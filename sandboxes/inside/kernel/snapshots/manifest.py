@@ -1,11 +1,11 @@
-"""The manifest of a snapshot: canonical JSON that names everything in it. Its hash is the snapshot's name."""
+"""The manifest of a snapshot, canonical JSON whose hash names it, and packs, which hold many small blobs as one."""
 
 import json
 import platform
 import sys
 from typing import Any
 
-from .blobs import MissingBlobError
+from .blobs import Blobs, MissingBlobError, Spool, cut, hash_of
 
 FORMAT = 1
 
@@ -40,3 +40,73 @@ def unpack(data: bytes) -> dict[str, Any]:
 def cache_tag() -> str:
     """Which code objects this Python can load."""
     return sys.implementation.cache_tag or platform.python_version()
+
+
+SMALL = 256 << 10
+"""Bytes of a stream that goes into a pack."""
+MAX_PACKS = 32
+"""A snapshot that would need more of them writes all of its small streams anew."""
+
+Place = dict[str, Any]
+"""Where bytes are: `{"pack": n, "at": offset, "size": bytes}`, or `{"blobs": […], "size": bytes}`."""
+
+
+class Packs:
+    """Finds places for streams; knows where those of earlier snapshots are."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, int]] = {}
+
+    def learn(self, data: bytes, place: Place, packs: list[str]) -> None:
+        """Note where a restored snapshot has a stream."""
+        if "pack" in place:
+            self._known[hash_of(data)] = (packs[place["pack"]], place["at"])
+
+    def place(self, streams: list[memoryview], spool: Spool) -> tuple[list[Place], list[str]]:
+        """Put streams into blobs.
+
+        Returns:
+            Their places, in their order, and the packs that these name by number. What is known of new packs counts
+            only once `settle` is called.
+        """
+        names = [hash_of(data) if len(data) <= SMALL else "" for data in streams]
+        live = {name: self._known[name] for name in names if name in self._known}
+        if len({pack for pack, _ in live.values()}) >= MAX_PACKS:
+            live = {}
+        joined = bytearray()
+        fresh: dict[str, int] = {}
+        for data, name in zip(streams, names, strict=True):
+            if name and name not in live and name not in fresh:
+                fresh[name] = len(joined)
+                joined += data
+        if fresh:
+            pack = spool.put(joined)
+            live.update({name: (pack, at) for name, at in fresh.items()})
+        self._waiting = live
+        packs = sorted({pack for pack, _ in live.values()})
+        places: list[Place] = []
+        for data, name in zip(streams, names, strict=True):
+            if name:
+                pack, at = live[name]
+                places.append({"pack": packs.index(pack), "at": at, "size": len(data)})
+            else:
+                places.append({"blobs": spool.put_all(cut(data)), "size": len(data)})
+        return places, packs
+
+    def settle(self) -> None:
+        """The snapshot was written: its packs may be named by the next."""
+        self._known = self._waiting
+
+
+def read(place: Place, packs: list[str], blobs: Blobs, cache: dict[str, bytes]) -> bytes:
+    """The bytes at a place.
+
+    Raises:
+        MissingBlobError: a blob is missing or damaged.
+    """
+    if "pack" in place:
+        name = packs[place["pack"]]
+        if name not in cache:
+            cache[name] = blobs.read(name)
+        return cache[name][place["at"] : place["at"] + place["size"]]
+    return b"".join(blobs.read(name) for name in place["blobs"])

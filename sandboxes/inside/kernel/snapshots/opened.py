@@ -6,8 +6,7 @@ import os
 from pickle import PicklingError
 from typing import Any
 
-from .paths import found, kept
-from .specials import special
+from .singletons import found, kept, special
 
 MAX_COUNTED = 64 << 20
 """Bytes of a text file whose position is found by counting, because a loop over its lines hides it."""

@@ -2,16 +2,109 @@
 
 import functools
 import io
+import os
 import pickle
-from collections.abc import Iterator
-from types import CodeType, FunctionType, ModuleType
+import re
+import struct
+import sys
+import threading
+import typing
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 from ..calls import reduce_stub
-from . import specials
-from .borrowed import cloudpickle
+from . import arrays, connections, errors, functions, opened, refusing, singletons, tables, views
 from .functions import home_of, reduce_function
-from .reducers import Reducers
+from .vendored import cloudpickle
+
+Reduce = Callable[[Any, Any], Any]
+VIEWS = ("keys", "values", "items")
+
+BUILT_IN: dict[type, Reduce] = {
+    CellType: functions.reduce_cell,
+    type(functools.lru_cache(lambda: None)): functions.reduce_cached,
+    typing.NewType: functions.reduce_new_type,
+    type(threading.Lock()): refusing.reduce_lock,
+    type(threading.RLock()): refusing.reduce_rlock,
+    re.Match: refusing.reduce_match,
+    memoryview: refusing.reduce_memoryview,
+    struct.Struct: refusing.reduce_struct,
+    **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
+    MappingProxyType: views.reduce_proxy,
+    weakref.ReferenceType: views.reduce_reference,
+    weakref.WeakKeyDictionary: views.reduce_weak,
+    weakref.WeakValueDictionary: views.reduce_weak,
+    type(os.environ): refusing.reduce_environment,
+    io.TextIOWrapper: opened.reduce_file,
+    io.BufferedReader: opened.reduce_file,
+    io.BufferedWriter: opened.reduce_file,
+    io.BufferedRandom: opened.reduce_file,
+    io.FileIO: opened.reduce_file,
+}
+
+EXACT: tuple[tuple[str, str, Reduce], ...] = (
+    ("numpy", "ndarray", arrays.reduce_array),
+    ("numpy", "memmap", arrays.reduce_memmap),
+    ("numpy.ma", "MaskedArray", arrays.reduce_masked),
+    ("numpy", "matrix", arrays.reduce_subclass),
+    ("numpy", "recarray", arrays.reduce_subclass),
+    ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
+    ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
+    ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
+    ("pandas.arrays", "ArrowExtensionArray", tables.reduce_arrow_backed),
+    ("polars", "DataFrame", tables.reduce_polars_frame),
+    ("polars", "Series", tables.reduce_polars_series),
+    ("matplotlib.cbook", "CallbackRegistry", tables.reduce_callbacks),
+    ("duckdb", "DuckDBPyConnection", connections.reduce_duckdb),
+)
+
+BASES: tuple[tuple[str, str, Reduce], ...] = (
+    ("pandas._libs.internals", "Block", tables.reduce_block),
+    ("pandas", "Index", tables.reduce_index),
+    ("sqlite3", "Connection", connections.reduce_sqlite),
+    ("builtins", "BaseException", errors.reduce_error),
+    ("threading", "Thread", refusing.refuse("a thread")),
+    ("subprocess", "Popen", refusing.refuse("a child process")),
+    ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
+    ("concurrent.futures", "Executor", refusing.refuse("an executor, with its threads or processes")),
+    ("concurrent.futures", "Future", refusing.refuse("a future of an executor")),
+    ("asyncio", "AbstractEventLoop", refusing.refuse("an event loop")),
+    ("tempfile", "_TemporaryFileWrapper", refusing.refuse("a temporary file, which is removed with its session")),
+    ("tempfile", "_TemporaryFileCloser", refusing.refuse("a temporary file, which is removed with its session")),
+    ("tempfile", "TemporaryDirectory", refusing.refuse("a temporary folder, which is removed with its session")),
+)
+
+
+class Reducers:
+    """Finds the reducer of a type; made anew for each snapshot, because libraries are loaded in between."""
+
+    def __init__(self) -> None:
+        self.special = singletons.memo()
+        """What every stream names; looked up once for many streams."""
+        self._found: dict[type, Reduce | None] = dict(BUILT_IN)
+        for module, name, reduce in EXACT:
+            known = getattr(sys.modules.get(module), name, None)
+            if isinstance(known, type):
+                self._found[known] = reduce
+        self._bases = [
+            (known, reduce)
+            for module, name, reduce in BASES
+            if isinstance(known := getattr(sys.modules.get(module), name, None), type)
+        ]
+
+    def of(self, kind: type) -> Reduce | None:
+        """The reducer of a type; None: pickle knows what to do."""
+        try:
+            return self._found[kind]
+        except KeyError:
+            pass
+        found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
+        self._found[kind] = found
+        return found
+
 
 LARGE = 16 << 10
 """Bytes from which on a buffer leaves the stream."""
@@ -108,11 +201,11 @@ def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -
     Runs whatever the stream says, so only ever inside a sandbox.
     """
     cloudpickle()
-    unpickler = _Unpickler(io.BytesIO(b"".join((specials.prelude(), data))), buffers=buffers)
+    unpickler = _Unpickler(io.BytesIO(b"".join((singletons.prelude(), data))), buffers=buffers)
     unpickler.load()
     # Called with the variables as globals, as a cell would call it: formulas of statsmodels are evaluated where the
     # unpickler is called from.
-    step = FunctionType(_load_next.__code__, specials.Live.main.__dict__)
+    step = FunctionType(_load_next.__code__, singletons.Live.main.__dict__)
     for _ in range(count):
         yield step(unpickler)
 
@@ -126,8 +219,3 @@ class _Unpickler(pickle.Unpickler):
         if module == "__main__":
             raise pickle.UnpicklingError(f"__main__.{name} is named but not kept")
         return super().find_class(module, name)
-
-
-def is_module(value: object) -> bool:
-    """Whether a value is a module, whatever it says of itself."""
-    return isinstance(value, ModuleType)

@@ -7,13 +7,53 @@ as one. A group stays a group while its names stay bound to the same objects.
 
 import gc
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from .deep import too_deep, with_room
-from .pickling import Stream
-from .reducers import Reducers
+from .pickling import Reducers, Stream
+
+ROOM = 512 << 20
+"""Bytes of stack; only what is used takes memory."""
+LEVELS = 200_000
+
+Result = TypeVar("Result")
+
+
+def too_deep(error: BaseException) -> bool:
+    """Whether it failed because of its depth only; cloudpickle says that in its own words."""
+    return isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError)
+
+
+def with_room(call: Callable[[], Result]) -> Result:
+    """Call something in a thread with a large stack.
+
+    Raises:
+        BaseException: what it raised.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:  # carried over to the thread that waits
+            errors.append(error)
+
+    levels, size = sys.getrecursionlimit(), threading.stack_size(ROOM)
+    try:
+        thread = threading.Thread(target=run, daemon=True)
+        sys.setrecursionlimit(max(levels, LEVELS))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+        sys.setrecursionlimit(levels)
+    if errors:
+        raise errors[0]
+    return results[0]
+
 
 PLAIN = (str, int, float, bool, complex, bytes, type(None))
 """Types of single values that share nothing worth keeping."""

@@ -13,13 +13,12 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import bring_back, names_in
-from . import ambient, manifest, modules
+from . import interpreter_state, manifest, modules
 from .blobs import CHUNK, Spool, TooLargeError
-from .digests import what_was_there
+from .change_detection import SMALLEST, what_was_there
 from .files import Files
-from .mirrors import SMALLEST
-from .packs import Packs
-from .specials import Live
+from .manifest import Packs
+from .singletons import Live
 from .units import Partition, Unit
 
 ROW = 64 << 10
@@ -48,7 +47,7 @@ class Taking:
     """
 
     def __init__(
-        self, main: ModuleType, own: dict[str, Any], root: str, start: ambient.Start, spool: Spool, blobs: str
+        self, main: ModuleType, own: dict[str, Any], root: str, start: interpreter_state.Start, spool: Spool, blobs: str
     ) -> None:
         self._main = main
         self._own = own
@@ -94,9 +93,9 @@ class Taking:
     def _take(self, cell: int, futures: int, sizes: dict[str, int]) -> tuple[str, list[str], list[Lost]]:
         values = self._variables()
         aliases = modules.aliases(values)
-        imported = [*ambient.PRELOADED, *modules.imported(self.start.modules)]
+        imported = [*interpreter_state.PRELOADED, *modules.imported(self.start.modules)]
         found = {name: value for name, value in values.items() if name not in aliases}
-        found |= {AMBIENT + name: value for name, value in ambient.parts().items()}
+        found |= {AMBIENT + name: value for name, value in interpreter_state.parts().items()}
         for module_name, module in modules.of_workspace(self._root, imported).items():
             found |= {f"{MODULE}{module_name}:{name}": value for name, value in modules.state_of(module).items()}
         reasons: dict[str, str] = {}
@@ -180,7 +179,11 @@ class Taking:
     def _extra(self, imported: list[str], futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
         functions = names_in(self._main.__dict__)
-        early = {**ambient.early(self.start), "futures": futures, **({"functions": functions} if functions else {})}
+        early = {
+            **interpreter_state.early(self.start),
+            "futures": futures,
+            **({"functions": functions} if functions else {}),
+        }
         extra = {
             "early": json.dumps(early).encode(),
             "imported": json.dumps(imported).encode(),

@@ -1,18 +1,102 @@
-"""Read the rows of a delimited text with flat memory: all of them when it is small, else its head and some blocks."""
+"""Text to be profiled: where its bytes come from, how its rows are read, and its first part decoded."""
 
 from __future__ import annotations
 
 import codecs
 import csv
+import importlib
 import io
+import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
+from .detection import Encoding, decodes, detect, looks_binary, marked
 from .dialect import Dialect, Layout
-from .findings import Look
-from .source import Source
+from .findings import Look, UnreadableError
+
+
+@dataclass
+class Source:
+    """Bytes that can be read from the start as often as needed."""
+
+    path: str
+    """The file in the workspace."""
+    size: int | None
+    """Its bytes when unpacked; None when only unpacking would tell."""
+    seekable: bool = True
+    packing: str = ""
+    """`gzip`, `bz2`, `xz`, `zstd`, `zip`; empty for a plain file."""
+    member: str = ""
+    """The name inside a zip archive."""
+    only_member: bool = True
+    packed_size: int = 0
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
+        """Open it for reading; beside it, a function that gives how many packed bytes were consumed so far."""
+        with open(self.path, "rb") as raw:  # noqa: PTH123  what is opened here is a stream, not a path's content
+            if not self.packing:
+                yield raw, raw.tell
+            elif self.packing == "zip":
+                with zipfile.ZipFile(raw) as archive, archive.open(self.member) as stream:
+                    yield cast(BinaryIO, stream), lambda: 0
+            else:
+                with _unpacker(self.packing, raw) as stream:
+                    yield stream, raw.tell
+
+    def head(self, size: int) -> bytes:
+        """Give at most the first `size` bytes, unpacked."""
+        with self.opened() as (stream, _):
+            return _read_fully(stream, size)
+
+
+def _read_fully(stream: BinaryIO, size: int) -> bytes:
+    parts, left = [], size
+    while left > 0 and (part := stream.read(min(left, 1 << 20))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _unpacker(packing: str, raw: BinaryIO) -> BinaryIO:
+    if packing == "gzip":
+        import gzip
+
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb"))
+    if packing == "bz2":
+        import bz2
+
+        return cast(BinaryIO, bz2.BZ2File(raw))
+    if packing == "xz":
+        import lzma
+
+        return cast(BinaryIO, lzma.LZMAFile(raw))
+    return _zstd(raw)
+
+
+def _zstd(raw: BinaryIO) -> BinaryIO:
+    for module in ("compression.zstd", "backports.zstd"):
+        try:
+            return cast(BinaryIO, importlib.import_module(module).ZstdFile(raw))
+        except ImportError:
+            continue
+    try:
+        zstandard = importlib.import_module("zstandard")
+        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)
+        return cast(BinaryIO, io.BufferedReader(reader))
+    except ImportError:
+        pass
+    try:
+        pyarrow = importlib.import_module("pyarrow")
+        return cast(BinaryIO, pyarrow.CompressedInputStream(pyarrow.PythonFile(raw), "zstd"))
+    except ImportError:
+        raise UnreadableError(
+            "is compressed with Zstandard, and this Python has no library for it (zstandard)"
+        ) from None
+
 
 WHOLE = 64_000_000
 """Files up to this many bytes are read whole."""
@@ -213,3 +297,77 @@ def _aligned(lines: list[str], dialect: Dialect, width: int) -> tuple[list[list[
     # The last row may be cut inside of quotes.
     regular = [row for row in (best[:-1] if len(best) > 1 else best) if len(row) <= width * 2 + 10]
     return regular, size
+
+
+HEAD = 262_144
+WIDE_HEAD = 4_000_000
+"""Bytes looked at when three lines do not fit into the usual head."""
+EVIDENCE = 400_000
+
+
+@dataclass
+class TextHead:
+    """What a text starts with."""
+
+    encoding: Encoding
+    text: str
+    complete: bool
+    """Whether this is all of it."""
+
+    @property
+    def lines(self) -> list[str]:
+        """Whole lines with their ends; the last one may be cut when it is the only one."""
+        found = list(io.StringIO(self.text, newline=""))
+        return found if self.complete or len(found) < 2 else found[:-1]
+
+
+def text_head(source: Source, look: Look) -> TextHead | None:
+    """Read the head as text; None when the bytes are no text."""
+    head = source.head(HEAD + 1)
+    complete = len(head) <= HEAD
+    if not complete and head.count(b"\n") + head.count(b"\r") < 4:
+        head = source.head(WIDE_HEAD + 1)
+        complete = len(head) <= WIDE_HEAD
+    if name := marked(head):
+        if not decodes(head, name, whole=complete):
+            found = Encoding(name, clean=False)
+            return TextHead(found, codecs.getincrementaldecoder(name)("replace").decode(head), complete)
+        encoding = Encoding(name)
+    elif looks_binary(head[:65_536]):
+        return None
+    else:
+        encoding = detect(head if complete else _evidence(source, look))
+    decoder = codecs.getincrementaldecoder(encoding.name)("replace")
+    return TextHead(encoding, decoder.decode(head, final=complete), complete)
+
+
+def _evidence(source: Source, look: Look) -> bytes:
+    """Gather lines that hold bytes beyond ASCII: from all of a file when it is small, else from its head and blocks."""
+    found = bytearray()
+    if source.size is not None and source.size > WHOLE and source.seekable:
+        with source.opened() as (stream, _):
+            for block in range(BLOCKS + 1):
+                stream.seek((source.size - BLOCK_BYTES) * block // BLOCKS)
+                part = stream.read(BLOCK_BYTES)
+                lines = part.split(b"\n")
+                _take(found, lines[1:-1] if block else lines[:-1])
+        return bytes(found)
+    with source.opened() as (stream, _):
+        left, rest = WHOLE, b""
+        while left > 0 and len(found) < EVIDENCE and not look.over(0.7) and (part := stream.read(1 << 20)):
+            left -= len(part)
+            if part.isascii() and rest.isascii():
+                rest = part[-4096:].rsplit(b"\n", 1)[-1]
+                continue
+            lines = (rest + part).split(b"\n")
+            rest = lines.pop()[-(1 << 20) :]
+            _take(found, lines)
+        if len(found) < EVIDENCE:
+            _take(found, [rest])
+    return bytes(found)
+
+
+def _take(found: bytearray, lines: list[bytes]) -> None:
+    for line in lines:
+        if not line.isascii() and len(found) < EVIDENCE:
+            found += line + b"\n"

@@ -1,9 +1,11 @@
-"""Which variables a cell reads and binds, at once and by way of the functions that it calls: read off its bytecode."""
+"""What a cell reads and binds, by its bytecode, and the source of functions that cells defined."""
 
 import ast
 import dis
 import inspect
+from collections.abc import Iterable, Mapping
 from types import CodeType
+from typing import Any
 
 AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 OPAQUE = frozenset({"globals", "locals", "vars", "exec", "eval"})
@@ -104,3 +106,40 @@ CHANGES = frozenset({"STORE_NAME", "DELETE_NAME", "STORE_GLOBAL", "DELETE_GLOBAL
 
 def _is_module(code: CodeType) -> bool:
     return code.co_name == "<module>"
+
+
+Definition = tuple[str, ast.stmt]
+"""The cell that it is in, and the statement."""
+
+
+def definitions(sources: Mapping[str, str], names: Iterable[str]) -> dict[str, Definition]:
+    """Where names were bound last, if that was by `def` or `class` at the top level of a cell.
+
+    Args:
+        sources: Cells by their names, in the order in which they ran.
+        names: What is looked for.
+    """
+    wanted = frozenset(names)
+    found: dict[str, Definition] = {}
+    for cell, text in sources.items():
+        try:
+            tree = compile(text, cell, "exec", ast.PyCF_ONLY_AST | AWAIT, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            continue  # it did nothing
+        for statement in tree.body:
+            for name in binds_of(statement) & wanted:
+                found.pop(name, None)
+                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    found[name] = (cell, statement)
+    return found
+
+
+def define(definition: Definition, namespace: dict[str, Any], futures: int) -> None:
+    """Run one definition, with its decorators and defaults.
+
+    Raises:
+        Exception: whatever these raise.
+    """
+    cell, statement = definition
+    code = compile(ast.Module([statement], []), cell, "exec", AWAIT | futures, dont_inherit=True)
+    exec(code, namespace)

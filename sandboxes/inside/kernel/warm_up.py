@@ -12,10 +12,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from . import frames, namespace, reach, tracebacks, workspace
+from . import frames, side_effects, summaries, tracebacks
 from .cells import Cells, cell_name
-from .displays import Displays
-from .streams import Stream
+from .output import Displays, Stream
 
 CELL = "rehearsed = [1, 'a', 2.5]\nfor each in rehearsed:\n    str(each)\nprint(end='')\nrehearsed"
 NOWHERE = "/nonexistent"
@@ -27,10 +26,10 @@ def a_cell() -> None:
     module.__dict__["__builtins__"] = __builtins__
     value = Cells(module).run(CELL, 0)
     linecache.cache.pop(cell_name(0), None)
-    told = json.dumps({"namespace": namespace.rows(module.__dict__, {}), "value": repr(value)}).encode()
+    told = json.dumps({"namespace": summaries.rows(module.__dict__, {}), "value": repr(value)}).encode()
     for _ in frames.Unpacker().feed(frames.pack({"type": "done", "id": ""}, told)):
         pass
-    workspace.changes(workspace.Scan(NOWHERE), workspace.Scan(NOWHERE))
+    side_effects.changes(side_effects.Scan(NOWHERE), side_effects.Scan(NOWHERE))
     Stream(1).detach()
     os.environ["REHEARSED"] = ""
     del os.environ["REHEARSED"]
@@ -39,7 +38,7 @@ def a_cell() -> None:
 def a_session() -> None:
     """Make what a session is made of."""
     tracebacks.Tracebacks(NOWHERE)
-    reach.Reach("", [NOWHERE], sealed=True)
+    side_effects.Reach("", [NOWHERE], sealed=True)
     Displays(NOWHERE, lambda _: None).begin(1)
 
 

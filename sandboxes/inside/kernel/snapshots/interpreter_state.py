@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import connections
-from .paths import found, kept
+from .singletons import found, kept
 
 PRELOADED: list[str] = []
 """Packages that were imported before this process was forked: they count as imported by the session."""

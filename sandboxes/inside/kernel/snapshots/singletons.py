@@ -73,3 +73,18 @@ def prelude() -> bytes:
         # global special, (place,), REDUCE, MEMOIZE, POP
         parts.append(b"c" + module + b"\nspecial\n\x8c" + bytes([len(text)]) + text + b"\x85R\x940")
     return b"".join([*parts, b"N."])
+
+
+INSIDE = "workspace:"
+
+
+def kept(path: str | os.PathLike[str]) -> str:
+    """A path as a snapshot has it."""
+    full = os.path.abspath(path)
+    root = os.path.join(Live.root, "")
+    return INSIDE + full[len(root) :] if (full + os.sep).startswith(root) else full
+
+
+def found(path: str) -> str:
+    """A path of a snapshot in this session."""
+    return os.path.normpath(os.path.join(Live.root, path[len(INSIDE) :])) if path.startswith(INSIDE) else path
