@@ -37,9 +37,9 @@ async def arguments_of(function: HostFunction, packed: bytes) -> tuple[list[Any]
     given = content["values"]
     positional, named = given.get("args"), given.get("kwargs")
     if not isinstance(positional, list) or not isinstance(named, dict) or set(given) != {"args", "kwargs"}:
-        raise values.NotReadError("they are not arguments")
+        raise values.UndecodableError("they are not arguments")
     if function.description is None:
-        raise values.NotReadError("the function is not described")
+        raise values.UndecodableError("the function is not described")
     signature = function.description.signature()
     signature.bind(*positional, **named)
     if not parts:
@@ -223,7 +223,7 @@ class Offer:
             return Raised(f"{type(error).__name__}: {_words(error)}".rstrip(": "), type(error).__name__)
         try:
             return Returned(await asyncio.to_thread(values.pack, {"value": result}))
-        except values.NotSentError as error:
+        except values.UnserializableError as error:
             return Raised(f"it gave something that cannot be sent: {error}", "TypeError")
 
 

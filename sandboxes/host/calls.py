@@ -92,7 +92,7 @@ class Calls:
     async def _too_many(self, call: Call) -> Raised | None:
         """Count what large arguments are made of; those that are no packed values are refused later."""
         if len(call.arguments) > SMALL:
-            with suppress(values.NotReadError):
+            with suppress(values.UndecodableError):
                 count = await asyncio.to_thread(items_in, values.text_of(call.arguments))
                 self._items += count  # not in one statement: others count meanwhile
         if self._items > MAX_ITEMS:

@@ -81,7 +81,7 @@ async def read_json(data: bytes, *, max_bytes: int = MAX_JSON, max_items: int = 
     memory = 40 * len(data) + 400 * count + MORE_MEMORY
     [found] = await _read("json", [data], memory=memory, written=8 * len(data) + (1 << 20))
     try:
-        return await asyncio.to_thread(pieces.put_together, found)
+        return await asyncio.to_thread(pieces.join_pieces, found)
     except ValueError as error:
         raise UnreadableError("it cannot be read") from error
 

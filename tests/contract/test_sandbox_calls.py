@@ -324,7 +324,7 @@ def attempt_all(count):
 """
 FORGED = """
 import gc, sys
-calls = sys.modules['stepwell_kernel.calls'].Stubs.channel
+calls = sys.modules['stepwell_kernel.calls'].StubRegistry.channel
 """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.inside.zygote.disk_use import FALL, MORE, DiskUse, Folder
+from sandboxes.inside.zygote.disk_use import FREE_SPACE_SLACK, MORE, DiskUsage, Folder
 
 MEGABYTE = 1 << 20
 ALLOWED = 10 * MEGABYTE
@@ -21,7 +21,7 @@ class Sandbox:
     def __init__(self, folder: Path, allowed: int = ALLOWED, names: int = 1 << 20, **times: float) -> None:
         self.folder, self.held, self.holds = folder, 0, 0
         folders = [Folder(str(folder), "workspace", allowed, names)]
-        self.use = DiskUse(folders, lambda: self.held, **{"at_a_time": 60.0, **times})
+        self.use = DiskUsage(folders, lambda: self.held, **{"at_a_time": 60.0, **times})
 
     def look(self) -> str:
         return str(self.use.look(self._hold).get("limit", ""))
@@ -59,7 +59,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
 def test_what_is_too_much_is_seen_at_the_next_look_although_all_was_walked_just_now(sandbox: Sandbox) -> None:
     sandbox.write("a", 9 * MEGABYTE)
     assert sandbox.look() == ""
-    assert "workspace" in (sandbox.write_and_look(size=2 * MEGABYTE + FALL) for _ in range(TRIES))
+    assert "workspace" in (sandbox.write_and_look(size=2 * MEGABYTE + FREE_SPACE_SLACK) for _ in range(TRIES))
 
 
 def test_many_empty_files_are_seen_at_the_next_look(sandbox: Sandbox) -> None:
@@ -82,7 +82,7 @@ def test_a_folder_that_is_not_walked_in_a_moment_is_walked_while_the_sandbox_sta
     sandbox.use.begin()
     sandbox.write("a", MEGABYTE)
     assert sandbox.look() == ""
-    assert "workspace" in (sandbox.write_and_look(size=ALLOWED + FALL) for _ in range(TRIES))
+    assert "workspace" in (sandbox.write_and_look(size=ALLOWED + FREE_SPACE_SLACK) for _ in range(TRIES))
     assert sandbox.holds >= 1
 
 
@@ -94,7 +94,9 @@ def test_in_a_folder_that_has_too_much_files_can_be_removed_and_none_added(tmp_p
     assert sandbox.look() == "", "it had that before anything ran"
     (tmp_path / "0").unlink()
     assert sandbox.look() == ""
-    assert sandbox.write_and_look(size=MORE + FALL + MEGABYTE) == "workspace", "what it may have sinks with what it has"
+    assert sandbox.write_and_look(size=MORE + FREE_SPACE_SLACK + MEGABYTE) == "workspace", (
+        "what it may have sinks with what it has"
+    )
     sandbox.use.begin()
     assert sandbox.look() == "", "the next cell begins with what is there"
 

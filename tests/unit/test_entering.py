@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.inside.zygote.init import Entering
+from sandboxes.inside.zygote.init import ControlGroupJoin
 
 
 def test_it_writes_into_every_door_and_closes_them() -> None:
     ends = [os.pipe() for _ in range(2)]
-    entering = Entering(writing for _, writing in ends)
+    entering = ControlGroupJoin(writing for _, writing in ends)
     entering.end()
     assert [os.read(reading, 10) for reading, _ in ends] == [b"0", b"0"]
     for reading, writing in ends:
@@ -23,7 +23,7 @@ def test_it_writes_into_every_door_and_closes_them() -> None:
 def test_it_goes_on_beside_and_is_waited_for() -> None:
     reading, writing = os.pipe()
     size = os.write(writing, b"x" * 65_536)
-    entering = Entering([writing])
+    entering = ControlGroupJoin([writing])
     ended = threading.Event()
 
     def wait() -> None:
@@ -44,10 +44,10 @@ def test_it_goes_on_beside_and_is_waited_for() -> None:
 
 def test_a_door_that_stays_closed_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "door").touch()
-    entering = Entering([os.open(tmp_path / "door", os.O_RDONLY)])
+    entering = ControlGroupJoin([os.open(tmp_path / "door", os.O_RDONLY)])
     with pytest.raises(OSError, match=r"its control group: .*Bad file descriptor"):
         entering.end()
 
 
 def test_without_a_group_there_is_nothing_to_wait_for() -> None:
-    Entering([]).end()
+    ControlGroupJoin([]).end()

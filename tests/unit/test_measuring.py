@@ -14,7 +14,7 @@ import pytest
 
 from sandboxes.inside.zygote import measuring
 from sandboxes.inside.zygote.disk_use import NAME_BYTES, FolderSize
-from sandboxes.inside.zygote.measuring import Watching
+from sandboxes.inside.zygote.measuring import LimitMonitor
 
 KILOBYTES = 1 << 10
 
@@ -228,11 +228,11 @@ def test_mappings_are_not_gone_through_for_files_in_memory_that_are_next_to_noth
         (tmp_path / "7" / name).write_text(text)
     described_here = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        assert Watching({"memory": 60 << 20}, described_here, (folder,)).too_full_for(7)
+        assert LimitMonitor({"memory": 60 << 20}, described_here, (folder,)).exceeds_memory(7)
     finally:
         os.close(described_here)
 
 
 def test_before_the_order_has_come_nothing_is_looked_at(proc: int) -> None:
-    watching = Watching({"memory": 1, "workspace": 1, "processes": 1}, proc)
+    watching = LimitMonitor({"memory": 1, "workspace": 1, "processes": 1}, proc)
     assert watching.look([os.getpid()], nullcontext) == {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool
-from sandboxes.inside.kernel.snapshots.files import Files
+from sandboxes.inside.kernel.snapshots.files import FileTable
 
 SITE = ".packages/lib/python3.11/site-packages"
 
@@ -52,20 +52,20 @@ def looks(root: Path) -> dict[str, tuple[int, bytes | str]]:
 
 def test_a_package_is_one_entry_and_comes_back_as_it_was(root: Path, tmp_path: Path) -> None:
     spool, lost = spool_of(tmp_path), list[dict[str, object]]()
-    table = Files(str(root)).take(spool, lost)
+    table = FileTable(str(root)).take(spool, lost)
     spool.commit(b"{}")
     assert lost == []
     assert [path for path in table if "greeting" in path] == [f"{SITE}/greeting"]
     assert f"{SITE}/helper.py" in table
     other = tmp_path / "other"
     other.mkdir()
-    Files(str(other)).restore(json.loads(json.dumps(table)), Blobs([str(tmp_path / "spool")]))
+    FileTable(str(other)).restore(json.loads(json.dumps(table)), Blobs([str(tmp_path / "spool")]))
     assert looks(other) == looks(root)
     assert (other / SITE / "greeting" / "__init__.py").stat().st_mtime == 1_700_000_000
 
 
 def test_an_unchanged_package_writes_nothing_and_a_changed_file_of_it_is_seen(root: Path, tmp_path: Path) -> None:
-    spool, files = spool_of(tmp_path), Files(str(root))
+    spool, files = spool_of(tmp_path), FileTable(str(root))
     first = files.take(spool, [])
     spool.commit(b"1")
     spool.begin(1 << 30)
@@ -76,7 +76,7 @@ def test_an_unchanged_package_writes_nothing_and_a_changed_file_of_it_is_seen(ro
 
 
 def test_what_is_in_the_place_of_a_package_is_replaced(root: Path, tmp_path: Path) -> None:
-    spool, files = spool_of(tmp_path), Files(str(root))
+    spool, files = spool_of(tmp_path), FileTable(str(root))
     table = files.take(spool, [])
     spool.commit(b"1")
     blobs, before = Blobs([str(tmp_path / "spool")]), looks(root)
@@ -94,12 +94,12 @@ def test_what_is_in_the_place_of_a_package_is_replaced(root: Path, tmp_path: Pat
 
 def test_a_package_with_a_missing_blob_is_told_as_that(root: Path, tmp_path: Path) -> None:
     spool = spool_of(tmp_path)
-    table = Files(str(root)).take(spool, [])
+    table = FileTable(str(root)).take(spool, [])
     spool.commit(b"1")
     (tmp_path / "spool" / table[f"{SITE}/greeting"]["chunks"][1]).unlink()
     (tmp_path / "other").mkdir()
     with pytest.raises(MissingBlobError):
-        Files(str(tmp_path / "other")).restore(table, Blobs([str(tmp_path / "spool")]))
+        FileTable(str(tmp_path / "other")).restore(table, Blobs([str(tmp_path / "spool")]))
 
 
 def test_a_stream_that_names_a_path_outside_is_refused(root: Path, tmp_path: Path) -> None:
@@ -110,5 +110,5 @@ def test_a_stream_that_names_a_path_outside_is_refused(root: Path, tmp_path: Pat
     table = {f"{SITE}/evil": {"tree": True, "size": 1, "chunks": [blob]}}
     (tmp_path / "other").mkdir()
     with pytest.raises(ValueError, match="outside the workspace"):
-        Files(str(tmp_path / "other")).restore(table, Blobs([str(tmp_path / "spool")]))
+        FileTable(str(tmp_path / "other")).restore(table, Blobs([str(tmp_path / "spool")]))
     assert not (tmp_path / "out.txt").exists()

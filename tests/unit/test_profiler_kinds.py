@@ -12,13 +12,13 @@ import openpyxl
 import pypdf
 import pytest
 
-from sandboxes.inside.profiler.findings import Findings, Look, UnreadableError, render
-from sandboxes.inside.profiler.profiling import look_at
+from sandboxes.inside.profiler.findings import Findings, Inspection, UnreadableError, render
+from sandboxes.inside.profiler.profiling import profile_file
 from tests import profiled_files as files
 
 
 def found(path: Path) -> Findings:
-    return look_at(Look(os.fspath(path), path.stat().st_size))
+    return profile_file(Inspection(os.fspath(path), path.stat().st_size))
 
 
 def abstract(path: Path, chars: int = 2_000) -> str:
@@ -167,9 +167,9 @@ def test_what_cannot_be_read_is_one_clear_sentence(tmp_path: Path, make: Callabl
 
 def test_paths_that_are_no_readable_file(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="there is no such file"):
-        look_at(Look(str(tmp_path / "missing.csv"), 0))
+        profile_file(Inspection(str(tmp_path / "missing.csv"), 0))
     with pytest.raises(UnreadableError, match="is a folder, not a file"):
-        look_at(Look(str(tmp_path), 0))
+        profile_file(Inspection(str(tmp_path), 0))
 
 
 def cut(path: Path, share: float) -> Path:

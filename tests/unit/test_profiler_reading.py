@@ -21,14 +21,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandboxes.inside.profiler.findings import Findings, Look, render
-from sandboxes.inside.profiler.profiling import look_at
+from sandboxes.inside.profiler.findings import Findings, Inspection, render
+from sandboxes.inside.profiler.profiling import profile_file
 from sandboxes.inside.profiler.values import classify
 from tests import profiled_files as files
 
 
 def found(path: Path) -> Findings:
-    return look_at(Look(os.fspath(path), path.stat().st_size))
+    return profile_file(Inspection(os.fspath(path), path.stat().st_size))
 
 
 def frames(path: Path) -> list[pd.DataFrame]:

@@ -7,7 +7,7 @@ import pytest
 from sandboxes.inside.profiler.columns import Conventions, conventions, describe_strings
 from sandboxes.inside.profiler.delimited import column_names
 from sandboxes.inside.profiler.detection import decodes, detect, looks_binary, marked
-from sandboxes.inside.profiler.dialect import Dialect, has_header, lay_out, sniff
+from sandboxes.inside.profiler.dialect import Dialect, detect_layout, has_header, sniff
 from sandboxes.inside.profiler.findings import clean, literal, number_text
 from sandboxes.inside.profiler.values import classify, to_float
 
@@ -127,7 +127,7 @@ def test_where_a_table_begins() -> None:
         (3, ["x", "A", "1"]),
         (4, ["y", "B", "2"]),
     ]
-    layout = lay_out(rows)
+    layout = detect_layout(rows)
     assert (layout.first_line, layout.has_header, layout.width) == (2, True, 3)
 
 

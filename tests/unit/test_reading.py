@@ -63,7 +63,7 @@ async def offered(*names: str, **options: Any) -> tuple[Any, list[Any]]:
 @given(json_values, st.integers(1, 400))
 def test_a_value_in_pieces_is_the_same_when_put_together(value: Any, times: int) -> None:
     large = {"many": [value] * times, "long": json.dumps(value) * times, "value": value}
-    assert pieces.put_together(b"".join(pieces.cut(large))) == large
+    assert pieces.join_pieces(b"".join(pieces.cut(large))) == large
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
@@ -71,7 +71,7 @@ def test_a_value_in_pieces_is_the_same_when_put_together(value: Any, times: int)
 def test_bytes_that_are_no_pieces_are_no_value(data: bytes) -> None:
     for tried in (data, pieces.HEAD.pack(0, 2, 2) + b"[]{}" + data, pieces.HEAD.pack(1, 2, len(data)) + b"[]" + data):
         try:
-            pieces.put_together(tried)
+            pieces.join_pieces(tried)
         except ValueError:
             continue
 
@@ -83,7 +83,7 @@ def test_pieces_are_small_and_what_cannot_be_cut_is_refused() -> None:
     for _ in range(pieces.MAX_DEPTH + 1):
         deep = [deep]
     for one in (deep, {"x" * (pieces.PIECE + 1): 1}):
-        with pytest.raises(pieces.UncutError):
+        with pytest.raises(pieces.UnsplittableError):
             list(pieces.cut(one))
 
 
@@ -282,7 +282,7 @@ def test_a_table_with_flipped_bytes_is_read_or_refused(data: st.DataObject) -> N
 
 CLOSED_IN = """
 import errno, json, os, socket
-from sandboxes.inside.reader.walls import close_in
+from sandboxes.inside.reader.walls import confine
 server, score = socket.create_server(("127.0.0.1", 0)), open("/proc/self/oom_score_adj")
 TRIED = {
     "read": lambda: open("/dev/null"),
@@ -297,7 +297,7 @@ def came_of(what):
     except MemoryError: return "MemoryError"
     return "done"
 before = {name: came_of(what) for name, what in TRIED.items()}
-close_in(memory=300 << 20, seconds=60, written=1 << 20)
+confine(memory=300 << 20, seconds=60, written=1 << 20)
 after = {name: came_of(what) for name, what in TRIED.items()}
 after["program"] = came_of(lambda: os.execv("/bin/true", ["true"]))  # it would print nothing
 print(json.dumps([before, after, os.geteuid(), score.read()]))

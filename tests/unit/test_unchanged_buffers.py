@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from sandboxes.inside.kernel.snapshots.blobs import hash_of
-from sandboxes.inside.kernel.snapshots.change_detection import Digests, Mirrors, what_was_there
+from sandboxes.inside.kernel.snapshots.change_detection import BufferDigests, MappedBlobs, change_detector
 
-Before = Digests | Mirrors
+Before = BufferDigests | MappedBlobs
 KEY = ("df", 0, 6 << 20)
 
 
 @pytest.fixture(params=["digests", "maps"])
 def before(request: pytest.FixtureRequest, tmp_path: Path) -> Before:
     if request.param == "maps":
-        return Mirrors([str(tmp_path)])
-    found = what_was_there([str(tmp_path)])
-    assert isinstance(found, Digests), "xxhash comes with the default install"
+        return MappedBlobs([str(tmp_path)])
+    found = change_detector([str(tmp_path)])
+    assert isinstance(found, BufferDigests), "xxhash comes with the default install"
     return found
 
 

@@ -44,21 +44,21 @@ HostFunctionError.__module__ = "builtins"
 builtins.HostFunctionError = HostFunctionError  # type: ignore[attr-defined]
 
 
-class Stubs:
+class StubRegistry:
     """The functions that this process knows by name, offered or not."""
 
     known: dict[str, Any]
-    channel: "Calls | None" = None
+    channel: "HostCalls | None" = None
 
 
-Stubs.known = {}
+StubRegistry.known = {}
 
 
 def _make(name: str) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
-        if Stubs.channel is None:
+        if StubRegistry.channel is None:
             raise HostFunctionError(f"{name} cannot be called here")
-        return Stubs.channel.call(name, arguments, options)
+        return StubRegistry.channel.call(name, arguments, options)
 
     return call
 
@@ -69,13 +69,13 @@ CODE = _make("").__code__
 
 def stub(name: str) -> Any:
     """The stub of that name: the same object each time."""
-    if name not in Stubs.known:
+    if name not in StubRegistry.known:
         made = _make(name)
         made.__name__ = made.__qualname__ = name
         made.__module__ = "__main__"
         made.__doc__ = "A function of the host that is not offered now."
-        Stubs.known[name] = made
-    return Stubs.known[name]
+        StubRegistry.known[name] = made
+    return StubRegistry.known[name]
 
 
 def is_stub(value: object) -> bool:
@@ -94,19 +94,19 @@ def reduce_stub(value: Any) -> Any:
     return (stub, (name_of(value),)) if is_stub(value) else None
 
 
-def names_in(namespace: dict[str, Any]) -> list[str]:
+def stub_names(namespace: dict[str, Any]) -> list[str]:
     """The functions of the host that a namespace has under their names."""
     return sorted(name for name, value in namespace.items() if is_stub(value) and name_of(value) == name)
 
 
-def bring_back(names: list[str], namespace: dict[str, Any], own: dict[str, Any]) -> None:
+def restore_stubs(names: list[str], namespace: dict[str, Any], own: dict[str, Any]) -> None:
     """Put functions where a snapshot had them: those that are offered no more say so when they are called."""
     for name in names:
         own[name] = stub(name)
         namespace.setdefault(name, own[name])
 
 
-class _Slot:
+class _PendingCall:
     """A call that waits."""
 
     def __init__(self, number: int) -> None:
@@ -122,7 +122,7 @@ class _Slot:
         self.event.set()
 
 
-class Calls:
+class HostCalls:
     """The calls of this session.
 
     Args:
@@ -154,10 +154,10 @@ class Calls:
         self._running = False
         self._reading = False
         self._number = 0
-        self._slots: dict[int, _Slot] = {}
+        self._slots: dict[int, _PendingCall] = {}
         self._calling = threading.local()
         self._later: deque[frames.Frame] = deque()
-        Stubs.channel = self
+        StubRegistry.channel = self
 
     def offer(self, body: bytes) -> None:
         """Take in which functions the host offers from now on."""
@@ -200,7 +200,7 @@ class Calls:
 
     def forget(self) -> None:
         """Let go of answers that were on their way to a process in whose place this one goes on."""
-        while self._comes(0):
+        while self._readable(0):
             if not os.read(self._control(), 1 << 20):
                 return
 
@@ -238,13 +238,13 @@ class Calls:
             self._calling.now = False
         return _result(name, slot)
 
-    def _answered(self, name: str, body: bytes, place: str = "") -> _Slot:
+    def _answered(self, name: str, body: bytes, place: str = "") -> _PendingCall:
         with self._interrupts.held():
             with self._lock:
                 if not self._running:
                     raise HostFunctionError(f"{name} cannot be called while no cell runs")
                 self._number += 1
-                slot = self._slots[self._number] = _Slot(self._number)
+                slot = self._slots[self._number] = _PendingCall(self._number)
             self._send("call", {"call": slot.number, "name": name, "place": place}, body)
             self._wait(slot)
             if not slot.event.is_set():
@@ -254,7 +254,7 @@ class Calls:
             raise KeyboardInterrupt
         return slot
 
-    def _wait(self, slot: _Slot) -> None:
+    def _wait(self, slot: _PendingCall) -> None:
         """Return when the answer is there, or when an interrupt is."""
         while not slot.event.is_set() and not self._interrupted():
             with self._lock:
@@ -272,14 +272,14 @@ class Calls:
     def _interrupted(self) -> bool:
         return self._interrupts.waiting and threading.current_thread() is threading.main_thread()
 
-    def _comes(self, seconds: float) -> bool:
+    def _readable(self, seconds: float) -> bool:
         poll = select.poll()
         poll.register(self._control(), select.POLLIN)
         return bool(poll.poll(seconds * 1_000))
 
     def _read(self) -> None:
         """Take in one frame, if one comes soon."""
-        if not self._comes(POLL_SECONDS):
+        if not self._readable(POLL_SECONDS):
             return
         header, body = frames.receive(self._control())
         if header.get("type") != "answer":
@@ -308,7 +308,7 @@ def _place() -> str:
 def _packed(name: str, signature: inspect.Signature, arguments: tuple[Any, ...], options: dict[str, Any]) -> bytes:
     try:
         body = values.pack({"args": list(arguments), "kwargs": options})
-    except values.NotSentError as error:
+    except values.UnserializableError as error:
         raise TypeError(f"{name}(): {_argument(error.path, signature)} {error.why}".replace("  ", " ")) from None
     if len(body) > frames.MAX_BODY:
         raise ValueError(
@@ -330,7 +330,7 @@ def _argument(path: list[str | int], signature: inspect.Signature) -> str:
     return f"argument {values.place([which, *rest])}"
 
 
-def _result(name: str, slot: _Slot) -> Any:
+def _result(name: str, slot: _PendingCall) -> Any:
     if slot.over:
         raise HostFunctionError(f"{name} was broken off: {slot.over}")
     if not slot.ok:

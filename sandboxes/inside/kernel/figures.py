@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from .output import Displays
 from .summaries import cut, type_name
 
-CARRIERS = ("mplfonts", "matplotlib_fontja", "koreanize_matplotlib")
+FONT_PACKAGES = ("mplfonts", "matplotlib_fontja", "koreanize_matplotlib")
 NAMES = re.compile(
     r"noto (sans|serif)( mono)? (cjk|sc|tc|hk|jp|kr)\b|source han|wenquanyi|ipa(ex)?\s?(gothic|mincho)|ipapgothic|nanum"
     r"|droid sans fallback|ar pl |simhei|simsun|microsoft (yahei|jhenghei)|pingfang|hiragino|heiti|stheiti|songti"
@@ -34,17 +34,17 @@ SAMPLES = "中あ가"
 MAX_FAMILIES = 6
 
 
-def do_not_tell_of_building(module: ModuleType) -> None:
+def silence_cache_message(module: ModuleType) -> None:
     """Called once matplotlib is there, before it looks for fonts: its remark on a slow machine is no result."""
     logging.getLogger("matplotlib.font_manager").addFilter(
         lambda record: "building the font cache" not in record.getMessage()
     )
 
 
-def carried_files() -> list[str]:
+def bundled_files() -> list[str]:
     """The font files that Python packages carry."""
     files: list[str] = []
-    for name in CARRIERS:
+    for name in FONT_PACKAGES:
         spec = importlib.util.find_spec(name)
         for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
             for ending in ("ttf", "otf", "ttc"):
@@ -62,7 +62,7 @@ def families(manager: ModuleType) -> list[str]:
     """
     fonts: Any = manager.fontManager
     known = {font.fname for font in fonts.ttflist}
-    for file in carried_files():
+    for file in bundled_files():
         if file not in known:
             try:
                 fonts.addfont(file)
@@ -173,7 +173,7 @@ MAX_PIXELS = 4_000
 """Pixels of the longer side of a saved figure; a larger one is saved with fewer dots per inch."""
 
 
-class Screen:
+class FigureCapture:
     """Where figures go: PNG files in the workspace, told by display frames.
 
     Args:
@@ -186,24 +186,24 @@ class Screen:
         self._root = os.path.join(os.path.realpath(root), "")
         self._displays = displays
         self.is_here = is_here
-        self._settled: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._handled: weakref.WeakSet[Any] = weakref.WeakSet()
         self._saving = False
         displays.drawn = self._drawn
 
     def begin(self) -> None:
         """Forget which figures the last cell saved or showed."""
-        self._settled = weakref.WeakSet()
+        self._handled = weakref.WeakSet()
 
     def saved(self, figure: Any, target: Any) -> None:
         """Note that the cell's own code saved a figure to a file in the workspace."""
         if self._saving or not isinstance(target, str | os.PathLike):
             return
         if os.path.realpath(os.fsdecode(target)).startswith(self._root):
-            self._settled.add(figure)
+            self._handled.add(figure)
 
     def show(self, figure: Any, kind: str) -> None:
         """Save a figure as PNG and tell of it; a figure that cannot be drawn is told of in words."""
-        self._settled.add(figure)
+        self._handled.add(figure)
         self._saving = True
         path = ""
         try:
@@ -239,22 +239,22 @@ class Screen:
         try:
             for manager in pylab.Gcf.get_all_fig_managers():
                 figure = manager.canvas.figure
-                if figure not in self._settled:
+                if figure not in self._handled:
                     self.show_counted(figure)
         finally:
             pylab.Gcf.destroy_all()
 
 
-class _Process:
+class _Patches:
     """What this process has changed in matplotlib, once and for all."""
 
-    screen: Screen | None = None
+    screen: FigureCapture | None = None
     changed: ClassVar[set[str]] = set()
 
 
-def install(root: str, displays: Displays, is_here: Callable[[], bool]) -> Screen:
+def install(root: str, displays: Displays, is_here: Callable[[], bool]) -> FigureCapture:
     """Be ready for matplotlib, or change what is imported already; nothing is imported now."""
-    screen = _Process.screen = Screen(root, displays, is_here)
+    screen = _Patches.screen = FigureCapture(root, displays, is_here)
     prepare()
     sys.meta_path.insert(0, AfterImport({name: then for name, then in WATCHED.items() if name not in sys.modules}))
     return screen
@@ -263,8 +263,8 @@ def install(root: str, displays: Displays, is_here: Callable[[], bool]) -> Scree
 def prepare() -> None:
     """Change what is imported already; a parent of sandboxes does so before it forks them."""
     for name, change in WATCHED.items():
-        if name in sys.modules and name not in _Process.changed:
-            _Process.changed.add(name)
+        if name in sys.modules and name not in _Patches.changed:
+            _Patches.changed.add(name)
             change(sys.modules[name])
             if change is _change_backends:
                 _renew_backend()
@@ -294,16 +294,16 @@ def _change_backends(bases: Any) -> None:
 
     def print_and_note(self: Any, filename: Any, *args: Any, **options: Any) -> Any:
         result = print_figure(self, filename, *args, **options)
-        if (screen := _Process.screen) is not None:
+        if (screen := _Patches.screen) is not None:
             screen.saved(self.figure, filename)
         return result
 
     def show_all(cls: Any, *args: Any, **options: Any) -> None:
-        if (screen := _Process.screen) is not None and screen.is_here():
+        if (screen := _Patches.screen) is not None and screen.is_here():
             screen.sweep()
 
     def show_one(self: Any) -> None:
-        if (screen := _Process.screen) is not None and screen.is_here():
+        if (screen := _Patches.screen) is not None and screen.is_here():
             screen.show_counted(self.canvas.figure)
 
     print_and_note.__name__ = print_figure.__name__
@@ -315,7 +315,7 @@ def _change_backends(bases: Any) -> None:
 
 
 WATCHED: dict[str, Then] = {
-    "matplotlib": do_not_tell_of_building,
+    "matplotlib": silence_cache_message,
     "matplotlib.backend_bases": _change_backends,
     "matplotlib.font_manager": extend,
 }

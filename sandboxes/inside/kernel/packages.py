@@ -31,7 +31,7 @@ def offer(root: str, *, network: str, proxy: int) -> None:
     base = os.path.join(root, FOLDER)
     found = sites(base)
     sys.path[_place() : _place()] = found
-    sys.meta_path.insert(0, Arrivals(found))
+    sys.meta_path.insert(0, NewFolderFinder(found))
     path = os.environ.get("PATH", os.defpath)
     os.environ.update(
         {
@@ -87,7 +87,7 @@ def _place() -> int:
     return len(sys.path)
 
 
-class Arrivals(importlib.abc.MetaPathFinder):
+class NewFolderFinder(importlib.abc.MetaPathFinder):
     """Finds no module; it only makes Python look again at folders that were not there when it first looked.
 
     Args:

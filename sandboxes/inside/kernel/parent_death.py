@@ -7,7 +7,7 @@ import signal
 import threading
 
 
-def hold(fd: int) -> None:
+def die_with_peer(fd: int) -> None:
     """Tie this process group to the other end of a socket pair.
 
     On Linux the operating system itself sends SIGKILL to the group, so code that blocks, ignores signals or holds the

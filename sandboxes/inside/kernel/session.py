@@ -12,12 +12,12 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from . import figures, frames, packages, side_effects, summaries
-from .calls import Calls
+from .calls import HostCalls
 from .cells import Cells, Interrupts
 from .output import Displays, Streams
-from .side_effects import Reach
-from .snapshots.interpreter_state import Start
-from .standby import IDLE_SECONDS, Standby
+from .side_effects import SideEffectMonitor
+from .snapshots.interpreter_state import StartState
+from .standby import IDLE_SECONDS, ForkedStandby
 from .summaries import clean, cut
 from .tracebacks import Tracebacks
 
@@ -78,7 +78,7 @@ class Session:
         self._cells = Cells(self._main)
         self._own = {"display": self._displays.display}
         self._main.__dict__.update(self._own)
-        self._calls = Calls(
+        self._calls = HostCalls(
             self._main, self._own, self._interrupts, lambda: self._control, self._send_frame, self._is_here
         )
         builtins.input = _no_input
@@ -86,11 +86,11 @@ class Session:
             setattr(builtins, name, _exit)
         _fork_by_default()
         own = [inside or self._root, *(os.environ.get(name, "") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR"))]
-        self._reach = Reach(reach, own, sealed=sealed)
-        self._standby = Standby(notices)
+        self._reach = SideEffectMonitor(reach, own, sealed=sealed)
+        self._standby = ForkedStandby(notices)
         self._scan = side_effects.Scan(self._root)
         packages.offer(self._root, network=network, proxy=proxy)
-        self._start = Start()
+        self._start = StartState()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
     def serve(self) -> NoReturn:
@@ -124,7 +124,7 @@ class Session:
     def _freeze(self) -> None:
         """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original."""
         self._streams.flush()
-        if not self._standby.freeze():
+        if not self._standby.fork_copy():
             return
         self._pid = os.getpid()
         self._calls.forget()
@@ -303,7 +303,7 @@ class Session:
 
     def _forked(self) -> None:
         """In a forked child: the connection belongs to the parent."""
-        if self._standby.freezing:
+        if self._standby.forking:
             return
         try:
             os.close(self._control)

@@ -29,7 +29,7 @@ COMPILED_CLIENTS = frozenset(
 SYSTEM = ("/dev/", "/proc/self/")
 
 
-class Reach:
+class SideEffectMonitor:
     """Watches this process from now on, and keeps the note of the cell that runs.
 
     Args:
@@ -191,7 +191,7 @@ MAX_FILES = 10_000
 MAX_PATH = 1_000
 """Characters."""
 LEFT_OUT = frozenset({"__pycache__", ".ipynb_checkpoints"})
-NOT_THE_USERS = frozenset({"inputs", ".packages"})
+EXCLUDED_FOLDERS = frozenset({"inputs", ".packages"})
 """Folders of the workspace in which a cell makes no files of its own."""
 
 Mark = tuple[int, int, int]
@@ -222,7 +222,7 @@ class Scan:
             return
         path = prefix + name
         if entry.is_dir(follow_symlinks=False):
-            if path not in NOT_THE_USERS:
+            if path not in EXCLUDED_FOLDERS:
                 self._walk(entry.path, path + "/")
             return
         if not entry.is_file(follow_symlinks=False) or len(path) > MAX_PATH or not _is_text(path):

@@ -11,7 +11,7 @@ import socket
 import sys
 from contextlib import suppress
 
-from .parent_death import hold
+from .parent_death import die_with_peer
 
 IDLE_SECONDS = 0.015
 """How long nothing may come before a copy is made: a model takes longer to think, a program that sends cell after
@@ -19,7 +19,7 @@ cell does not wait."""
 WAKE = signal.SIGUSR1
 
 
-class Standby:
+class ForkedStandby:
     """Keeps at most one frozen copy of this process.
 
     Args:
@@ -30,14 +30,14 @@ class Standby:
     def __init__(self, notices: int) -> None:
         self._notices = socket.socket(fileno=notices) if notices >= 0 else None
         if self._notices is not None:
-            hold(notices)  # where no namespace ends all of it, nobody else would end a copy
+            die_with_peer(notices)  # where no namespace ends all of it, nobody else would end a copy
         self._copy = 0
-        self.freezing = False
+        self.forking = False
         """True while the process is copied, for those who look after forks of the user's code."""
         self.wanted = False
         """Whether something has changed since the last copy."""
 
-    def freeze(self) -> bool:
+    def fork_copy(self) -> bool:
         """Copy this process, if it has one thread.
 
         Returns:
@@ -50,12 +50,12 @@ class Standby:
         old = self._copy
         random = sys.modules["random"].getstate() if "random" in sys.modules else None
         signal.pthread_sigmask(signal.SIG_BLOCK, {WAKE})
-        self.freezing = True
+        self.forking = True
         try:
             copy = os.fork()
         except OSError:  # too many processes: then there is none
             copy = -1
-        self.freezing = False
+        self.forking = False
         if copy == 0:
             self._sleep()
             if random is not None:  # Python seeds it anew in every fork

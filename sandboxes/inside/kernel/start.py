@@ -49,7 +49,7 @@ def main() -> None:
     options = parser.parse_args(ours)
     load_package(os.path.dirname(os.path.abspath(__file__)), "stepwell_kernel")
     if options.lifeline is not None:
-        importlib.import_module("stepwell_kernel.parent_death").hold(options.lifeline)
+        importlib.import_module("stepwell_kernel.parent_death").die_with_peer(options.lifeline)
     if program:
         run_program(program[0], program[1:])
         return

@@ -89,7 +89,7 @@ HINTS = {
 """What to do instead, by the name of the type."""
 
 
-class NotSentError(TypeError):
+class UnserializableError(TypeError):
     """A value cannot be sent; the message names it and says what to do.
 
     Args:
@@ -103,7 +103,7 @@ class NotSentError(TypeError):
         self.why = why
 
 
-class NotReadError(ValueError):
+class UndecodableError(ValueError):
     """Bytes that came are no packed value."""
 
 
@@ -111,7 +111,7 @@ def pack(values: dict[str, Any]) -> bytes:
     """Named values as bytes.
 
     Raises:
-        NotSentError: one of them, or something in it, is neither JSON nor a table.
+        UnserializableError: one of them, or something in it, is neither JSON nor a table.
     """
     packing = _Packing()
     plain = {name: packing.plain(value, [name]) for name, value in values.items()}
@@ -129,7 +129,7 @@ class _Packing:
         if value is None or kind in (bool, str, int, float):
             return value
         if len(path) > MAX_DEPTH:
-            raise NotSentError(path[:3], f"is nested more than {MAX_DEPTH} deep")
+            raise UnserializableError(path[:3], f"is nested more than {MAX_DEPTH} deep")
         if isinstance(value, dict):
             return self._object(value, path)
         if isinstance(value, list | tuple):
@@ -141,26 +141,26 @@ class _Packing:
         found, known = _scalar(value)
         if not known:
             said = HINTS.get(kind.__name__, "pass numbers, texts, lists, dictionaries with texts as keys, or a table")
-            raise NotSentError(path, f"is a {kind.__name__}, which cannot be sent: {said}")
+            raise UnserializableError(path, f"is a {kind.__name__}, which cannot be sent: {said}")
         return self.plain(found, [*path, "…"]) if isinstance(found, list) else found
 
     def _object(self, value: dict[Any, Any], path: list[str | int]) -> dict[str, Any]:
         for key in value:
             if not isinstance(key, str):
-                raise NotSentError(path, f"has the key {key!r:.50}, and only texts can be keys: pass str(…)")
+                raise UnserializableError(path, f"has the key {key!r:.50}, and only texts can be keys: pass str(…)")
         return {str(key): self.plain(item, [*path, str(key)]) for key, item in value.items()}
 
     def _put_aside(self, value: Any, kind: str, path: list[str | int]) -> None:
         if len(self.tables) >= MAX_TABLES:
-            raise NotSentError(path, f"is one table too many: at most {MAX_TABLES} go into one call")
+            raise UnserializableError(path, f"is one table too many: at most {MAX_TABLES} go into one call")
         try:
             data = to_parquet(value, kind)
         except ImportError as error:
-            raise NotSentError(
+            raise UnserializableError(
                 path, f"is a table, and sending one needs pyarrow, which is not here ({error})"
             ) from None
         except Exception as error:  # whatever the library says of columns that Parquet has no type for
-            raise NotSentError(path, f"cannot be written as Parquet: {str(error)[:300]}") from None
+            raise UnserializableError(path, f"cannot be written as Parquet: {str(error)[:300]}") from None
         self.tables.append({"path": path, "kind": kind, "size": len(data)})
         self.parts.append(data)
 
@@ -169,7 +169,7 @@ class _Packing:
         try:
             text = json.dumps({"values": plain, "tables": self.tables}).encode()
         except ValueError as error:  # a number with thousands of digits
-            raise NotSentError([], f"a number cannot be sent: {error}") from None
+            raise UnserializableError([], f"a number cannot be sent: {error}") from None
         return b"".join((LENGTH.pack(len(text)), text, *self.parts))
 
 
@@ -248,7 +248,7 @@ def unpack(data: bytes, load: Any = None) -> dict[str, Any]:
         load: Makes a table of Parquet bytes and the kind that was sent; default: the same kind, if it is installed.
 
     Raises:
-        NotReadError: they are not what `pack` gives.
+        UndecodableError: they are not what `pack` gives.
         ImportError: no library here holds tables.
     """
     content, parts = split(data)
@@ -265,12 +265,12 @@ def split(data: bytes) -> tuple[dict[str, Any], list[memoryview]]:
         `values`, and `tables`: for each its path and its kind; and the tables.
 
     Raises:
-        NotReadError: it is no packed value.
+        UndecodableError: it is no packed value.
     """
     try:
         said = json.loads(text_of(data))
     except (ValueError, RecursionError):
-        raise NotReadError("it is not JSON") from None
+        raise UndecodableError("it is not JSON") from None
     return parts_of(said, data)
 
 
@@ -278,10 +278,10 @@ def text_of(data: bytes) -> bytes:
     """The JSON text of a packed value; nothing of it is read.
 
     Raises:
-        NotReadError: it is cut off.
+        UndecodableError: it is cut off.
     """
     if len(data) < LENGTH.size:
-        raise NotReadError("it is cut off")
+        raise UndecodableError("it is cut off")
     return data[LENGTH.size : LENGTH.size + LENGTH.unpack_from(data)[0]]
 
 
@@ -289,7 +289,7 @@ def parts_of(said: Any, data: bytes) -> tuple[dict[str, Any], list[memoryview]]:
     """The same as `split`, for a packed value whose JSON text has been read."""
     end = LENGTH.size + LENGTH.unpack_from(data)[0]
     if not isinstance(said, dict) or not isinstance(said.get("values"), dict):
-        raise NotReadError("it has no values")
+        raise UndecodableError("it has no values")
     tables, parts = [], []
     named = said.get("tables")
     for table in named[: MAX_TABLES + 1] if isinstance(named, list) else []:
@@ -297,12 +297,12 @@ def parts_of(said: Any, data: bytes) -> tuple[dict[str, Any], list[memoryview]]:
             (table.get(name) for name in ("path", "kind", "size")) if isinstance(table, dict) else [0] * 3
         )
         if not isinstance(path, list) or kind not in KINDS.values() or type(size) is not int or size < 0:
-            raise NotReadError("a table is not described")
+            raise UndecodableError("a table is not described")
         tables.append((path, kind))
         parts.append(memoryview(data)[end : end + size])
         end += size
     if len(tables) > MAX_TABLES or end != len(data):
-        raise NotReadError("its length is another than it says")
+        raise UndecodableError("its length is another than it says")
     return {"values": said["values"], "tables": tables}, parts
 
 
@@ -310,16 +310,16 @@ def put_in(values: Any, path: list[Any], table: Any) -> None:
     """Put a table where it belongs.
 
     Raises:
-        NotReadError: there is no place for it.
+        UndecodableError: there is no place for it.
     """
     try:
         for part in path[:-1]:
             values = values[part]
         if values[path[-1]] is not None:
-            raise NotReadError("a table has the place of something else")
+            raise UndecodableError("a table has the place of something else")
         values[path[-1]] = table
     except (LookupError, TypeError):
-        raise NotReadError("a table has no place") from None
+        raise UndecodableError("a table has no place") from None
 
 
 def from_parquet(data: bytes | memoryview, kind: str) -> Any:
@@ -353,13 +353,13 @@ def shown(data: bytes, limit: int = 200) -> str:
         if len(text) > MAX_SHOWN:
             return _begun(text, limit)
         content, _ = split(data)
-    except NotReadError:
+    except UndecodableError:
         return "…"
     values = content["values"]
     for path, kind in content["tables"]:
         try:
             put_in(values, path, _Named(kind))
-        except NotReadError:
+        except UndecodableError:
             return "…"
     positional, named = values.get("args"), values.get("kwargs")
     parts = [repr(value) for value in positional] if isinstance(positional, list) else []

@@ -20,7 +20,7 @@ CELL = "rehearsed = [1, 'a', 2.5]\nfor each in rehearsed:\n    str(each)\nprint(
 NOWHERE = "/nonexistent"
 
 
-def a_cell() -> None:
+def run_cell() -> None:
     """Run a cell for nobody, and leave nothing of it."""
     module = ModuleType("__main__")
     module.__dict__["__builtins__"] = __builtins__
@@ -35,14 +35,14 @@ def a_cell() -> None:
     del os.environ["REHEARSED"]
 
 
-def a_session() -> None:
+def build_session() -> None:
     """Make what a session is made of."""
     tracebacks.Tracebacks(NOWHERE)
-    side_effects.Reach("", [NOWHERE], sealed=True)
+    side_effects.SideEffectMonitor("", [NOWHERE], sealed=True)
     Displays(NOWHERE, lambda _: None).begin(1)
 
 
-def a_group() -> None:
+def group_table() -> None:
     """Group a table, where pandas is imported: a first group-by writes to as many pages as all the rest."""
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None:
@@ -53,5 +53,5 @@ def a_group() -> None:
         frame.head().to_html()
 
 
-PARTS = (a_cell, a_session, a_group)
+PARTS = (run_cell, build_session, group_table)
 """In the order of how many sessions need them."""

@@ -9,7 +9,7 @@ import zlib
 from .delimited import NAMES as DELIMITED
 from .delimited import describe_delimited, find_dialect
 from .detection import by_magic, suffix_of
-from .findings import Findings, Look, UnreadableError, clean, count_text, size_text
+from .findings import Findings, Inspection, UnreadableError, clean, count_text, size_text
 from .text_files import Source, text_head
 
 TABLES = 3
@@ -33,7 +33,7 @@ TEXTS = (
 )
 
 
-def describe(look: Look, kind: str) -> Findings:
+def describe(look: Inspection, kind: str) -> Findings:
     """Describe a zip archive, a tar archive or a compressed file.
 
     Raises:
@@ -68,7 +68,7 @@ def _broken(kind: str, error: Exception) -> UnreadableError:
     return UnreadableError(f"seems to be {name} that is truncated or corrupt: {clean(error, 120)}")
 
 
-def _single(look: Look, kind: str) -> Findings:
+def _single(look: Inspection, kind: str) -> Findings:
     from .profiling import look_at_text
 
     source = Source(look.path, None, seekable=False, packing=kind, packed_size=look.size)
@@ -91,7 +91,7 @@ def _single(look: Look, kind: str) -> Findings:
     return look_at_text(source, text, look)
 
 
-def _zip(look: Look) -> Findings:
+def _zip(look: Inspection) -> Findings:
     with zipfile.ZipFile(look.path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         if not members:
@@ -122,7 +122,7 @@ def _zip(look: Look) -> Findings:
     return found
 
 
-def _member(look: Look, found: Findings, member: zipfile.ZipInfo, *, only: bool) -> None:
+def _member(look: Inspection, found: Findings, member: zipfile.ZipInfo, *, only: bool) -> None:
     from .profiling import look_at_text
 
     source = Source(
@@ -151,7 +151,7 @@ def _member(look: Look, found: Findings, member: zipfile.ZipInfo, *, only: bool)
         found.tables.append(table)
 
 
-def _tar(look: Look) -> Findings:
+def _tar(look: Inspection) -> Findings:
     found = Findings(kind=f"tar archive, {size_text(look.size)}")
     names: list[str] = []
     with tarfile.open(look.path, "r|*") as archive:

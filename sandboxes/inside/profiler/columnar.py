@@ -9,10 +9,10 @@ import zlib
 from typing import Any, BinaryIO, cast
 
 from .columns import describe_values
-from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, number_text, size_text
+from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, literal, number_text, size_text
 
 
-def describe_numpy(look: Look, kind: str) -> Findings:
+def describe_numpy(look: Inspection, kind: str) -> Findings:
     """Describe a `.npy` file or the arrays in a `.npz` file.
 
     Raises:
@@ -56,7 +56,7 @@ COLUMNS = 300
 """Values are read of so many columns; of the others the type is told."""
 
 
-def describe_columnar(look: Look, kind: str) -> Findings:
+def describe_columnar(look: Inspection, kind: str) -> Findings:
     """Describe a Parquet file, an Arrow (Feather) file or an Arrow stream.
 
     Raises:
@@ -81,7 +81,7 @@ def describe_columnar(look: Look, kind: str) -> Findings:
     return found
 
 
-def _without_pyarrow(look: Look, kind: str, found: Findings) -> Findings:
+def _without_pyarrow(look: Inspection, kind: str, found: Findings) -> Findings:
     found.remarks.append("this Python has no library to read it (pyarrow)")
     if kind != "parquet":
         return found
@@ -104,7 +104,7 @@ def _without_pyarrow(look: Look, kind: str, found: Findings) -> Findings:
     return found
 
 
-def _parquet(look: Look) -> Table:
+def _parquet(look: Inspection) -> Table:
     parquet = importlib.import_module("pyarrow.parquet")
     with parquet.ParquetFile(look.path) as file:
         schema, meta = file.schema_arrow, file.metadata
@@ -147,7 +147,7 @@ def _from_statistics(table: Table, meta: Any) -> None:
             column.spread = column.brief + (f" (mean of the sample {mean})" if mean else "")
 
 
-def _arrow(look: Look, kind: str, pyarrow: Any) -> Table:
+def _arrow(look: Inspection, kind: str, pyarrow: Any) -> Table:
     ipc = importlib.import_module("pyarrow.ipc")
     with pyarrow.memory_map(look.path) as stream:
         if kind == "arrow":

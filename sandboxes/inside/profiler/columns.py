@@ -36,7 +36,7 @@ class Conventions:
 
 
 @dataclass
-class Reading:
+class ReaderHints:
     """What a reader has to be told about a column so that it comes out right."""
 
     as_text: bool = False
@@ -80,7 +80,7 @@ def _classes(counter: Counter[str]) -> Counter[str]:
 
 def describe_strings(
     name: str, counter: Counter[str], *, style: Conventions | None = None, whole: bool = True
-) -> tuple[Column, Reading]:
+) -> tuple[Column, ReaderHints]:
     """Describe a column of strings.
 
     Args:
@@ -94,7 +94,7 @@ def describe_strings(
     total = counter.total()
     missing, odd = classes.pop("missing", 0), classes.pop("placeholder", 0)
     real = total - missing - odd
-    column, reading = Column(name, "text", missing, total), Reading()
+    column, reading = Column(name, "text", missing, total), ReaderHints()
     values = {value: count for value, count in counter.items() if classify(value) not in ("missing", "placeholder")}
     accepted = style.accepted
     numbers = sum(count for label, count in classes.items() if label in accepted)
@@ -108,7 +108,7 @@ def describe_strings(
         _numbers(column, values, style)
         column.distinct = _distinct(len(values), whole=whole)
     elif dressed >= 0.8 * real:
-        _dressed(column, reading, values, style, whole=whole)
+        _formatted_numbers(column, reading, values, style, whole=whole)
     elif dates >= 0.8 * real:
         _dates(column, reading, values, classes, whole=whole)
     elif classes["truth"] == real and len({value.strip().lower() for value in values}) <= 2:
@@ -150,7 +150,7 @@ def spread(pairs: list[tuple[float, int]], column: Column) -> None:
     column.spread = f"always {low}" if low == high else f"{column.brief} (mean {number_text(mean)})"
 
 
-def _codes(column: Column, reading: Reading, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
+def _codes(column: Column, reading: ReaderHints, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
     reading.as_text = True
     column.kind = "text (digits with leading zeros)" if classes["zeros"] else "text (digits, too many for a number)"
     ordered = sorted(values)
@@ -159,7 +159,9 @@ def _codes(column: Column, reading: Reading, values: dict[str, int], classes: Co
     column.distinct = _distinct(len(values), whole=whole)
 
 
-def _dressed(column: Column, reading: Reading, values: dict[str, int], style: Conventions, *, whole: bool) -> None:
+def _formatted_numbers(
+    column: Column, reading: ReaderHints, values: dict[str, int], style: Conventions, *, whole: bool
+) -> None:
     """Numbers, but not all as a reader takes them: with units, grouped, or with words among them."""
     comma = style.decimal == "," or any(classify(value) == "comma" for value in values)
     good = [(number, count) for value, count in values.items()
@@ -178,7 +180,7 @@ def _dressed(column: Column, reading: Reading, values: dict[str, int], style: Co
         column.remarks.append(f"mostly numbers, but also {shown}")
 
 
-def _dates(column: Column, reading: Reading, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
+def _dates(column: Column, reading: ReaderHints, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
     stated = Counter({label[5:]: count for label, count in classes.items() if label.startswith("date") and count})
     forms = _settle(stated)
     others = [value for value in values if not classify(value).startswith("date")]
@@ -271,7 +273,7 @@ def _top(column: Column, values: Counter[str]) -> None:
     column.brief = "/".join(clean(value, 12) for value, _ in top[:3]) + ("/…" if len(values) > 3 else "")
 
 
-def _placeholders(column: Column, reading: Reading, counter: Counter[str], odd: int, *, is_number: bool) -> None:
+def _placeholders(column: Column, reading: ReaderHints, counter: Counter[str], odd: int, *, is_number: bool) -> None:
     if odd:
         found = [value for value in counter if classify(value) == "placeholder"]
         if is_number or column.kind == "empty":
@@ -284,7 +286,7 @@ def _placeholders(column: Column, reading: Reading, counter: Counter[str], odd: 
         column.remarks.append(f"{quoted(eaten[0])} is read as missing; keep_default_na=False keeps it")
 
 
-def _guard(reading: Reading, counter: Counter[str], style: Conventions, *, is_number: bool) -> None:
+def _guard(reading: ReaderHints, counter: Counter[str], style: Conventions, *, is_number: bool) -> None:
     """Keep what only looks like grouped numbers (dates, addresses, versions) from being read as numbers."""
     if style.thousands and not is_number:
         shape = re.compile(

@@ -11,14 +11,14 @@ from contextlib import closing
 from urllib.parse import quote
 
 from .columns import describe_values
-from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, size_text
+from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, literal, size_text
 
 TABLES = 20
 SAMPLE_ROWS = 2_000
 COUNT_SECONDS = 3.0
 
 
-def describe(look: Look, kind: str) -> Findings:
+def describe(look: Inspection, kind: str) -> Findings:
     """Describe a database file.
 
     Raises:
@@ -32,7 +32,7 @@ def _name(name: str) -> str:
     return f'"{doubled}"'
 
 
-def _sqlite(look: Look) -> Findings:
+def _sqlite(look: Inspection) -> Findings:
     # Without a journal beside it nothing but this file is touched, so that it opens in a read-only folder too.
     alone = not os.path.exists(look.path + "-wal")  # noqa: PTH110
     address = f"file:{quote(look.path)}?mode=ro"
@@ -65,7 +65,7 @@ def _finish(found: Findings, names: list[str]) -> None:
 
 
 def _sqlite_table(
-    connection: sqlite3.Connection, name: str, type_: str, address: str, look: Look, tables: int
+    connection: sqlite3.Connection, name: str, type_: str, address: str, look: Inspection, tables: int
 ) -> Table:
     table = Table(f"{type_} {clean(name)}")
     query = f"select * from {_name(name)}"
@@ -114,7 +114,7 @@ def _fill(table: Table, names: Sequence[str], rows: Sequence[Sequence[object]], 
         table.remarks.append("it has no rows")
 
 
-def _duckdb(look: Look) -> Findings:
+def _duckdb(look: Inspection) -> Findings:
     found = Findings(kind=f"DuckDB database, {size_text(look.size)}")
     try:
         duckdb = importlib.import_module("duckdb")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from .columns import Conventions, Reading, conventions, describe_strings
+from .columns import Conventions, ReaderHints, conventions, describe_strings
 from .detection import Encoding
-from .dialect import PRIORS, SPACES, TITLE_ROWS, Dialect, Layout, lay_out, sniff
-from .findings import Column, Look, Table, clean, count_text, list_text, literal
+from .dialect import PRIORS, SPACES, TITLE_ROWS, Dialect, Layout, detect_layout, sniff
+from .findings import Column, Inspection, Table, clean, count_text, list_text, literal
 from .text_files import Rows, Source, TextHead, read_rows
 
 CHUNK = 200_000
@@ -97,7 +97,7 @@ def read_csv(
     encoding: Encoding,
     style: Conventions,
     planned: Plan,
-    readings: list[tuple[str | int, Reading]],
+    readings: list[tuple[str | int, ReaderHints]],
 ) -> str:
     """Write `pd.read_csv(…)` with all the arguments that this file needs and no other."""
     arguments: dict[str, str] = {}
@@ -129,7 +129,7 @@ def read_csv(
     )
 
 
-def _column_arguments(readings: list[tuple[str | int, Reading]]) -> dict[str, str]:
+def _column_arguments(readings: list[tuple[str | int, ReaderHints]]) -> dict[str, str]:
     arguments: dict[str, str] = {}
     texts = [_key(name) for name, reading in readings if reading.as_text]
     if texts:
@@ -196,7 +196,7 @@ def find_dialect(head: TextHead, suffix: str) -> tuple[Dialect, float] | None:
     if dialect is None or (named and score < 0.2):
         return (Dialect("\t" if suffix in (".tsv", ".tab") else ","), 0.0) if named else None
     rows = list(dialect.rows(line.replace("\0", "") for line in taken[:TITLE_ROWS]))
-    if rows and lay_out(rows).first_line >= rows[-1][0] > 0:
+    if rows and detect_layout(rows).first_line >= rows[-1][0] > 0:
         return None  # a text whose last line happens to hold a delimiter
     if named:
         return dialect, score
@@ -204,10 +204,10 @@ def find_dialect(head: TextHead, suffix: str) -> tuple[Dialect, float] | None:
     return (dialect, score) if len(taken) >= 3 and score >= STRONG and not prose else None
 
 
-def describe_delimited(source: Source, head: TextHead, dialect: Dialect, look: Look) -> Table:
+def describe_delimited(source: Source, head: TextHead, dialect: Dialect, look: Inspection) -> Table:
     """Describe a delimited text as one table; its size line tells how it is written."""
     first = _first_rows(head, dialect)
-    layout = lay_out(first)
+    layout = detect_layout(first)
     header = _header(first, layout)
     rows = read_rows(source, dialect, layout, head.encoding.name, look)
     encoding = head.encoding
@@ -241,13 +241,13 @@ def _header(first: list[tuple[int, list[str]]], layout: Layout) -> list[str] | N
     return next((row for line, row in first if line == layout.first_line), None)
 
 
-def _columns(table: Table, rows: Rows, planned: Plan) -> tuple[Conventions, list[tuple[str | int, Reading]]]:
+def _columns(table: Table, rows: Rows, planned: Plan) -> tuple[Conventions, list[tuple[str | int, ReaderHints]]]:
     limit = min(len(planned.names), LOOKED_AT)
     cut = [row[:limit] for row in rows.sample]
     counters = [Counter(column) for column in zip_longest(*cut, fillvalue="")]
     counters += [Counter({"": len(cut)}) if cut else Counter() for _ in range(limit - len(counters))]
     style = conventions(counters)
-    readings: list[tuple[str | int, Reading]] = []
+    readings: list[tuple[str | int, ReaderHints]] = []
     for name, counter in zip(planned.names, counters, strict=False):
         whole = rows.whole and len(rows.sample) == rows.read
         column, reading = describe_strings(str(name), counter, style=style, whole=whole)

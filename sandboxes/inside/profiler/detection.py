@@ -340,7 +340,7 @@ def _ole_kind(path: str) -> str:
     return "ole"
 
 
-def named_like(path: str) -> str:
+def kind_of_name(path: str) -> str:
     """What the name says the file is; empty when it says nothing."""
     kinds = SUFFIXES.get(suffix_of(path))
     return NAMES[kinds[0]] if kinds else ""

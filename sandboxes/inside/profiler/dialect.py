@@ -171,7 +171,7 @@ def usual_width(rows: list[list[str]]) -> int:
     return max(counts, key=lambda width: (counts[width], width)) if counts else 0
 
 
-def lay_out(rows: list[tuple[int, list[str]]]) -> Layout:
+def detect_layout(rows: list[tuple[int, list[str]]]) -> Layout:
     """Find the header among the first rows: the first one as wide as the table and filled as a header is."""
     width = usual_width([row for _, row in rows])
     for place, (line, row) in enumerate(rows[:TITLE_ROWS]):

@@ -11,13 +11,13 @@ import zlib
 from html import unescape
 from typing import Any
 
-from .findings import Findings, Look, UnreadableError, clean, count_text, literal, size_text
+from .findings import Findings, Inspection, UnreadableError, clean, count_text, literal, size_text
 from .text_files import WHOLE, Source, TextHead, text_of
 
 LINE = 160
 
 
-def describe_plain(source: Source, head: TextHead, look: Look, suffix: str) -> Findings:
+def describe_plain(source: Source, head: TextHead, look: Inspection, suffix: str) -> Findings:
     """Describe a text that is no table."""
     markdown = suffix in (".md", ".markdown") or (
         suffix in (".txt", "") and len(re.findall(r"(?m)^#{1,4} ", head.text)) >= 3
@@ -38,7 +38,7 @@ def describe_plain(source: Source, head: TextHead, look: Look, suffix: str) -> F
     return found
 
 
-def _count(source: Source, head: TextHead, look: Look, *, markdown: bool) -> tuple[int, bool, list[str]]:
+def _count(source: Source, head: TextHead, look: Inspection, *, markdown: bool) -> tuple[int, bool, list[str]]:
     """Count lines, exactly when there is not too much of them, and gather headings on the way."""
     headings: list[str] = []
     if head.complete:
@@ -75,7 +75,7 @@ CHECKED = 200_000_000
 NAMES = {"docx": "Word document", "pptx": "PowerPoint presentation", "odt": "OpenDocument text"}
 
 
-def describe_office(look: Look, kind: str) -> Findings:
+def describe_office(look: Inspection, kind: str) -> Findings:
     """Describe a document.
 
     Raises:
@@ -99,7 +99,7 @@ def _plain(text: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", "", text)).split())
 
 
-def _document(archive: zipfile.ZipFile, look: Look, kind: str) -> Findings:
+def _document(archive: zipfile.ZipFile, look: Inspection, kind: str) -> Findings:
     text = _part(archive, "word/document.xml" if kind == "docx" else "content.xml")
     mark = "w:p" if kind == "docx" else "text:(?:p|h)"
     paragraphs = [_plain(part) for part in re.findall(rf"<{mark}[ >].*?</{mark}>", text, re.DOTALL)]
@@ -111,7 +111,7 @@ def _document(archive: zipfile.ZipFile, look: Look, kind: str) -> Findings:
     return found
 
 
-def _slides(archive: zipfile.ZipFile, look: Look) -> Findings:
+def _slides(archive: zipfile.ZipFile, look: Inspection) -> Findings:
     names = [name for name in archive.namelist() if re.fullmatch(r"ppt/slides/slide\d+\.xml", name)]
     names.sort(key=lambda name: int(re.sub(r"\D", "", name)))
     found = Findings(kind=f"PowerPoint presentation, {count_text(len(names), 'slide')}, {size_text(look.size)}")
@@ -125,7 +125,7 @@ PAGES = 8
 """Text is taken from so many pages at most."""
 
 
-def describe_pdf(look: Look, kind: str) -> Findings:
+def describe_pdf(look: Inspection, kind: str) -> Findings:
     """Describe a PDF document.
 
     Raises:
@@ -158,7 +158,7 @@ def _unlocked(reader: Any) -> bool:
         return False
 
 
-def _pages(reader: Any, look: Look) -> Findings:
+def _pages(reader: Any, look: Inspection) -> Findings:
     pages = len(reader.pages)
     if not pages:
         raise UnreadableError("seems to be a PDF document that is truncated or corrupt: it has no pages")
@@ -203,7 +203,7 @@ def _has_images(reader: Any) -> bool:
         return False
 
 
-def _without_library(look: Look) -> Findings:
+def _without_library(look: Inspection) -> Findings:
     with open(look.path, "rb") as stream:  # noqa: PTH123  read in parts
         data = io.BytesIO(stream.read(30_000_000)).getvalue()
     found = Findings(kind=f"PDF, {size_text(look.size)}")

@@ -67,7 +67,7 @@ class Findings:
 
 
 @dataclass
-class Look:
+class Inspection:
     """One look at one file: where it is, how long there is left, and whom to tell what is known so far."""
 
     path: str

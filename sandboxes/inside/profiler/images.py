@@ -6,10 +6,10 @@ import struct
 import zlib
 from typing import BinaryIO
 
-from .findings import Findings, Look, UnreadableError, size_text
+from .findings import Findings, Inspection, UnreadableError, size_text
 
 
-def describe(look: Look, kind: str) -> Findings:
+def describe(look: Inspection, kind: str) -> Findings:
     """Describe an image.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .columns import describe_values
-from .findings import Findings, Look, Table, UnreadableError, clean, count_text, list_text, literal, size_text
+from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, list_text, literal, size_text
 from .text_files import WHOLE, Source, TextHead, text_of
 
 COLUMNS = 1_000
@@ -211,7 +211,7 @@ LONGEST = 30_000_000
 BROKEN_LISTED = 20
 
 
-def describe_json(source: Source, head: TextHead, look: Look, kind: str, lie: str) -> Findings | None:
+def describe_json(source: Source, head: TextHead, look: Inspection, kind: str, lie: str) -> Findings | None:
     """Describe a text that starts like JSON; None when it turns out not to be JSON.
 
     Raises:
@@ -247,7 +247,7 @@ def _is_lines(lines: list[str]) -> bool:
     return len(lines) >= 2 and good >= max(2, 0.6 * len(lines[:20]))
 
 
-def _json_lines(source: Source, head: TextHead, look: Look) -> Findings | None:
+def _json_lines(source: Source, head: TextHead, look: Inspection) -> Findings | None:
     records: list[Any] = []
     broken: list[int] = []
     number = count = used = position = 0
@@ -358,13 +358,13 @@ def _opened(source: Source, path: str, encoding: str) -> str:
     return f'{module}.open({path}, "rt", encoding="{encoding}")'
 
 
-def _whole(value: Any, source: Source, head: TextHead, look: Look) -> Findings:
+def _whole(value: Any, source: Source, head: TextHead, look: Inspection) -> Findings:
 
     packed = f", {source.packing}-compressed" if source.packing else ""
     return describe_value(value, f"json.loads({text_expression(source, head)})", f"{size_text(look.size)}{packed}")
 
 
-def _streamed(source: Source, head: TextHead, look: Look) -> Findings:
+def _streamed(source: Source, head: TextHead, look: Inspection) -> Findings:
     """Describe a large file: the elements of an array one by one, of anything else only how it begins."""
     start = head.text.lstrip("\ufeff \t\r\n")
     packed = f", {source.packing}-compressed" if source.packing else ""
@@ -393,7 +393,7 @@ def _streamed(source: Source, head: TextHead, look: Look) -> Findings:
     return Findings(kind=f"JSON array, {rows}{sampled}, {size}", tables=[table])
 
 
-def _elements(source: Source, head: TextHead, look: Look) -> Iterator[tuple[Any, int]]:
+def _elements(source: Source, head: TextHead, look: Inspection) -> Iterator[tuple[Any, int]]:
     """Give an array's elements with the characters used so far; (None, -1) when it was not read to its end."""
     decoder = json.JSONDecoder()
     with source.opened() as (stream, _):

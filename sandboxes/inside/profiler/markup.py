@@ -11,7 +11,7 @@ from .columns import conventions, describe_strings
 from .delimited import column_names, row_blemishes
 from .detection import suffix_of
 from .dialect import has_header
-from .findings import Findings, Look, Table, UnreadableError, clean, count_text, literal, size_text
+from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, literal, size_text
 from .text_files import WHOLE, Source, TextHead, text_of
 
 PARSED = 30_000_000
@@ -91,7 +91,7 @@ class Page(HTMLParser):
             self.chars += len(data)
 
 
-def describe_html(source: Source, head: TextHead, look: Look, kind: str, lie: str) -> Findings:
+def describe_html(source: Source, head: TextHead, look: Inspection, kind: str, lie: str) -> Findings:
     """Describe a page.
 
     Raises:
@@ -208,7 +208,7 @@ class Outline:
         self.entities = True
 
 
-def describe_xml(source: Source, head: TextHead, look: Look, kind: str, lie: str) -> Findings:
+def describe_xml(source: Source, head: TextHead, look: Inspection, kind: str, lie: str) -> Findings:
     """Describe an XML document.
 
     Raises:

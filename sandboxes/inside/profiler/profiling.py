@@ -20,8 +20,8 @@ from typing import Any
 
 from .delimited import NAMES as DELIMITED
 from .delimited import describe_delimited, find_dialect
-from .detection import NAMES, by_magic, mismatch, named_like, suffix_of
-from .findings import Column, Findings, Look, Table, UnreadableError, clean, render, size_text
+from .detection import NAMES, by_magic, kind_of_name, mismatch, suffix_of
+from .findings import Column, Findings, Inspection, Table, UnreadableError, clean, render, size_text
 from .text_files import Source, TextHead, text_head
 
 HEAD = 4096
@@ -30,7 +30,7 @@ PROSE = frozenset(
     (".md", ".markdown", ".rst", ".log", ".py", ".r", ".sql", ".js", ".yaml", ".yml", ".toml", ".ini", ".tex")
 )  # fmt: skip
 """What is named like this is no table, however regular its lines."""
-Describe = Callable[[Look, str], Findings]
+Describe = Callable[[Inspection, str], Findings]
 PARTS = {
     "spreadsheets.describe": ("xlsx", "xls", "xlsb", "ods"),
     "columnar.describe_columnar": ("parquet", "arrow", "arrow stream"),
@@ -54,7 +54,7 @@ TEXT_DESCRIBERS = {
 """The same for kinds of text."""
 
 
-def look_at(look: Look) -> Findings:
+def profile_file(look: Inspection) -> Findings:
     """Describe the file at `look.path`.
 
     Raises:
@@ -71,7 +71,7 @@ def look_at(look: Look) -> Findings:
     source = Source(look.path, look.size)
     text = text_head(source, look)
     if text is None:
-        said = named_like(look.path)
+        said = kind_of_name(look.path)
         zeros = head.count(0) == len(head)
         seems = "holds nothing but NUL bytes" if zeros else "is binary data of no known format"
         raise UnreadableError(
@@ -80,7 +80,7 @@ def look_at(look: Look) -> Findings:
     return look_at_text(source, text, look)
 
 
-def _check(look: Look) -> None:
+def _check(look: Inspection) -> None:
     try:
         mode = os.stat(look.path).st_mode  # noqa: PTH116
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def _check(look: Look) -> None:
         raise UnreadableError("is empty (0 bytes)")
 
 
-def _binary(look: Look, kind: str) -> Findings:
+def _binary(look: Inspection, kind: str) -> Findings:
     lie = mismatch(look.path, kind)
     if kind in ("broken zip", "encrypted office", "encrypted parquet", "feather 1", "ole"):
         raise UnreadableError(_unreadable(look, kind))
@@ -122,9 +122,9 @@ def _binary(look: Look, kind: str) -> Findings:
     return found
 
 
-def _unreadable(look: Look, kind: str) -> str:
+def _unreadable(look: Inspection, kind: str) -> str:
     suffix = suffix_of(look.path)
-    said = named_like(look.path)
+    said = kind_of_name(look.path)
     if kind == "broken zip":
         seems = said if suffix in (".xlsx", ".xlsm", ".docx", ".pptx", ".ods", ".xlsb") else "a zip archive"
         return f"seems to be {seems} that is truncated or corrupt: its zip directory cannot be read"
@@ -145,7 +145,7 @@ def _load(part: str) -> Callable[..., Any]:
     return loaded
 
 
-def look_at_text(source: Source, head: TextHead, look: Look) -> Findings:
+def look_at_text(source: Source, head: TextHead, look: Inspection) -> Findings:
     """Describe what turned out to be text."""
     start = head.text.lstrip("\ufeff \t\r\n\0")
     suffix = inner_suffix(source)
@@ -294,7 +294,7 @@ def _guarded(path: str, seconds: float, publish: Callable[[Findings], None]) -> 
     warnings.simplefilter("ignore")
     try:
         size = os.path.getsize(path) if os.path.exists(path) else 0  # noqa: PTH110, PTH202
-        return look_at(Look(path, size, seconds, publish))
+        return profile_file(Inspection(path, size, seconds, publish))
     except UnreadableError as error:
         return Findings(problem=str(error))
     except MemoryError:

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from .columns import describe_values
 from .delimited import column_names, row_blemishes
 from .dialect import has_header
-from .findings import Findings, Look, Table, UnreadableError, clean, count_text, list_text, literal, size_text
+from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, list_text, literal, size_text
 from .values import NUMBERS, classify
 
 CELLS = 300_000
@@ -223,7 +223,7 @@ SHEETS = 12
 _UNVALUED = re.compile(rb"<f[ >/](?:[^<]*</f>)?[^<]*(?:<v\s*/>|<v></v>)?\s*</c>")
 
 
-def describe(look: Look, kind: str) -> Findings:
+def describe(look: Inspection, kind: str) -> Findings:
     """Describe an Excel workbook or an OpenDocument spreadsheet.
 
     Raises:
@@ -254,7 +254,7 @@ def _ods_sheets(path: str) -> list[str]:
     return re.findall(r'<table:table [^>]*table:name="([^"]*)"', text)
 
 
-def _xlsx(look: Look) -> Findings:
+def _xlsx(look: Inspection) -> Findings:
     found = Findings(kind=f"Excel workbook (xlsx), {size_text(look.size)}")
     with zipfile.ZipFile(look.path) as archive:
         members = {member.filename: member.file_size for member in archive.infolist()}
@@ -298,7 +298,7 @@ def _sheet_names(archive: zipfile.ZipFile) -> list[str]:
     return re.findall(r'<(?:\w+:)?sheet [^>]*?name="([^"]*)"', text)
 
 
-def _open_sheets(look: Look, book: object, members: dict[str, int]) -> Iterator[Sheet]:
+def _open_sheets(look: Inspection, book: object, members: dict[str, int]) -> Iterator[Sheet]:
     sheets = getattr(book, "worksheets", [])
     for place, sheet in enumerate(sheets[:SHEETS]):
         stated = sheet.max_row
@@ -318,7 +318,7 @@ def _open_sheets(look: Look, book: object, members: dict[str, int]) -> Iterator[
         yield opened
 
 
-def _scan(look: Look, member: str, members: dict[str, int], sheet: Sheet) -> None:
+def _scan(look: Inspection, member: str, members: dict[str, int], sheet: Sheet) -> None:
     """Search a sheet's XML for what a reader of values does not see: merged cells, formulas never computed."""
     member = member.lstrip("/")
     if member not in members or members[member] > SCANNED:
@@ -345,7 +345,7 @@ def _scan(look: Look, member: str, members: dict[str, int], sheet: Sheet) -> Non
         sheet.remarks.append(f"{ranges}: all but the first cell read as missing")
 
 
-def _sheets(look: Look, found: Findings, sheets: list[Sheet], count: int) -> None:
+def _sheets(look: Inspection, found: Findings, sheets: list[Sheet], count: int) -> None:
     for sheet in sheets:
         found.tables.append(sheet_table(sheet, look.path))
     found.kind = found.kind.replace(", ", f", {count} sheet{'' if count == 1 else 's'}, ", 1)
@@ -355,7 +355,7 @@ def _sheets(look: Look, found: Findings, sheets: list[Sheet], count: int) -> Non
         found.remarks.append("no sheet holds any cell")
 
 
-def _xls(look: Look) -> Findings:
+def _xls(look: Inspection) -> Findings:
     found = Findings(kind=f"old Excel workbook (xls), {size_text(look.size)}")
     try:
         xlrd = importlib.import_module("xlrd")
@@ -379,7 +379,7 @@ def _xls(look: Look) -> Findings:
     return found
 
 
-def _xls_sheet(xlrd: object, book: object, place: int, look: Look) -> Sheet:
+def _xls_sheet(xlrd: object, book: object, place: int, look: Inspection) -> Sheet:
     sheet = book.sheet_by_index(place)  # type: ignore[attr-defined]
     opened = Sheet(sheet.name, hidden=bool(sheet.visibility))
     for row in range(sheet.nrows):

@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 from .detection import Encoding, decodes, detect, looks_binary, marked
 from .dialect import Dialect, Layout
-from .findings import Look, UnreadableError
+from .findings import Inspection, UnreadableError
 
 
 @dataclass
@@ -180,7 +180,7 @@ def text_of(stream: BinaryIO, encoding: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="")
 
 
-def read_rows(source: Source, dialect: Dialect, layout: Layout, encoding: str, look: Look) -> Rows:
+def read_rows(source: Source, dialect: Dialect, layout: Layout, encoding: str, look: Inspection) -> Rows:
     """Read a table's rows below its header: whole when it is small enough and there is time, else in samples."""
     rows = Rows(layout.width)
     csv.field_size_limit(LONGEST_LINE * 2)
@@ -201,7 +201,7 @@ def read_rows(source: Source, dialect: Dialect, layout: Layout, encoding: str, l
 
 
 def _through(
-    rows: Rows, stream: BinaryIO, dialect: Dialect, layout: Layout, encoding: str, look: Look, most: int | None
+    rows: Rows, stream: BinaryIO, dialect: Dialect, layout: Layout, encoding: str, look: Inspection, most: int | None
 ) -> tuple[int, bool]:
     """Read from the start; give the bytes used (about, for a text that is decoded) and whether the end was reached."""
     counter = _Counted(stream)
@@ -241,7 +241,7 @@ class _Counted(io.RawIOBase, BinaryIO):  # type: ignore[misc,unused-ignore]
         return self.read(size if size and size > 0 else 65_536)
 
 
-def _blocks(rows: Rows, source: Source, dialect: Dialect, encoding: str, used: int, look: Look) -> int:
+def _blocks(rows: Rows, source: Source, dialect: Dialect, encoding: str, used: int, look: Inspection) -> int:
     """Add rows from blocks between the head and the end; give an estimate of all rows."""
     size = source.size or 0
     head_rows, sampled, sampled_rows = rows.read, used, rows.read
@@ -321,7 +321,7 @@ class TextHead:
         return found if self.complete or len(found) < 2 else found[:-1]
 
 
-def text_head(source: Source, look: Look) -> TextHead | None:
+def text_head(source: Source, look: Inspection) -> TextHead | None:
     """Read the head as text; None when the bytes are no text."""
     head = source.head(HEAD + 1)
     complete = len(head) <= HEAD
@@ -341,7 +341,7 @@ def text_head(source: Source, look: Look) -> TextHead | None:
     return TextHead(encoding, decoder.decode(head, final=complete), complete)
 
 
-def _evidence(source: Source, look: Look) -> bytes:
+def _evidence(source: Source, look: Inspection) -> bytes:
     """Gather lines that hold bytes beyond ASCII: from all of a file when it is small, else from its head and blocks."""
     found = bytearray()
     if source.size is not None and source.size > WHOLE and source.seekable:

@@ -65,9 +65,9 @@ _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?")
 _LEADS = frozenset("0123456789+-.,($€£¥￥₩₹₽฿₫₺EUGJCRKIi")
 
 NUMERIC = frozenset(("integer", "number"))
-DRESSED = frozenset(("money", "percent", "spaced", "bracketed"))
+FORMATTED = frozenset(("money", "percent", "spaced", "bracketed"))
 """Numbers that need cleaning before they are numbers."""
-NUMBERS = NUMERIC | DRESSED | {"dot number", "comma", "grouped", "dot grouped", "ambiguous comma"}
+NUMBERS = NUMERIC | FORMATTED | {"dot number", "comma", "grouped", "dot grouped", "ambiguous comma"}
 
 
 @lru_cache(maxsize=1 << 16)

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from sandboxes.inside.reader import pieces
 from sandboxes.inside.reader.tables import RefusedError, prepare, write_table
-from sandboxes.inside.reader.walls import close_in
+from sandboxes.inside.reader.walls import confine
 
 LENGTH = struct.Struct("!Q")
 
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> None:
     source, target = asked["source"], asked["target"]
     if asked["what"] == "tables":
         prepare()
-    close_in(memory=asked["memory"], seconds=asked["seconds"], written=asked["written"])
+    confine(memory=asked["memory"], seconds=asked["seconds"], written=asked["written"])
     size = os.fstat(source).st_size
     data = memoryview(mmap.mmap(source, size, prot=mmap.PROT_READ) if size else b"")
     said: dict[str, Any] = {"sizes": []}
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
             said["sizes"].append(READING[asked["what"]](data[start:end], target, asked))
     except RefusedError as error:
         said = {"refused": str(error)}
-    except pieces.UncutError as error:
+    except pieces.UnsplittableError as error:
         said = {"refused": str(error)}
     except RecursionError:
         said = {"refused": "it is nested too deep"}

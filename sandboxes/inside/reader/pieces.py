@@ -19,7 +19,7 @@ EACH = 20
 """What a value weighs at least."""
 
 
-class UncutError(ValueError):
+class UnsplittableError(ValueError):
     """A value cannot be cut into pieces; the message says why."""
 
 
@@ -27,7 +27,7 @@ def cut(value: Any) -> Iterator[bytes]:
     """The pieces of a value.
 
     Raises:
-        UncutError: it is nested too deep, or has a name that is too long.
+        UnsplittableError: it is nested too deep, or has a name that is too long.
     """
     weights: dict[int, int] = {}
     _weigh(value, weights, 0)
@@ -38,14 +38,14 @@ def _weigh(value: Any, weights: dict[int, int], depth: int) -> int:
     if not isinstance(value, dict | list):
         return _of_scalar(value)
     if depth >= MAX_DEPTH:
-        raise UncutError(f"it is nested more than {MAX_DEPTH} deep")
+        raise UnsplittableError(f"it is nested more than {MAX_DEPTH} deep")
     weight = EACH
     for item in value.values() if isinstance(value, dict) else value:
         weight += _weigh(item, weights, depth + 1)
     if isinstance(value, dict):
         longest = max(map(len, value), default=0)
         if longest > PIECE:
-            raise UncutError(f"a name in it has more than {PIECE:,} characters")
+            raise UnsplittableError(f"a name in it has more than {PIECE:,} characters")
         weight += sum(map(len, value))
     weights[id(value)] = weight
     return weight
@@ -97,7 +97,7 @@ def _piece(kind: int, path: list[str | int], content: bytes) -> bytes:
     return HEAD.pack(kind, len(place), len(content)) + place + content
 
 
-def put_together(data: bytes | memoryview) -> Any:
+def join_pieces(data: bytes | memoryview) -> Any:
     """The value that such pieces are of; what they say is not believed.
 
     Raises:

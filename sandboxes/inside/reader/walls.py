@@ -17,7 +17,7 @@ if sys.platform == "linux":
 NOBODY = 65_534
 
 
-def close_in(*, memory: int, seconds: int, written: int) -> None:
+def confine(*, memory: int, seconds: int, written: int) -> None:
     """Give everything up but the descriptors that are open.
 
     Args:

@@ -126,7 +126,7 @@ SECONDS = 1.0
 """How often the folders are looked through in any case: others may have freed what the sandbox took."""
 LOOK_SECONDS = 0.01
 """For how long at a time."""
-FALL = 4 << 20
+FREE_SPACE_SLACK = 4 << 20
 """Bytes by which what is free may fall without a walk, however little is left."""
 UNKNOWN = 64 << 20
 """The same while nobody has seen yet what is there."""
@@ -161,7 +161,7 @@ class Folder:
         self.size = FolderSize(self.path)
 
     @property
-    def may_have(self) -> int:
+    def allowance(self) -> int:
         """Bytes, now."""
         return max(self.allowed, self.had or 0)
 
@@ -172,7 +172,7 @@ class Folder:
             Whether all of it was seen, or enough of it.
         """
         known = self.had is not None
-        enough = (self.may_have, max(self.allowed_names, self.had_names)) if known else (sys.maxsize, sys.maxsize)
+        enough = (self.allowance, max(self.allowed_names, self.had_names)) if known else (sys.maxsize, sys.maxsize)
         found = self.size.look(seconds, *enough)
         if found is None:
             return False
@@ -192,12 +192,12 @@ class Folder:
         """The limit that it exceeds, if so many bytes are `held` besides by open files without a name."""
         if self.size.names > max(self.allowed_names, self.had_names):
             return {"limit": "names", "value": self.size.names}
-        if self.last + held > self.may_have:
+        if self.last + held > self.allowance:
             return {"limit": self.limit, "value": self.last + held}
         return {}
 
 
-class DiskUse:
+class DiskUsage:
     """What a sandbox has taken of the disk.
 
     Args:
@@ -269,8 +269,10 @@ class DiskUse:
 
     def _left(self) -> int:
         """How far what is free may fall until a folder may have too much."""
-        least = min(folder.may_have - folder.last for folder in self._folders)
-        return max(FALL, least if all(folder.had is not None for folder in self._folders) else min(least, UNKNOWN))
+        least = min(folder.allowance - folder.last for folder in self._folders)
+        return max(
+            FREE_SPACE_SLACK, least if all(folder.had is not None for folder in self._folders) else min(least, UNKNOWN)
+        )
 
     def _room(self) -> tuple[int, int]:
         """Bytes and names that are free."""

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from . import measuring, private_root, system
-from .measuring import Watching
+from .measuring import LimitMonitor
 from .runner import CONTROL, run
 from .system import (
     PR_SET_CHILD_SUBREAPER,
@@ -33,7 +33,7 @@ from .system import (
 )
 
 
-class Entering:
+class ControlGroupJoin:
     """The entering of groups by this process, which has begun and goes on in a thread.
 
     Args:
@@ -89,7 +89,7 @@ MEMORY_SECONDS = 0.05
 """How often it is looked at while a cell runs."""
 BETWEEN_SECONDS = 1.0
 """How often all of it is looked at between cells, while something that a cell started goes on."""
-HOLDS = 8
+STOP_ROUNDS = 8
 """How often it is looked for processes that began while the others were stopped."""
 SO_PASSRIGHTS = 83
 """Whether descriptors can be handed over by a socket; Linux 6.16 and later."""
@@ -109,11 +109,11 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nothing = os.open("/dev/null", os.O_RDONLY)
     control, output, errors, host, *groups = given
-    _arrange([nothing, output, errors, control, host, proc, *groups])
+    _renumber([nothing, output, errors, control, host, proc, *groups])
     proc, first = 5, 6
     os.setsid()
     try:
-        entering = Entering(range(first, first + len(groups)))
+        entering = ControlGroupJoin(range(first, first + len(groups)))
         if config["private_root"]:
             die_with_parent(signal.SIGKILL)
             system.unshare(system.NEW_MOUNTS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK)
@@ -145,7 +145,7 @@ class Init:
         else:
             self._proc = proc
         in_memory = ("/tmp", private_root.HOME, "/dev/shm") if config["private_paths"] else ()
-        self._watching = Watching(config["watched"], self._proc, in_memory)
+        self._watching = LimitMonitor(config["watched"], self._proc, in_memory)
         self._busy = self._left_over = False
         self._standby = 0
         self._limit: dict[str, Any] = {}
@@ -169,7 +169,7 @@ class Init:
                 for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
                     signal.signal(number, signal.SIG_DFL)
                 seen = os.dup(proc)
-                _arrange([0, 1, 2, CONTROL, theirs.detach(), order, seen])
+                _renumber([0, 1, 2, CONTROL, theirs.detach(), order, seen])
                 run(config, 6)
             except BaseException:
                 import traceback
@@ -195,7 +195,7 @@ class Init:
                 if descriptor == self._host.fileno():
                     self._listen()
                 elif descriptor == self._notices.fileno():
-                    self._note(poll)
+                    self._register_standby(poll)
                 else:
                     self._reap()
             if self._busy or self._left_over:
@@ -243,7 +243,7 @@ class Init:
                 with listen() as door:
                     socket.send_fds(self._host, [json.dumps({"event": "door"}).encode()], [door.fileno()])
             if self._config["become"]:
-                system.become(self._config["user"], self._config["group"])
+                system.switch_user(self._config["user"], self._config["group"])
             no_new_privileges()
             drop_capabilities()
             prctl(PR_SET_DUMPABLE, 0)
@@ -252,9 +252,9 @@ class Init:
             self._tell({"event": "failed", "why": str(error)})
             self._end()
         os.close(self._order)
-        self._watching.look_around()
+        self._watching.measure_baseline()
 
-    def _note(self, poll: select.poll) -> None:
+    def _register_standby(self, poll: select.poll) -> None:
         """Learn which process is the frozen copy: its number comes from the operating system, not from what it says."""
         try:
             message, attached, _, _ = self._notices.recvmsg(64, socket.CMSG_SPACE(CREDENTIALS.size))
@@ -288,14 +288,14 @@ class Init:
 
     def _runner_ended(self, code: int, used: Any) -> None:
         spared = self._standby if self._standby in self._others() else 0
-        if spared and self._limit.get("limit") == "memory" and self._watching.too_full_for(spared):
+        if spared and self._limit.get("limit") == "memory" and self._watching.exceeds_memory(spared):
             spared = 0  # what is in /tmp would end it, too; it goes with the sandbox
         self._runner = self._standby = 0
         self._kill_all(spared)
         self._runner = spared
         self._busy = False
         if self._limit:
-            self._watching.look_around()
+            self._watching.measure_baseline()
         peak = max(self._watching.peak, used.ru_maxrss << 10)
         said = {"event": "exit", "code": code, "copy": bool(spared), "peak": peak, **self._limit}
         self._tell({**said, "cpu": used.ru_utime + used.ru_stime})
@@ -304,7 +304,7 @@ class Init:
     def _others(self) -> list[int]:
         """All processes of the sandbox but this one, under their numbers in the `/proc` that is looked at.
 
-        Signals reach them by these, but for a private root without a `/proc` of its own: see `number_inside`.
+        Signals reach them by these, but for a private root without a `/proc` of its own: see `namespace_pid`.
         """
         if self._config["private_root"] and self._config["with_proc"]:
             return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
@@ -374,7 +374,7 @@ class Init:
         """End the runner when it uses more than it may."""
         if self._runner and not self._limit:
             self._limit = self._watching.look(self._others(), self._held)
-            hidden = (measuring.number_inside(self._proc, one) for one in self._watching.hidden)
+            hidden = (measuring.namespace_pid(self._proc, one) for one in self._watching.hidden)
             for one in [self._runner] if self._limit else hidden:
                 self._kill(one)
             self._watching.hidden = []
@@ -390,7 +390,7 @@ class Init:
                 self._signal_all(signal.SIGCONT)
             return
         stopped: list[int] = []
-        for _ in range(HOLDS):
+        for _ in range(STOP_ROUNDS):
             found = [one for one in self._others() if one not in (*stopped, self._standby)]
             for one in (going := [one for one in found if not measuring.stopped(self._proc, one)]):
                 self._kill(one, signal.SIGSTOP)
@@ -423,7 +423,7 @@ def _tell(host: socket.socket, said: dict[str, Any]) -> bool:
     return True
 
 
-def _arrange(descriptors: list[int]) -> None:
+def _renumber(descriptors: list[int]) -> None:
     """Give descriptors the numbers 0, 1, 2, …, and close all others."""
     moved = [_above(descriptor, len(descriptors)) for descriptor in descriptors]
     for number, descriptor in enumerate(moved):

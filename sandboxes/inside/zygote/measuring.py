@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from .disk_use import DiskUse, Folder, Hold
+from .disk_use import DiskUsage, Folder, Hold
 
 MAX_PROCESSES = 4_096
 """Processes that are looked at."""
@@ -102,7 +102,7 @@ def reserved(proc: int) -> int:
     return _fields(_read(proc, "self/status"), ("VmData:",))
 
 
-def number_inside(proc: int, process: int) -> int:
+def namespace_pid(proc: int, process: int) -> int:
     """The number that a process has in its own namespace, by which signals from there reach it; 0 when it is gone."""
     found = [line.split()[-1] for line in _read(proc, f"{process}/status").splitlines() if line.startswith("NSpid:")]
     return int(found[0]) if found else 0
@@ -203,7 +203,7 @@ NOTE_BYTES = 1 << 20
 """What the note on what a cell reached may have."""
 
 
-class Watching:
+class LimitMonitor:
     """What one sandbox uses, and what it may use.
 
     Args:
@@ -216,7 +216,7 @@ class Watching:
         self._allowed = allowed
         self._proc = proc
         self._in_memory = in_memory
-        self._disk: DiskUse | None = None
+        self._disk: DiskUsage | None = None
         self._processes: list[int] = []
         self.hidden: list[int] = []
         """Processes that hide what they hold, and did so half a second ago; they are to be ended."""
@@ -242,9 +242,9 @@ class Watching:
             self._note = kernel["reach"]
         if not self._in_memory:
             folders += [Folder(order["environment"][name], "tmp", self._allowed["tmp"]) for name in ("TMPDIR", "HOME")]
-        self._disk = DiskUse(folders, self._held)
+        self._disk = DiskUsage(folders, self._held)
 
-    def look_around(self) -> None:
+    def measure_baseline(self) -> None:
         """See what is on the disk while nothing of the user's runs: that much may stay there."""
         if self._disk is not None:
             self._disk.begin()
@@ -268,9 +268,9 @@ class Watching:
             return {**_exceeded("memory", used), "files": files}
         if len(processes) > self._allowed["processes"]:
             return _exceeded("processes", len(processes))
-        return self._disk.look(hold) or self._look_closer(used)
+        return self._disk.look(hold) or self._measure_slow_limits(used)
 
-    def too_full_for(self, process: int) -> bool:
+    def exceeds_memory(self, process: int) -> bool:
         """Whether a process, were it the only one, would use more memory together with the files that are left."""
         return self._memory([process])[0] > self._allowed["memory"]
 
@@ -290,7 +290,7 @@ class Watching:
                 found.add(os.stat(folder).st_dev)
         return frozenset(found)
 
-    def _look_closer(self, used: int) -> dict[str, Any]:
+    def _measure_slow_limits(self, used: int) -> dict[str, Any]:
         """Measure what takes longer to find out."""
         if time.monotonic() < self._next:
             return {}

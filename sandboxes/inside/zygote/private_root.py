@@ -45,7 +45,7 @@ def copy_of_tree(path: str) -> int:
     return checked(syscall(OPEN_TREE, AT_FDCWD, os.fsencode(path), ctypes.c_uint(flags)), f"open {path}")
 
 
-def close_to_devices(tree: int, *, read_only: bool) -> None:
+def restrict_mount(tree: int, *, read_only: bool) -> None:
     """Forbid devices and set-uid programs in a tree that `copy_of_tree` gave, and writing when asked.
 
     Raises:
@@ -98,7 +98,7 @@ HOME, WORKSPACE, OWN = "/home/user", "/workspace", "/stepwell"
 PLACES = {"workspace": WORKSPACE, "inputs": f"{WORKSPACE}/inputs", "spool": f"{OWN}/spool", "blobs": f"{OWN}/blobs"}
 """Folders of the host that are attached later, and where."""
 NOTE, PROGRAM = f"{OWN}/reached", f"{OWN}/program"
-STAGE = "/tmp"  # where the new root is put together; in a view of our own, so nobody's /tmp is touched
+NEW_ROOT = "/tmp"  # where the new root is put together; in a view of our own, so nobody's /tmp is touched
 QUIET = MS_NOSUID | MS_NODEV
 
 
@@ -124,7 +124,7 @@ def build(
     """
     links, trees = _system(read_only)
     devices = [(f"/dev/{name}", copy_of_tree(f"/dev/{name}")) for name in DEVICES]
-    mount("tmpfs", STAGE, "tmpfs", QUIET, "size=2m,nr_inodes=4k,mode=755")
+    mount("tmpfs", NEW_ROOT, "tmpfs", QUIET, "size=2m,nr_inodes=4k,mode=755")
     # First these, because what is read-only may lie in a folder of that name.
     mine = f"uid={owner[0]},gid={owner[1]},mode=755"
     for path, size, rights in (
@@ -133,31 +133,31 @@ def build(
         ("/dev/shm", shared_memory_bytes, "mode=1777"),
     ):
         _make(path, folder=True)
-        mount("tmpfs", STAGE + path, "tmpfs", QUIET, f"size={size},nr_inodes=100k,{rights}")
+        mount("tmpfs", NEW_ROOT + path, "tmpfs", QUIET, f"size={size},nr_inodes=100k,{rights}")
     for path, tree in trees:
         _make(path, folder=stat.S_ISDIR(os.fstat(tree).st_mode))
-        close_to_devices(tree, read_only=True)
-        attach(tree, STAGE + path)
+        restrict_mount(tree, read_only=True)
+        attach(tree, NEW_ROOT + path)
         os.close(tree)
     for path, target in links:
-        os.symlink(target, STAGE + path)
+        os.symlink(target, NEW_ROOT + path)
     for path, text in WRITTEN.items():
-        if not os.path.exists(STAGE + path):
+        if not os.path.exists(NEW_ROOT + path):
             _make(os.path.dirname(path), folder=True)
-            _write(STAGE + path, text)
+            _write(NEW_ROOT + path, text)
     for path, tree in devices:
         _make(path, folder=False)
-        attach(tree, STAGE + path)
+        attach(tree, NEW_ROOT + path)
         os.close(tree)
     for name, target in LINKS.items():
-        os.symlink(target, f"{STAGE}/dev/{name}")
+        os.symlink(target, f"{NEW_ROOT}/dev/{name}")
     for path in (*PLACES.values(), PROGRAM):
         _make(path, folder=True)
     _make(NOTE, folder=False)
     _make("/proc", folder=True)
     if with_proc:
-        mount("proc", f"{STAGE}/proc", "proc", QUIET | MS_NOEXEC)
-    enter_root(STAGE)
+        mount("proc", f"{NEW_ROOT}/proc", "proc", QUIET | MS_NOEXEC)
+    enter_root(NEW_ROOT)
 
 
 def attach_places(trees: dict[str, int], *, hidden: Iterable[str], needed: Iterable[str]) -> None:
@@ -214,15 +214,15 @@ def _system(read_only: Iterable[str]) -> tuple[list[tuple[str, str]], list[tuple
 
 def _make(path: str, *, folder: bool) -> None:
     """Make a folder or an empty file in the new root, with the folders above it."""
-    if os.path.lexists(STAGE + path):
+    if os.path.lexists(NEW_ROOT + path):
         return
     parent = os.path.dirname(path)
     if parent != "/":
         _make(parent, folder=True)
     if folder:
-        os.mkdir(STAGE + path, 0o755)
+        os.mkdir(NEW_ROOT + path, 0o755)
     else:
-        _write(STAGE + path, "")
+        _write(NEW_ROOT + path, "")
 
 
 def _write(path: str, text: str) -> None:

@@ -19,7 +19,7 @@ from .system import PR_SET_DUMPABLE, bound_capabilities, die_with_parent, drop_c
 
 CONTROL, NOTICES, BEGIN = 3, 4, 5
 """Descriptors: the kernel's connection, ours to init, and the pipe from which the order comes."""
-OF_THE_USER = {
+PER_USER_LIMITS = {
     resource.RLIMIT_MEMLOCK: 1 << 16,
     resource.RLIMIT_MSGQUEUE: 0,
     resource.RLIMIT_SIGPENDING: 1_024,
@@ -36,7 +36,7 @@ def run(config: dict[str, Any], proc: int) -> None:
     """
     os.setsid()
     if config["become"]:
-        system.become(config["user"], config["group"])
+        system.switch_user(config["user"], config["group"])
     if config["own_users"]:
         system.own_users(proc, system.INSIDE)
     os.close(proc)
@@ -70,7 +70,7 @@ def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
     """Enter the workspace, close the last door, and become the kernel or a program."""
     os.chdir(order["workspace"])
     if config["landlock"] and landlock.abi():
-        landlock.restrict(**_open_to(config, order), network=config["network"])
+        landlock.restrict(**_landlock_rules(config, order), network=config["network"])
     os.environ.clear()
     os.environ.update(order["environment"])
     if "program" in order:
@@ -79,7 +79,7 @@ def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
     kernel.Session(CONTROL, **order["kernel"]).serve()
 
 
-def _open_to(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[str]]:
+def _landlock_rules(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[str]]:
     """What Landlock leaves open."""
     if config["private_paths"]:
         return {
@@ -100,7 +100,7 @@ def _open_to(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[st
 def _limit(limits: dict[str, int]) -> None:
     """Set the limits that the operating system keeps for each process; 0 means that there is none."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what takes in a core may be a program of the host, run as root
-    for which, most in OF_THE_USER.items():
+    for which, most in PER_USER_LIMITS.items():
         hard = resource.getrlimit(which)[1]
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (allowed, allowed))

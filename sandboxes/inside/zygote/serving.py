@@ -17,7 +17,7 @@ from typing import Any
 
 from . import init, landlock, measuring, seccomp, system
 from .preloading import preload, threads
-from .private_root import MS_PRIVATE, MS_REC, close_to_devices, copy_of_tree, mount
+from .private_root import MS_PRIVATE, MS_REC, copy_of_tree, mount, restrict_mount
 from .system import MACHINE, die_with_parent
 
 MAX_MESSAGE = 1 << 20
@@ -42,7 +42,7 @@ def serve(control: int) -> None:
         os._exit(1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     host.send(json.dumps({"event": "ready"}).encode())
-    Parent(config, host).serve()
+    ForkServer(config, host).serve()
 
 
 def _refuse_when_lacking(config: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ def _enter(config: dict[str, Any]) -> None:
     mount(None, "/", None, MS_REC | MS_PRIVATE)
 
 
-class Parent:
+class ForkServer:
     """Forks sandboxes."""
 
     def __init__(self, config: dict[str, Any], host: socket.socket) -> None:
@@ -144,7 +144,7 @@ class Parent:
         if self._config["private_root"]:
             system.enter(self._home, system.NEW_PIDS)
         if child > 0:
-            _hand_over(child, given[3])
+            _send_pidfd(child, given[3])
 
     def _begin(self, order: dict[str, Any], host: int) -> None:
         """Open the folders that a sandbox gets, as they are here, and pass them to its init."""
@@ -155,7 +155,7 @@ class Parent:
                     tree = copy_of_tree(path)
                     trees.append(tree)
                     order["trees"].append(name)
-                    close_to_devices(tree, read_only=read_only)
+                    restrict_mount(tree, read_only=read_only)
         except OSError as error:
             order["why"] = str(error)
         passing = socket.socket(fileno=host)
@@ -167,7 +167,7 @@ class Parent:
             os.close(tree)
 
 
-def _hand_over(process: int, connection: int) -> None:
+def _send_pidfd(process: int, connection: int) -> None:
     """Give the host a hold on a sandbox's first process, for when that does not answer; an old kernel has none."""
     speaking = socket.socket(fileno=connection)
     with suppress(OSError):

@@ -114,7 +114,7 @@ def own_users(proc: int, inside: int, flags: int = 0) -> None:
     _write(proc, "self/gid_map", f"{inside} {group} 1\n")
 
 
-def become(user: int, group: int) -> None:
+def switch_user(user: int, group: int) -> None:
     """Stop being root, for good.
 
     Raises:

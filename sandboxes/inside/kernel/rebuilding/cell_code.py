@@ -10,14 +10,14 @@ from typing import Any
 AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 OPAQUE = frozenset({"globals", "locals", "vars", "exec", "eval"})
 """Names through which code gets at variables that it does not name."""
-OPAQUE_PARTS = frozenset({"__main__", "__globals__", "f_globals", "_getframe", "currentframe", "get_objects"})
+OPAQUE_ATTRIBUTES = frozenset({"__main__", "__globals__", "f_globals", "_getframe", "currentframe", "get_objects"})
 """Attributes and modules of that kind."""
 
 Uses = tuple[frozenset[str], frozenset[str]]
 """Names that are read, and names that are bound or deleted."""
 
 
-class Reading:
+class NameUse:
     """What one cell does with variables.
 
     Args:
@@ -79,7 +79,7 @@ class _Scopes:
                 continue
             # In the body of a class names are its own, and globals when it has none of that name.
             own = operation.endswith("_NAME") and operation.startswith(("STORE", "DELETE")) and not _is_module(code)
-            if name in OPAQUE_PARTS and (operation.startswith(("LOAD", "IMPORT"))) and operation != "LOAD_CONST":
+            if name in OPAQUE_ATTRIBUTES and (operation.startswith(("LOAD", "IMPORT"))) and operation != "LOAD_CONST":
                 self._note(f"`{name}`", 0, now=now, later=later)
             elif operation in LOADS:
                 self._note(f"`{name}`" if name in OPAQUE else name, 0, now=now, later=later)

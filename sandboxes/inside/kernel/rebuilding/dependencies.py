@@ -5,16 +5,16 @@ from typing import Any
 from ..snapshots import manifest
 from ..snapshots.blobs import Blobs, MissingBlobError, hash_of
 from ..snapshots.pickling import load
-from .cell_code import OPAQUE, OPAQUE_PARTS, Reading
+from .cell_code import OPAQUE, OPAQUE_ATTRIBUTES, NameUse
 
 
-class Held:
+class SavedVariable:
     """A variable as a snapshot has it."""
 
-    def __init__(self, content: object, mates: tuple[str, ...], *, plain: bool, code: bool) -> None:
+    def __init__(self, content: object, shares_with: tuple[str, ...], *, plain: bool, code: bool) -> None:
         self.content = content
         """Equal when the variable has not changed."""
-        self.mates = mates
+        self.shares_with = shares_with
         """The variables that share objects with it."""
         self.plain = plain
         """Whether it is a single value, which cannot change but only be bound anew."""
@@ -22,7 +22,7 @@ class Held:
         """Whether it holds functions or classes of cells."""
 
 
-class Table:
+class VariableTable:
     """The variables of one snapshot: those that it has, and those that were lost.
 
     Args:
@@ -36,14 +36,14 @@ class Table:
     def __init__(self, id: str, blobs: Blobs) -> None:
         content = manifest.unpack(blobs.read(id))
         self._blobs, self._packs, self._cache = blobs, content["packs"], dict[str, bytes]()
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, SavedVariable] = {}
         self.lost: dict[str, tuple[int, str]] = {
             lost["name"]: (lost.get("cell", 0), lost["type"])
             for lost in content["lost"]
             if lost["name"].isidentifier() and lost["type"] != "file"
         }
         for name, module in content["modules"].items():
-            self.held[name] = Held(module, (), plain=True, code=False)
+            self.held[name] = SavedVariable(module, (), plain=True, code=False)
         for unit in content["variables"]["units"]:
             self._add(unit)
 
@@ -57,12 +57,12 @@ class Table:
             stream = b""
         if unit.get("plain") and stream:
             for name, value in load(stream, [], len(unit["names"])):
-                self.held[name] = Held((type(value), repr(value)), (), plain=True, code=False)
+                self.held[name] = SavedVariable((type(value), repr(value)), (), plain=True, code=False)
             return
         place = hash_of(stream) if stream else repr(unit["stream"]) + repr(self._packs)
         content = (place, tuple(tuple(buffer["blobs"]) for buffer in unit["buffers"]))
         for name in names:
-            self.held[name] = Held(content, names, plain=False, code=bool(unit.get("code")))
+            self.held[name] = SavedVariable(content, names, plain=False, code=bool(unit.get("code")))
 
 
 class Step:
@@ -78,11 +78,11 @@ class Step:
         self.status: str = said["status"]
         self.seconds: float = said["seconds"]
         self.reached: list[str] = said["reached"]
-        self.reading = Reading(said["code"])
-        self.table: Table | None = None
+        self.reading = NameUse(said["code"])
+        self.table: VariableTable | None = None
         if said["snapshot"]:
             try:
-                self.table = Table(said["snapshot"], blobs)
+                self.table = VariableTable(said["snapshot"], blobs)
             except (MissingBlobError, KeyError, TypeError):
                 self.table = None
         self.reads: frozenset[str] = frozenset(self.reading.reads)
@@ -95,7 +95,7 @@ def read_steps(said: list[dict[str, Any]], blobs: Blobs) -> list[Step]:
     steps = [Step(one, blobs) for one in said]
     carries: dict[str, set[tuple[frozenset[str], frozenset[str]]]] = {}
     last: frozenset[str] = frozenset()
-    before: Table | None = None
+    before: VariableTable | None = None
     for index, step in enumerate(steps):
         reading = step.reading
         _learn(carries, step)
@@ -137,10 +137,10 @@ def _may_call(step: Step, name: str) -> bool:
     return name in step.table.lost or (held is not None and held.code)
 
 
-MARKED = frozenset(f"`{name}`" for name in {*OPAQUE, *OPAQUE_PARTS, "sys.modules"})
+MARKED = frozenset(f"`{name}`" for name in {*OPAQUE, *OPAQUE_ATTRIBUTES, "sys.modules"})
 
 
-class CannotError(Exception):
+class NotReproducibleError(Exception):
     """A variable cannot be made again; the message says why.
 
     Args:
@@ -168,21 +168,21 @@ def plan(steps: list[Step], names: list[str], limit: float) -> dict[str, Any]:
     """
     refused: dict[str, str] = {}
     alone: dict[str, set[int]] = {}
-    count_as_lost(steps, names)
+    mark_as_lost(steps, names)
     end = steps[-1].table.lost if steps and steps[-1].table is not None else {}
     since = {name: end[name][0] for name in names if name in end}
     for name in names:
         try:
-            needed = closure(steps, [name])
+            needed = required_cells(steps, [name])
             check(steps, needed, limit)
             alone[name] = needed
-        except CannotError as error:
+        except NotReproducibleError as error:
             refused[name] = str(error)
     while alone:
-        together = closure(steps, list(alone))
+        together = required_cells(steps, list(alone))
         try:
             check(steps, together, limit)
-        except CannotError as error:
+        except NotReproducibleError as error:
             in_the_way = {name for name, needed in alone.items() if error.cell in needed}
             worst = max(in_the_way or alone, key=lambda name: _seconds(steps, alone[name]))
             refused[worst] = str(error)
@@ -201,7 +201,7 @@ def plan(steps: list[Step], names: list[str], limit: float) -> dict[str, Any]:
     return {"names": [], "base": 0, "cells": [], "before": [], "own": {}, "refused": refused, "since": since}
 
 
-def count_as_lost(steps: list[Step], names: list[str]) -> None:
+def mark_as_lost(steps: list[Step], names: list[str]) -> None:
     """Take variables that the last snapshot has, and that cannot be loaded here, for lost wherever they are.
 
     They are lost since the cell that bound them last: what stood under the name before has no part in them, unless that
@@ -227,36 +227,42 @@ def check(steps: list[Step], needed: set[int], limit: float) -> None:
     """See that cells may run again by themselves.
 
     Raises:
-        CannotError: they may not.
+        NotReproducibleError: they may not.
     """
     for index in sorted(needed):
         step = steps[index]
         if step.status != "ok":
-            raise CannotError(f"cell {step.number}, which it needs, ended with {step.status}", index)
+            raise NotReproducibleError(f"cell {step.number}, which it needs, ended with {step.status}", index)
         if step.reached:
             what = ", ".join(step.reached)[:100]
-            raise CannotError(f"cell {step.number} reached outside the sandbox ({what}) and is not run again", index)
+            raise NotReproducibleError(
+                f"cell {step.number} reached outside the sandbox ({what}) and is not run again", index
+            )
         if index and index - 1 not in needed and steps[index - 1].table is None:
-            raise CannotError(f"cell {step.number} would have to run, and there is no snapshot before it", index)
+            raise NotReproducibleError(
+                f"cell {step.number} would have to run, and there is no snapshot before it", index
+            )
     for index in range(min(needed), len(steps)):
         hidden = sorted(steps[index].reads & MARKED)
         if hidden:
-            raise CannotError(
+            raise NotReproducibleError(
                 f"cell {steps[index].number} uses {hidden[0]}, so what it touches cannot be followed", index
             )
     if (took := _seconds(steps, needed)) > limit:
-        raise CannotError(f"the {len(needed)} cells that it needs took {took:.0f} s, more than {limit:g} s are allowed")
+        raise NotReproducibleError(
+            f"the {len(needed)} cells that it needs took {took:.0f} s, more than {limit:g} s are allowed"
+        )
 
 
 def _seconds(steps: list[Step], needed: set[int]) -> float:
     return sum(steps[index].seconds for index in needed)
 
 
-def closure(steps: list[Step], names: list[str]) -> set[int]:
+def required_cells(steps: list[Step], names: list[str]) -> set[int]:
     """The indices of the cells that some lost variables need.
 
     Raises:
-        CannotError: it is not known since when one of them is lost.
+        NotReproducibleError: it is not known since when one of them is lost.
     """
     end = steps[-1].table if steps else None
     indices = {step.number: index for index, step in enumerate(steps)}
@@ -266,7 +272,7 @@ def closure(steps: list[Step], names: list[str]) -> set[int]:
     for name in names:
         since = end.lost.get(name, (0, ""))[0] if end is not None else 0
         if since not in indices:
-            raise CannotError("it is not known which cell made it")
+            raise NotReproducibleError("it is not known which cell made it")
         lost[name] = indices[since]
         needed.add(lost[name])
     size = -1
@@ -283,7 +289,7 @@ def closure(steps: list[Step], names: list[str]) -> set[int]:
         needed |= {
             index
             for index in range(first, len(steps))
-            if index not in needed and steps[index].reading.compiles and _needs(steps, index, needed, lost, kept)
+            if index not in needed and steps[index].reading.compiles and _must_run(steps, index, needed, lost, kept)
         }
     return needed
 
@@ -304,10 +310,10 @@ def _touch(
             since = indices.get(table.lost[name][0], index)
             lost[name] = min(lost.get(name, index), since)
         elif name in table.held and not table.held[name].plain:
-            kept.update((name, *table.held[name].mates))
+            kept.update((name, *table.held[name].shares_with))
 
 
-def _needs(steps: list[Step], index: int, needed: set[int], lost: dict[str, int], kept: set[str]) -> bool:
+def _must_run(steps: list[Step], index: int, needed: set[int], lost: dict[str, int], kept: set[str]) -> bool:
     """Whether a cell touches what is lost, or changes what needed cells have to find."""
     step = steps[index]
     touched = step.reads | step.binds
@@ -335,7 +341,7 @@ def changed(steps: list[Step], index: int, name: str) -> bool:
     before = steps[index - 1].table if index else None
     if after is None or (before is None and index):
         return name in steps[index].reads | steps[index].binds
-    had: Held | None = before.held.get(name) if before is not None else None
+    had: SavedVariable | None = before.held.get(name) if before is not None else None
     has = after.held.get(name)
     if had is None or has is None:
         return had is not has

@@ -19,10 +19,10 @@ from typing import Any
 from ..cells import Cells
 from ..snapshots import interpreter_state, manifest
 from ..snapshots.blobs import Blobs, MissingBlobError, hash_of
-from ..snapshots.load import Part, Restoring
+from ..snapshots.load import RawUnit, SnapshotReader
 from ..snapshots.pickling import Reducers, Stream, load
-from ..snapshots.save import AMBIENT, MODULE, NOT_KEPT, Taking, type_name
-from ..snapshots.singletons import PLACES
+from ..snapshots.save import EXCLUDED_NAMES, MODULE_PREFIX, SETTING_PREFIX, SnapshotWriter, type_name
+from ..snapshots.singletons import SINGLETONS
 from ..snapshots.vendored import cloudpickle
 
 MOST = 5_000_000
@@ -35,7 +35,7 @@ LEAVES = (
 )  # fmt: skip
 
 
-class Reach:
+class ReachableObjects:
     """All objects that can be reached from some.
 
     Args:
@@ -103,7 +103,7 @@ def same_graph(first: memoryview, second: memoryview) -> bool:
 def tokens(data: bytes) -> list[Token]:
     """The operations of a stream, with strings themselves in place of references to them, and sets sorted."""
     stream = io.BytesIO(data)
-    places: list[Token] = [("REFERENCE", place) for place in range(len(PLACES))]
+    places: list[Token] = [("REFERENCE", place) for place in range(len(SINGLETONS))]
     shared = len(places)
     found: list[Token] = []
     marks: list[int] = []
@@ -132,7 +132,7 @@ def tokens(data: bytes) -> list[Token]:
     return found
 
 
-class Settling:
+class Reconciliation:
     """Decides for each unit of a snapshot whether the living objects are it.
 
     Args:
@@ -144,23 +144,23 @@ class Settling:
     def __init__(self, main: ModuleType, made: dict[str, Any], own: dict[str, Any]) -> None:
         self._main = main
         self._own = own
-        self._reach = {name: Reach([value], main) for name, value in made.items()}
+        self._reach = {name: ReachableObjects([value], main) for name, value in made.items()}
         self.made = made
         self.refused: dict[str, str] = {}
         """What was made again and cannot stay, and why."""
 
-    def keep(self, parts: list[Part]) -> tuple[dict[str, Any], list[Part]]:
+    def keep(self, parts: list[RawUnit]) -> tuple[dict[str, Any], list[RawUnit]]:
         """Keep alive what is shared.
 
         Returns:
             The variables that stay, and the units that are to be loaded.
         """
         kept: dict[str, Any] = dict(self.made)
-        left: list[Part] = []
+        left: list[RawUnit] = []
         for part in parts:
             if all(name in self.made for name in part.names):
                 continue  # the snapshot has them, and they cannot be loaded here
-            values = self._living(part)
+            values = self._live_values(part)
             sharing = self._sharing(values) if values else []
             if sharing and same(values, part):
                 kept.update(values)
@@ -174,15 +174,15 @@ class Settling:
             kept.pop(name, None)
         return kept, left
 
-    def _living(self, part: Part) -> dict[str, Any]:
+    def _live_values(self, part: RawUnit) -> dict[str, Any]:
         """The variables of a unit as they are now."""
         found: dict[str, Any] = {}
         for name in part.names:
             space, variable = self._main.__dict__, name
-            if name.startswith(MODULE):
-                module, _, variable = name.removeprefix(MODULE).partition(":")
+            if name.startswith(MODULE_PREFIX):
+                module, _, variable = name.removeprefix(MODULE_PREFIX).partition(":")
                 space = getattr(sys.modules.get(module), "__dict__", {})
-            if not name.startswith(AMBIENT) and variable in space:
+            if not name.startswith(SETTING_PREFIX) and variable in space:
                 found[name] = space[variable]
         return found
 
@@ -190,7 +190,7 @@ class Settling:
         """Which of what was made again has its hands on the objects of a unit."""
         objects = dict.fromkeys(map(id, (value for value in values.values() if not _constant(value))))
         try:
-            with quiet():
+            with hidden_main():
                 memo = Stream(values, Reducers()).memo()
             objects |= dict.fromkeys(identity for identity, (_, value) in memo.items() if not _constant(value))
         except Exception:  # pickling runs the code of whatever it meets
@@ -205,7 +205,7 @@ class Settling:
         """Take everything else out of `__main__`."""
         namespace = self._main.__dict__
         for name in list(namespace):
-            if name not in NOT_KEPT and name not in kept:
+            if name not in EXCLUDED_NAMES and name not in kept:
                 del namespace[name]
         namespace.pop("_", None)
         namespace.update(self._own)
@@ -213,12 +213,12 @@ class Settling:
         cloudpickle()._DYNAMIC_CLASS_TRACKER_BY_ID.clear()
 
 
-def same(values: dict[str, Any], part: Part) -> bool:
+def same(values: dict[str, Any], part: RawUnit) -> bool:
     """Whether living variables hold the same as a unit: as one graph of objects, not only one by one."""
     if set(values) != set(part.names):
         return False
     try:
-        with quiet(), _nameless_classes():
+        with hidden_main(), _nameless_classes():
             now = Stream({name: values[name] for name in part.names}, Reducers())
             if now.data == part.stream and _equal(now.buffers, part.buffers):
                 return True
@@ -265,7 +265,7 @@ def _constant(value: Any) -> bool:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def hidden_main() -> Iterator[None]:
     """Let what pickling prints and warns into nothing, and hide `__main__` as when a snapshot is taken."""
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     try:
@@ -280,7 +280,7 @@ def quiet() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def unsettle(start: interpreter_state.Start) -> None:
+def reset_interpreter_state(start: interpreter_state.StartState) -> None:
     """Take back what base and cells did to the environment and the search path; the snapshot's own follows."""
     for name in list(os.environ):
         if name not in start.environment:
@@ -296,7 +296,7 @@ Run = Callable[[str, int], str]
 """Run a cell, given its code and number, and say what it raised; empty when it ended well."""
 
 
-class Rebuilding:
+class Rebuild:
     """Makes lost variables again.
 
     Args:
@@ -309,7 +309,7 @@ class Rebuilding:
     """
 
     def __init__(
-        self, main: ModuleType, own: dict[str, Any], taking: Taking, blobs: Blobs, cells: Cells, run: Run
+        self, main: ModuleType, own: dict[str, Any], taking: SnapshotWriter, blobs: Blobs, cells: Cells, run: Run
     ) -> None:
         self._main = main
         self._own = own
@@ -329,7 +329,7 @@ class Rebuilding:
             The content of the kernel's answer: that of a restore, with `rebuilt`; or `broken_off`, with the `cell`.
         """
         if asked["base"]:
-            answer = Restoring(self._main, self._taking, self._blobs).restore(asked["base"])
+            answer = SnapshotReader(self._main, self._taking, self._blobs).restore(asked["base"])
             if answer["problem"]:
                 return _broken_off(0, answer["problem"])
             self._cells.futures = answer["futures"]
@@ -339,16 +339,16 @@ class Rebuilding:
             for cell in asked["cells"]:
                 try:
                     if cell["before"] and cell["before"] != asked["base"]:
-                        self._surroundings(cell["before"])
+                        self._restore_environment(cell["before"])
                 except (MissingBlobError, OSError) as error:
                     return _broken_off(cell["number"], f"its files cannot be brought back ({error})")
                 if problem := self._run(cell["code"], cell["number"]):
                     return _broken_off(cell["number"], problem)
         made, refused = self._made(asked["names"])
-        settling = Settling(self._main, made, self._own)
-        self._taking.lost_in.clear()
-        unsettle(self._taking.start)
-        answer = Restoring(self._main, self._taking, self._blobs, settling).restore(asked["snapshot"])
+        settling = Reconciliation(self._main, made, self._own)
+        self._taking.lost_since.clear()
+        reset_interpreter_state(self._taking.start)
+        answer = SnapshotReader(self._main, self._taking, self._blobs, settling).restore(asked["snapshot"])
         refused |= settling.refused
         lost = [
             {**one, "reason": f"{one['reason']}; {refused[one['name']]}"} if one["name"] in refused else one
@@ -370,7 +370,7 @@ class Rebuilding:
                 made[name] = self._main.__dict__[name]
         return made, refused
 
-    def _surroundings(self, id: str) -> None:
+    def _restore_environment(self, id: str) -> None:
         """Bring files and settings to a snapshot, and leave the variables.
 
         Raises:
@@ -381,14 +381,18 @@ class Rebuilding:
         self._taking.files.restore(content["files"], self._blobs)
         cache: dict[str, bytes] = {}
         early = manifest.read(content["extra"]["early"], content["packs"], self._blobs, cache)
-        unsettle(self._taking.start)
-        interpreter_state.set_early(json.loads(early))
+        reset_interpreter_state(self._taking.start)
+        interpreter_state.restore_early_state(json.loads(early))
         settings: dict[str, Any] = {}
         for unit in content["variables"]["units"]:
-            if all(name.startswith(AMBIENT) for name in unit["names"]) and not (unit["buffers"] or unit.get("code")):
+            if all(name.startswith(SETTING_PREFIX) for name in unit["names"]) and not (
+                unit["buffers"] or unit.get("code")
+            ):
                 stream = manifest.read(unit["stream"], content["packs"], self._blobs, cache)
                 settings.update(load(stream, [], len(unit["names"])))
-        interpreter_state.set_parts({name.removeprefix(AMBIENT): value for name, value in settings.items()})
+        interpreter_state.restore_settings(
+            {name.removeprefix(SETTING_PREFIX): value for name, value in settings.items()}
+        )
 
 
 @contextmanager

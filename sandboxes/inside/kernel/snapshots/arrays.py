@@ -11,7 +11,7 @@ from pickle import PickleBuffer
 from typing import Any
 
 from .memory import address
-from .singletons import found, kept
+from .singletons import found, portable_path
 
 LARGE = 16 << 10
 """Bytes from which on an array leaves the stream."""
@@ -99,7 +99,7 @@ def reduce_memmap(pickler: Any, array: Any) -> Any:
         array.flush()
     order = "C" if array.flags.c_contiguous else "F"
     mode = "r" if array.mode == "r" else "r+"
-    return make_memmap, (kept(path), array.dtype, mode, array.offset, array.shape, order)
+    return make_memmap, (portable_path(path), array.dtype, mode, array.offset, array.shape, order)
 
 
 def reduce_subclass(pickler: Any, array: Any) -> Any:

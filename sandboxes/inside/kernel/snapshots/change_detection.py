@@ -31,7 +31,7 @@ Piece = tuple[int, int]
 """Where bytes are in memory, and how many."""
 
 
-class Mirrors:
+class MappedBlobs:
     """The maps of one session.
 
     Args:
@@ -109,8 +109,8 @@ NAME = "stepwell_kernel.xxhash"
 Digest = Callable[[memoryview], bytes]
 
 
-class Digests:
-    """The digests of one session's buffers; see `Mirrors`, which has the same methods.
+class BufferDigests:
+    """The digests of one session's buffers; see `MappedBlobs`, which has the same methods.
 
     Args:
         digest: The hash function.
@@ -143,14 +143,14 @@ class Digests:
         self._known = self._now
 
 
-def what_was_there(folders: list[str]) -> Digests | Mirrors:
+def change_detector(folders: list[str]) -> BufferDigests | MappedBlobs:
     """Digests where this Python has `xxhash` installed, else maps of what was written.
 
     Args:
         folders: Where blobs are, under their names.
     """
     digest: Any = getattr(_xxhash(), "xxh3_128_digest", None)
-    return Mirrors(folders) if digest is None else Digests(digest)
+    return MappedBlobs(folders) if digest is None else BufferDigests(digest)
 
 
 def _xxhash() -> Any:

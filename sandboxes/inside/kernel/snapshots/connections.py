@@ -8,7 +8,7 @@ import weakref
 from pickle import PickleBuffer, PicklingError
 from typing import Any, ClassVar
 
-from .singletons import found, kept
+from .singletons import found, portable_path
 
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
 
@@ -32,7 +32,7 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
-        return make_sqlite, (kept(path), None, level, type(connection)), state, None, None, set_sqlite
+        return make_sqlite, (portable_path(path), None, level, type(connection)), state, None, None, set_sqlite
     pages = connection.execute("pragma page_count").fetchone()[0]
     content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
     return make_sqlite, ("", content, level, type(connection)), state, None, None, set_sqlite
@@ -92,7 +92,7 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     if path:
         if not readonly:
             cursor.execute("checkpoint")
-        return open_duckdb, (kept(path), bool(readonly))
+        return open_duckdb, (portable_path(path), bool(readonly))
     return connect_duckdb, (Database.of(connection),)
 
 

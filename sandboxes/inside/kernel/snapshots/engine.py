@@ -6,11 +6,11 @@ from typing import Any
 
 from ..cells import Cells
 from .blobs import Blobs, Spool
-from .interpreter_state import Start
-from .load import Restoring
-from .save import Taking
-from .singletons import Live
-from .vendored import Source
+from .interpreter_state import StartState
+from .load import SnapshotReader
+from .save import SnapshotWriter
+from .singletons import CurrentSession
+from .vendored import CloudpickleLocation
 from .vendored import cloudpickle as cloudpickle_of_ours
 
 Run = Callable[[str, int], str]
@@ -35,28 +35,28 @@ class Engine:
         main: ModuleType,
         own: dict[str, Any],
         root: str,
-        start: Start,
+        start: StartState,
         *,
         spool: str,
         blobs: str,
         cloudpickle: str,
     ) -> None:
-        Live.main, Live.display = main, own.get("display")
-        Live.root = root
-        Source.path, Source.workspace = cloudpickle, root
+        CurrentSession.main, CurrentSession.display = main, own.get("display")
+        CurrentSession.root = root
+        CloudpickleLocation.path, CloudpickleLocation.workspace = cloudpickle, root
         cloudpickle_of_ours()
         self._main = main
         self._own = own
         self._blobs = Blobs([blobs, spool])
-        self._taking = Taking(main, own, root, start, Spool(spool), blobs)
+        self._taking = SnapshotWriter(main, own, root, start, Spool(spool), blobs)
 
     def snapshot(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
-        """Take a snapshot; see `Taking.take`."""
+        """Take a snapshot; see `SnapshotWriter.take`."""
         return self._taking.take(limit, cell, futures)
 
     def restore(self, id: str) -> dict[str, Any]:
-        """Restore a snapshot; see `Restoring.restore`."""
-        return Restoring(self._main, self._taking, self._blobs).restore(id)
+        """Restore a snapshot; see `SnapshotReader.restore`."""
+        return SnapshotReader(self._main, self._taking, self._blobs).restore(id)
 
     def plan_rebuild(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Say which of the cells in `asked` have to run for lost variables; see `needed.plan`."""
@@ -65,7 +65,7 @@ class Engine:
         return plan(read_steps(asked["cells"], self._blobs), asked["names"], asked["limit"])
 
     def rebuild(self, asked: dict[str, Any], cells: Cells, run: Run) -> dict[str, Any]:
-        """Make lost variables again; see `Rebuilding.rebuild`."""
-        from ..rebuilding.rebuild import Rebuilding
+        """Make lost variables again; see `Rebuild.rebuild`."""
+        from ..rebuilding.rebuild import Rebuild
 
-        return Rebuilding(self._main, self._own, self._taking, self._blobs, cells, run).rebuild(asked)
+        return Rebuild(self._main, self._own, self._taking, self._blobs, cells, run).rebuild(asked)

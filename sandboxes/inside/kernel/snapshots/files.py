@@ -175,7 +175,7 @@ Key = tuple[int, int, int, int]
 Entry = dict[str, Any]
 
 
-class Files:
+class FileTable:
     """The workspace of a session.
 
     Args:

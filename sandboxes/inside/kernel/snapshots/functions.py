@@ -7,7 +7,7 @@ import sys
 from types import CellType, FunctionType
 from typing import Any
 
-from .singletons import Live
+from .singletons import CurrentSession
 
 ATTRIBUTES = ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__", "__annotations__")
 
@@ -15,7 +15,7 @@ ATTRIBUTES = ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__
 def home_of(function: Any) -> str | None:
     """The module whose globals a function has; None when they are nobody's."""
     namespace = function.__globals__
-    if namespace is Live.main.__dict__:
+    if namespace is CurrentSession.main.__dict__:
         return "__main__"
     name = namespace.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
@@ -34,7 +34,7 @@ def reduce_function(function: Any, home: str) -> Any:
 def make_function(code: Any, home: str, name: str, closure: Any) -> Any:
     """A function in the globals of a module of this process."""
     if home == "__main__":
-        return FunctionType(code, Live.main.__dict__, name, None, closure)
+        return FunctionType(code, CurrentSession.main.__dict__, name, None, closure)
     __import__(home)
     return FunctionType(code, sys.modules[home].__dict__, name, None, closure)
 

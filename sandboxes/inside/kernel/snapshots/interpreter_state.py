@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import connections
-from .singletons import found, kept
+from .singletons import found, portable_path
 
 PRELOADED: list[str] = []
 """Packages that were imported before this process was forked: they count as imported by the session."""
@@ -27,7 +27,7 @@ def imported() -> frozenset[str]:
     return frozenset(sys.modules)
 
 
-class Start:
+class StartState:
     """What there was when the session began."""
 
     def __init__(self) -> None:
@@ -38,14 +38,14 @@ class Start:
         self.recursion = sys.getrecursionlimit()
 
 
-def early(start: Start) -> dict[str, Any]:
+def early(start: StartState) -> dict[str, Any]:
     """What has to be there before modules are imported, as plain data."""
     now = dict(os.environ)
     return {
         "environment": {name: value for name, value in now.items() if start.environment.get(name) != value},
         "unset": [name for name in start.environment if name not in now],
         "path": [
-            [index, kept(entry) if os.path.isabs(entry) else entry]
+            [index, portable_path(entry) if os.path.isabs(entry) else entry]
             for index, entry in enumerate(sys.path)
             if entry not in start.path
         ],
@@ -53,7 +53,7 @@ def early(start: Start) -> dict[str, Any]:
     }
 
 
-def set_early(before: dict[str, Any]) -> None:
+def restore_early_state(before: dict[str, Any]) -> None:
     """Put it back."""
     os.environ.update(before["environment"])
     for name in before["unset"]:
@@ -228,7 +228,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], None]]] = {
 """Name → the module that must be loaded for it, how it is read, and how it is put back."""
 
 
-def parts() -> dict[str, Any]:
+def capture_settings() -> dict[str, Any]:
     """What there is of it now; a library that has become another inside is left out."""
     found: dict[str, Any] = {}
     for name, (module, read, _) in PARTS.items():
@@ -240,7 +240,7 @@ def parts() -> dict[str, Any]:
     return found
 
 
-def set_parts(before: dict[str, Any]) -> dict[str, BaseException]:
+def restore_settings(before: dict[str, Any]) -> dict[str, BaseException]:
     """Put it back.
 
     Returns:

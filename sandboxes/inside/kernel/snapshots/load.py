@@ -19,16 +19,16 @@ from typing import Any, ClassVar, Protocol
 from . import interpreter_state, manifest, memory, modules, singletons
 from .blobs import THREADS, Blobs, MissingBlobError
 from .pickling import load
-from .save import AMBIENT, CELL, MODULE, Lost, Taking
-from .singletons import Live
-from .units import why
+from .save import CELL, MODULE_PREFIX, SETTING_PREFIX, Lost, SnapshotWriter
+from .singletons import CurrentSession
+from .units import reason_of
 from .vendored import cloudpickle
 
 MOST = 5_000_000
 """Objects that are looked at for one variable; a larger one is given up."""
 
 
-class Broken:
+class BrokenPlaceholder:
     """Stands for an object that could not be made; takes everything and does nothing."""
 
     def __init__(self, reason: str) -> None:
@@ -40,14 +40,14 @@ class Broken:
     append = extend = add = update = __setitem__ = __setstate__ = take
 
 
-def salvage(data: bytes, buffers: list[Any], names: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def load_partially(data: bytes, buffers: list[Any], names: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Load the variables of a stream that are whole.
 
     Returns:
         Those, and for the others the reasons why they are not.
     """
     cloudpickle()
-    unpickler = _Salvager(io.BytesIO(b"".join((singletons.prelude(), data))), buffers=buffers)
+    unpickler = _PartialUnpickler(io.BytesIO(b"".join((singletons.prelude(), data))), buffers=buffers)
     found: dict[str, Any] = {}
     reasons: dict[str, str] = {}
     try:
@@ -58,25 +58,25 @@ def salvage(data: bytes, buffers: list[Any], names: list[str]) -> tuple[dict[str
             if reason is None:
                 found[name] = value
                 if not name.startswith(":"):
-                    Live.main.__dict__[name] = value
+                    CurrentSession.main.__dict__[name] = value
             else:
                 reasons[name] = reason
     except Exception as error:  # a stand-in at a place where nothing can go on
-        reasons |= {name: why(error) for name in names if name not in found and name not in reasons}
+        reasons |= {name: reason_of(error) for name in names if name not in found and name not in reasons}
     return found, reasons
 
 
 SLOW: Any = pickle._Unpickler
 
 
-class _Salvager(SLOW):  # type: ignore[misc]
+class _PartialUnpickler(SLOW):  # type: ignore[misc]
     """Python's own slow unpickler, which goes on where an object cannot be made."""
 
     dispatch: ClassVar[dict[int, Any]] = dict(SLOW.dispatch)
 
     def __init__(self, file: io.BytesIO, buffers: list[Any]) -> None:
         super().__init__(file, buffers=buffers)
-        self.spoiled: dict[int, tuple[Any, str]] = {}
+        self.incomplete: dict[int, tuple[Any, str]] = {}
         """Objects that were made but could not be filled."""
 
     def find_class(self, module: str, name: str) -> Any:
@@ -85,19 +85,19 @@ class _Salvager(SLOW):  # type: ignore[misc]
                 raise pickle.UnpicklingError(f"__main__.{name} is named but not kept")
             return super().find_class(module, name)
         except Exception as error:
-            return Broken(why(error))
+            return BrokenPlaceholder(reason_of(error))
 
     def make(self, function: Any, arguments: Any, options: Any) -> Any:
         """Call something that makes or fills an object."""
         try:
             for part in (function, *arguments):
-                if isinstance(part, Broken):
+                if isinstance(part, BrokenPlaceholder):
                     return part
             return function(*arguments, **options)
         except (Exception, SystemExit) as error:
             if "set" in getattr(function, "__name__", "") and arguments:  # it fills its first argument
-                self.spoiled[id(arguments[0])] = (arguments[0], why(error))
-            return Broken(why(error))
+                self.incomplete[id(arguments[0])] = (arguments[0], reason_of(error))
+            return BrokenPlaceholder(reason_of(error))
 
     def load_reduce(self) -> None:
         arguments = self.stack.pop()
@@ -106,20 +106,22 @@ class _Salvager(SLOW):  # type: ignore[misc]
     def load_newobj(self) -> None:
         arguments = self.stack.pop()
         kind = self.stack.pop()
-        self.append(kind if isinstance(kind, Broken) else self.make(kind.__new__, (kind, *arguments), {}))
+        self.append(kind if isinstance(kind, BrokenPlaceholder) else self.make(kind.__new__, (kind, *arguments), {}))
 
     def load_newobj_ex(self) -> None:
         options = self.stack.pop()
         arguments = self.stack.pop()
         kind = self.stack.pop()
-        self.append(kind if isinstance(kind, Broken) else self.make(kind.__new__, (kind, *arguments), options))
+        self.append(
+            kind if isinstance(kind, BrokenPlaceholder) else self.make(kind.__new__, (kind, *arguments), options)
+        )
 
     def filling(self, fill: Any, target: Any) -> None:
         """Let an operation of the unpickler fill an object."""
         try:
             fill(self)
         except (Exception, SystemExit) as error:
-            self.spoiled[id(target)] = (target, why(error))
+            self.incomplete[id(target)] = (target, reason_of(error))
 
     def load_build(self) -> None:
         self.filling(SLOW.load_build, self.stack[-2])
@@ -139,16 +141,16 @@ class _Salvager(SLOW):  # type: ignore[misc]
 
     def reason_in(self, value: Any) -> str | None:
         """Why something is not whole; None when it is."""
-        seen, waiting = {id(Live.main.__dict__)}, [value]
+        seen, waiting = {id(CurrentSession.main.__dict__)}, [value]
         while waiting:
             one = waiting.pop()
             if id(one) in seen:
                 continue
             seen.add(id(one))
-            if isinstance(one, Broken):
+            if isinstance(one, BrokenPlaceholder):
                 return one.reason
-            if id(one) in self.spoiled:
-                return self.spoiled[id(one)][1]
+            if id(one) in self.incomplete:
+                return self.incomplete[id(one)][1]
             if len(seen) > MOST:
                 return "it holds too many objects to tell whether all of them are whole"
             if isinstance(one, ModuleType) or (isinstance(one, type) and one.__module__ != "__main__"):
@@ -159,7 +161,7 @@ class _Salvager(SLOW):  # type: ignore[misc]
         return None
 
 
-class Part:
+class RawUnit:
     """A unit as it was read: its stream and its buffers, checked and not yet loaded."""
 
     def __init__(self, unit: dict[str, Any], stream: bytes, buffers: list[Any]) -> None:
@@ -169,17 +171,17 @@ class Part:
         self.buffers = buffers
 
 
-class Keeps(Protocol):
+class RetentionPolicy(Protocol):
     """Knows which objects of a session that is brought to a snapshot stay as they are."""
 
-    def keep(self, parts: list[Part]) -> tuple[dict[str, Any], list[Part]]:
+    def keep(self, parts: list[RawUnit]) -> tuple[dict[str, Any], list[RawUnit]]:
         """The variables that stay, and the units that are to be loaded."""
 
     def clear(self, kept: dict[str, Any]) -> None:
         """Take everything else out of `__main__`."""
 
 
-class Restoring:
+class SnapshotReader:
     """Restores one snapshot.
 
     Args:
@@ -189,7 +191,9 @@ class Restoring:
         keeps: What of the session is to stay.
     """
 
-    def __init__(self, main: ModuleType, taking: Taking, blobs: Blobs, keeps: Keeps | None = None) -> None:
+    def __init__(
+        self, main: ModuleType, taking: SnapshotWriter, blobs: Blobs, keeps: RetentionPolicy | None = None
+    ) -> None:
         self._main = main
         self._keeps = keeps
         self._taking = taking
@@ -204,7 +208,7 @@ class Restoring:
         Returns:
             The content of the kernel's answer; `problem` says why nothing was loaded.
         """
-        Live.remember_streams()
+        CurrentSession.remember_streams()
         try:
             content = manifest.unpack(self._blobs.read(id))
             parts = self._read(content)
@@ -212,7 +216,7 @@ class Restoring:
             return _answer(problem=str(error))
         return self._load(content, parts)
 
-    def _read(self, content: dict[str, Any]) -> list[Part]:
+    def _read(self, content: dict[str, Any]) -> list[RawUnit]:
         """Read and check everything.
 
         Raises:
@@ -225,7 +229,7 @@ class Restoring:
         for name, place in content["extra"].items():
             self._extra[name] = manifest.read(place, named, self._blobs, cache)
             self._taking.packs.learn(self._extra[name], place, named)
-        parts: list[Part] = []
+        parts: list[RawUnit] = []
         with ThreadPoolExecutor(THREADS) as pool:
             waiting: list[Any] = []
             for unit in content["variables"]["units"]:
@@ -235,7 +239,7 @@ class Restoring:
                 for target, buffer in zip(buffers, unit["buffers"], strict=True):
                     waiting += self._fill(pool, memoryview(target), buffer["blobs"])
                     known.update(buffer["blobs"])
-                parts.append(Part(unit, stream, buffers))
+                parts.append(RawUnit(unit, stream, buffers))
             for filled in waiting:
                 filled.result()
         self._blobs.check(set(content["blobs"]) - known - set(cache))
@@ -255,7 +259,7 @@ class Restoring:
             raise MissingBlobError(f"the blobs of a variable have {start} bytes instead of {len(target)}")
         return jobs
 
-    def _load(self, content: dict[str, Any], parts: list[Part]) -> dict[str, Any]:
+    def _load(self, content: dict[str, Any], parts: list[RawUnit]) -> dict[str, Any]:
         try:
             self._taking.files.restore(content["files"], self._blobs)
         except MissingBlobError as error:
@@ -266,9 +270,9 @@ class Restoring:
         early = json.loads(self._extra["early"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            interpreter_state.set_early(early)
-            self._taking.give_functions(early.get("functions", []))
-            failed = modules.bring_back(json.loads(self._extra["imported"]))
+            interpreter_state.restore_early_state(early)
+            self._taking.restore_functions(early.get("functions", []))
+            failed = modules.import_again(json.loads(self._extra["imported"]))
             kept: dict[str, Any] = {}
             foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]
             parts = [part for part in parts if part not in foreign]
@@ -284,16 +288,18 @@ class Restoring:
                 source = text.decode("utf-8", "surrogatepass")
                 linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         self._set_modules(found)
-        settings = {name.removeprefix(AMBIENT): value for name, value in found.items() if name.startswith(AMBIENT)}
-        for name, problem in interpreter_state.set_parts(settings).items():
-            self._lost.append({"name": name, "type": "setting", "reason": why(problem), "cell": 0})
+        settings = {
+            name.removeprefix(SETTING_PREFIX): value for name, value in found.items() if name.startswith(SETTING_PREFIX)
+        }
+        for name, problem in interpreter_state.restore_settings(settings).items():
+            self._lost.append({"name": name, "type": "setting", "reason": reason_of(problem), "cell": 0})
         namespace = self._main.__dict__
         order = [name for name in content["variables"]["order"] if name in found]
         for name in order:
             namespace.pop(name, None)
             namespace[name] = found[name]
         for lost in content["lost"]:
-            self._taking.lost_in[lost["name"]] = (0, lost.get("cell", 0))
+            self._taking.lost_since[lost["name"]] = (0, lost.get("cell", 0))
         return _answer(
             restored=order,
             lost=[*content["lost"], *self._lost],
@@ -312,12 +318,14 @@ class Restoring:
             try:
                 found[name] = importlib.import_module(module)
             except Exception as error:  # a module may do anything when it is imported
-                reason = failed.get(module, why(error))
+                reason = failed.get(module, reason_of(error))
                 self._lost.append({"name": name, "type": "module", "reason": reason, "cell": 0})
         self._main.__dict__.update(found)
         return found
 
-    def _define_again(self, parts: list[Part], cache_tag: str, futures: int, found: dict[str, Any]) -> dict[str, Any]:
+    def _define_again(
+        self, parts: list[RawUnit], cache_tag: str, futures: int, found: dict[str, Any]
+    ) -> dict[str, Any]:
         """Define functions and classes of units that this Python must not even load: it would abort.
 
         Args:
@@ -344,19 +352,19 @@ class Restoring:
                 define(definition, self._main.__dict__, futures)
                 again[name] = self._main.__dict__[name]
             except (Exception, SystemExit) as error:  # decorators and defaults are the user's code
-                reasons[name] = f"{reason}, and defining it again failed: {why(error)}"
+                reasons[name] = f"{reason}, and defining it again failed: {reason_of(error)}"
         for name in wanted:
             if name not in again:
                 self._lose_one(name, reasons.get(name, reason))
         self._again = list(again)
         return again
 
-    def _load_all(self, parts: list[Part]) -> dict[str, Any]:
+    def _load_all(self, parts: list[RawUnit]) -> dict[str, Any]:
         """Load units. One that needs another's variables while it is loaded waits for them."""
         found: dict[str, Any] = {}
         left = parts
         while left:
-            failed: list[tuple[Part, BaseException]] = []
+            failed: list[tuple[RawUnit, BaseException]] = []
             for part in left:
                 try:
                     for name, value in load(part.stream, part.buffers, len(part.names)):
@@ -368,32 +376,32 @@ class Restoring:
                     continue
             if len(failed) == len(left):
                 for part, problem in failed:
-                    self._salvage(part, why(problem), found)
+                    self._salvage(part, reason_of(problem), found)
                 break
             left = [part for part, _ in failed]
         return found
 
-    def _salvage(self, part: Part, reason: str, found: dict[str, Any]) -> None:
+    def _salvage(self, part: RawUnit, reason: str, found: dict[str, Any]) -> None:
         """Keep the variables of a unit that have nothing to do with what cannot be loaded."""
         reasons = dict.fromkeys(part.names, reason)
         if len(part.names) > 1:
             for name in part.names:
                 if found.pop(name, None) is not None and not name.startswith(":"):
                     self._main.__dict__.pop(name, None)  # what it shares with the others is made once more
-            whole, reasons = salvage(part.stream, part.buffers, part.names)
+            whole, reasons = load_partially(part.stream, part.buffers, part.names)
             found.update(whole)
         for name, why_not in reasons.items():
             self._lose_one(name, why_not)
 
     def _lose_one(self, name: str, reason: str) -> None:
-        shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
-        kind = "setting" if name.startswith((AMBIENT, MODULE)) else ""
+        shown = name.removeprefix(SETTING_PREFIX).removeprefix(MODULE_PREFIX).replace(":", ".")
+        kind = "setting" if name.startswith((SETTING_PREFIX, MODULE_PREFIX)) else ""
         self._lost.append({"name": shown, "type": kind, "reason": reason, "cell": 0})
 
     def _set_modules(self, found: dict[str, Any]) -> None:
         for name, value in found.items():
-            if name.startswith(MODULE):
-                module, _, variable = name.removeprefix(MODULE).partition(":")
+            if name.startswith(MODULE_PREFIX):
+                module, _, variable = name.removeprefix(MODULE_PREFIX).partition(":")
                 if module in sys.modules:
                     setattr(sys.modules[module], variable, value)
 

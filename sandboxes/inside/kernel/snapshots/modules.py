@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ..packages import FOLDER
-from .units import why
+from .units import reason_of
 
 
 def aliases(values: dict[str, Any]) -> dict[str, str]:
@@ -47,7 +47,7 @@ def versions(names: list[str]) -> dict[str, str]:
     return found
 
 
-def bring_back(names: list[str]) -> dict[str, str]:
+def import_again(names: list[str]) -> dict[str, str]:
     """Import modules.
 
     Returns:
@@ -64,11 +64,11 @@ def bring_back(names: list[str]) -> dict[str, str]:
         try:
             importlib.import_module(name)
         except Exception as error:  # a module may do anything when it is imported
-            failed[name] = why(error)
+            failed[name] = reason_of(error)
     return failed
 
 
-def of_workspace(root: str, names: list[str]) -> dict[str, ModuleType]:
+def workspace_modules(root: str, names: list[str]) -> dict[str, ModuleType]:
     """The modules among them that were imported from files of the workspace; what was installed is not the user's."""
     inside, installed = os.path.join(root, ""), os.path.join(root, FOLDER, "")
     found: dict[str, ModuleType] = {}

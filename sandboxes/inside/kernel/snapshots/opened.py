@@ -6,7 +6,7 @@ import os
 from pickle import PicklingError
 from typing import Any
 
-from .singletons import found, kept, special
+from .singletons import found, portable_path, special
 
 MAX_COUNTED = 64 << 20
 """Bytes of a text file whose position is found by counting, because a loop over its lines hides it."""
@@ -31,7 +31,7 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
         raise PicklingError(f"its path {path} belongs to another file by now")
     buffered = not isinstance(file, io.FileIO)
-    return open_file, (kept(path), mode, place, settings, text and file.line_buffering, buffered)
+    return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered)
 
 
 def _path(file: Any) -> Any:

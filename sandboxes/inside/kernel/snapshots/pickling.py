@@ -205,7 +205,7 @@ def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -
     unpickler.load()
     # Called with the variables as globals, as a cell would call it: formulas of statsmodels are evaluated where the
     # unpickler is called from.
-    step = FunctionType(_load_next.__code__, singletons.Live.main.__dict__)
+    step = FunctionType(_load_next.__code__, singletons.CurrentSession.main.__dict__)
     for _ in range(count):
         yield step(unpickler)
 

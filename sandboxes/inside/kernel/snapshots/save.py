@@ -12,29 +12,29 @@ from pickle import PickleBuffer
 from types import ModuleType
 from typing import Any
 
-from ..calls import bring_back, names_in
+from ..calls import restore_stubs, stub_names
 from . import interpreter_state, manifest, modules
 from .blobs import CHUNK, Spool, TooLargeError
-from .change_detection import SMALLEST, what_was_there
-from .files import Files
+from .change_detection import SMALLEST, change_detector
+from .files import FileTable
 from .manifest import Packs
-from .singletons import Live
+from .singletons import CurrentSession
 from .units import Partition, Unit
 
 ROW = 64 << 10
 """Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
-NOT_KEPT = frozenset(
+EXCLUDED_NAMES = frozenset(
     {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__file__", "__cached__", "_",
      "__warningregistry__"}
 )  # fmt: skip
-AMBIENT = ":ambient:"
-MODULE = ":module:"
+SETTING_PREFIX = ":ambient:"
+MODULE_PREFIX = ":module:"
 CELL = "<cell "
 
 Lost = dict[str, Any]
 
 
-class Taking:
+class SnapshotWriter:
     """Takes the snapshots of one session.
 
     Args:
@@ -47,18 +47,24 @@ class Taking:
     """
 
     def __init__(
-        self, main: ModuleType, own: dict[str, Any], root: str, start: interpreter_state.Start, spool: Spool, blobs: str
+        self,
+        main: ModuleType,
+        own: dict[str, Any],
+        root: str,
+        start: interpreter_state.StartState,
+        spool: Spool,
+        blobs: str,
     ) -> None:
         self._main = main
         self._own = own
         self._root = root
         self.spool = spool
         self.start = start
-        self.files = Files(root)
+        self.files = FileTable(root)
         self.packs = Packs()
-        self.before = what_was_there([spool.folder, blobs])
+        self.before = change_detector([spool.folder, blobs])
         self._partition = Partition()
-        self.lost_in: dict[str, tuple[int, int]] = {}
+        self.lost_since: dict[str, tuple[int, int]] = {}
         """For what was lost already: the identity of the value, and the cell after which it was."""
 
     def take(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
@@ -73,7 +79,7 @@ class Taking:
             The content of the kernel's answer.
         """
         began = time.perf_counter()
-        Live.remember_streams()
+        CurrentSession.remember_streams()
         sizes: dict[str, int] = {}
         self.spool.begin(limit)
         try:
@@ -95,9 +101,9 @@ class Taking:
         aliases = modules.aliases(values)
         imported = [*interpreter_state.PRELOADED, *modules.imported(self.start.modules)]
         found = {name: value for name, value in values.items() if name not in aliases}
-        found |= {AMBIENT + name: value for name, value in interpreter_state.parts().items()}
-        for module_name, module in modules.of_workspace(self._root, imported).items():
-            found |= {f"{MODULE}{module_name}:{name}": value for name, value in modules.state_of(module).items()}
+        found |= {SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings().items()}
+        for module_name, module in modules.workspace_modules(self._root, imported).items():
+            found |= {f"{MODULE_PREFIX}{module_name}:{name}": value for name, value in modules.state_of(module).items()}
         reasons: dict[str, str] = {}
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:  # whatever looks for itself in __main__ by name must not find itself: it would not be there when loaded
@@ -137,16 +143,16 @@ class Taking:
         self.before.settle()
         return id, new, lost
 
-    def give_functions(self, names: list[str]) -> None:
+    def restore_functions(self, names: list[str]) -> None:
         """Put the functions of the host where a snapshot had them."""
-        bring_back(names, self._main.__dict__, self._own)
+        restore_stubs(names, self._main.__dict__, self._own)
 
     def _variables(self) -> dict[str, Any]:
         return {
             name: value
             for name, value in list(self._main.__dict__.items())
             if type(name) is str
-            and name not in NOT_KEPT
+            and name not in EXCLUDED_NAMES
             and not name.startswith(":")
             and not (name in self._own and self._own[name] is value)
         }
@@ -158,7 +164,7 @@ class Taking:
 
     def _buffer(self, place: tuple[str, int], buffer: PickleBuffer) -> dict[str, Any]:
         """Write what is new of a buffer."""
-        size, cut = memoryview(buffer).nbytes, pieces(buffer)
+        size, cut = memoryview(buffer).nbytes, cut_buffer(buffer)
         if size < SMALLEST:
             return {"size": size, "blobs": self.spool.put_all(cut)}
         key = (*place, size)
@@ -178,7 +184,7 @@ class Taking:
 
     def _extra(self, imported: list[str], futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
-        functions = names_in(self._main.__dict__)
+        functions = stub_names(self._main.__dict__)
         early = {
             **interpreter_state.early(self.start),
             "futures": futures,
@@ -195,19 +201,19 @@ class Taking:
 
     def _lost(self, values: dict[str, Any], reasons: dict[str, str], cell: int) -> list[Lost]:
         lost: list[Lost] = []
-        before, self.lost_in = self.lost_in, {}
+        before, self.lost_since = self.lost_since, {}
         for name, reason in reasons.items():
-            shown = name.removeprefix(AMBIENT).removeprefix(MODULE).replace(":", ".")
+            shown = name.removeprefix(SETTING_PREFIX).removeprefix(MODULE_PREFIX).replace(":", ".")
             identity = id(values[name])
             known = before.get(shown)
             since = known[1] if known is not None and known[0] in (identity, 0) else cell
-            self.lost_in[shown] = (identity, since)
+            self.lost_since[shown] = (identity, since)
             kind = type(values[name])
             lost.append({"name": shown, "type": type_name(kind), "reason": reason, "cell": since})
         return lost
 
 
-def pieces(buffer: PickleBuffer) -> list[memoryview]:
+def cut_buffer(buffer: PickleBuffer) -> list[memoryview]:
     """A buffer cut into blobs: where its rows end when they are long, else at every so many bytes."""
     shaped, flat = memoryview(buffer), buffer.raw()
     shape = shaped.shape or (1,)

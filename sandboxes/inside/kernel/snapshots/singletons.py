@@ -9,13 +9,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
-PLACES = (
+SINGLETONS = (
     "namespace", "main", "environ", "modules", "path", "argv", "stdout", "stderr", "stdin", "builtins", "display",
     "random", "numpy_random", "matplotlib_settings", "pandas_options",
 )  # fmt: skip
 
 
-class Live:
+class CurrentSession:
     """The `__main__` of this session, and what the kernel put into it."""
 
     main = ModuleType("__main__")
@@ -37,15 +37,15 @@ class Absent:
 def special(place: str) -> Any:
     """The object of that place in this process."""
     fixed: dict[str, Any] = {
-        "namespace": Live.main.__dict__,
-        "main": Live.main,
+        "namespace": CurrentSession.main.__dict__,
+        "main": CurrentSession.main,
         "environ": os.environ,
         "modules": sys.modules,
         "path": sys.path,
         "argv": sys.argv,
-        **Live.streams,
+        **CurrentSession.streams,
         "builtins": builtins.__dict__,
-        "display": Live.display,
+        "display": CurrentSession.display,
     }
     if place in fixed:
         return Absent() if fixed[place] is None else fixed[place]
@@ -60,7 +60,7 @@ def special(place: str) -> Any:
 
 def memo() -> dict[int, tuple[int, Any]]:
     """The memo that a pickler begins with."""
-    found = [special(place) for place in PLACES]
+    found = [special(place) for place in SINGLETONS]
     return {id(value): (index, value) for index, value in enumerate(found)}
 
 
@@ -68,7 +68,7 @@ def prelude() -> bytes:
     """A stream that puts them at the first places of the memo of an unpickler, and loads None."""
     module = __name__.encode()
     parts = [b"\x80\x05"]
-    for place in PLACES:
+    for place in SINGLETONS:
         text = place.encode()
         # global special, (place,), REDUCE, MEMOIZE, POP
         parts.append(b"c" + module + b"\nspecial\n\x8c" + bytes([len(text)]) + text + b"\x85R\x940")
@@ -78,13 +78,13 @@ def prelude() -> bytes:
 INSIDE = "workspace:"
 
 
-def kept(path: str | os.PathLike[str]) -> str:
+def portable_path(path: str | os.PathLike[str]) -> str:
     """A path as a snapshot has it."""
     full = os.path.abspath(path)
-    root = os.path.join(Live.root, "")
+    root = os.path.join(CurrentSession.root, "")
     return INSIDE + full[len(root) :] if (full + os.sep).startswith(root) else full
 
 
 def found(path: str) -> str:
     """A path of a snapshot in this session."""
-    return os.path.normpath(os.path.join(Live.root, path[len(INSIDE) :])) if path.startswith(INSIDE) else path
+    return os.path.normpath(os.path.join(CurrentSession.root, path[len(INSIDE) :])) if path.startswith(INSIDE) else path

@@ -21,12 +21,12 @@ LEVELS = 200_000
 Result = TypeVar("Result")
 
 
-def too_deep(error: BaseException) -> bool:
+def is_recursion_error(error: BaseException) -> bool:
     """Whether it failed because of its depth only; cloudpickle says that in its own words."""
     return isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError)
 
 
-def with_room(call: Callable[[], Result]) -> Result:
+def with_large_stack(call: Callable[[], Result]) -> Result:
     """Call something in a thread with a large stack.
 
     Raises:
@@ -215,7 +215,7 @@ def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, re
         return [Unit(tuple(wanted), _stream(wanted, reducers), wanted)]
     except (Exception, SystemExit) as error:  # pickling runs the code of whatever it meets
         if len(wanted) == 1:
-            reasons[next(iter(wanted))] = why(error)
+            reasons[next(iter(wanted))] = reason_of(error)
             return []
     return [unit for name in wanted for unit in _pickle((name,), values, reducers, reasons)]
 
@@ -224,12 +224,12 @@ def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:
     try:
         return Stream(wanted, reducers)
     except Exception as error:
-        if not too_deep(error):
+        if not is_recursion_error(error):
             raise
-        return with_room(lambda: Stream(wanted, reducers))
+        return with_large_stack(lambda: Stream(wanted, reducers))
 
 
-def why(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """An exception as a reason."""
     try:
         text = " ".join(str(error).split())

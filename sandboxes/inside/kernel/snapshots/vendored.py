@@ -9,7 +9,7 @@ from typing import Any
 NAME = "stepwell_kernel.cloudpickle"
 
 
-class Source:
+class CloudpickleLocation:
     """Where the host says that its own copy is."""
 
     path = ""
@@ -91,10 +91,13 @@ def _lazy_annotations(kind: Any) -> dict[str, Any] | None:
 
 def installed() -> list[str]:
     """The folders of packages; never the workspace."""
-    inside = os.path.join(Source.workspace, "") if Source.workspace else ""
+    inside = os.path.join(CloudpickleLocation.workspace, "") if CloudpickleLocation.workspace else ""
     return [folder for folder in sys.path if folder and not (inside and os.path.join(folder, "").startswith(inside))]
 
 
 def _places() -> list[str]:
     """The host's copy, then what is installed."""
-    return [Source.path, *(os.path.join(folder, "cloudpickle", "cloudpickle.py") for folder in installed())]
+    return [
+        CloudpickleLocation.path,
+        *(os.path.join(folder, "cloudpickle", "cloudpickle.py") for folder in installed()),
+    ]
