@@ -111,7 +111,7 @@ class Sandbox(Protocol):
         """
 
     async def reached(self) -> Reached:
-        """The note on the last cell that began: what to go by when nobody saw how it ended."""
+        """The recorded side effects of the last cell that began; used when its end was not seen."""
 
     async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
         """Run a Python program of ours (a folder with `__main__.py` on the host) beside the session, in the workspace.
@@ -237,10 +237,10 @@ class Sandbox(Protocol):
 
 @runtime_checkable
 class Held(Protocol):
-    """A sandbox that is deleted by itself once the store has all that is in it."""
+    """A sandbox that is deleted automatically once the store holds all its state."""
 
     async def hold(self) -> None:
-        """Keep it: something in it is nowhere else."""
+        """Prevent its deletion: it holds state that is not in the store."""
 
 
 OpenSandbox = Callable[[str, str], Awaitable[Sandbox]]

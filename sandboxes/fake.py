@@ -333,7 +333,7 @@ class FakeSandbox:
         self._head = ""
 
     def finish(self) -> None:
-        """Say at the end of a test that the whole script was played.
+        """Check at the end of a test that all scripted cells were run.
 
         Raises:
             AssertionError: cells are left over.

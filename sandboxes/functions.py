@@ -1,4 +1,4 @@
-"""Functions that the host offers to the code of a cell: what a sandbox is told of them, and how it has one called.
+"""Functions that the host offers to cells: their descriptions, and the calls that come from a sandbox.
 
 A sandbox passes on names and bytes. What is in the bytes (`sandboxes.inside.kernel.values`) is not read on the way.
 """

@@ -1,4 +1,4 @@
-"""What host and sandbox tell each other when lost variables are made again by running the cells that they need."""
+"""The messages between host and sandbox for recomputing lost variables by running cells again."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,7 +16,7 @@ class PastCell:
     snapshot: str = ""
     """The snapshot after it; empty when there is none that can be used."""
     reached: tuple[str, ...] = ()
-    """What it touched outside the sandbox; such a cell is not run again by itself."""
+    """Its side effects outside the sandbox; such a cell is not run again automatically."""
 
     def as_json(self) -> dict[str, Any]:
         """As a sandbox is told of it."""

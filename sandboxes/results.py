@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Status = Literal["ok", "error", "timeout", "killed", "unknown"]
-"""How a cell ended. `timeout`: interrupted at its time limit. `killed`: the Python process died or had to be ended.
-`unknown`: nobody saw it end; no `run` returns that, it is found out afterwards."""
+"""How a cell ended. `timeout`: interrupted at its time limit. `killed`: the Python process died or was killed.
+`unknown`: its end was not seen; `run` never returns this, it is set during recovery."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Functions of the host that cells call: stubs in `__main__`, and the way of a call over the connection and back.
+"""Host functions that cells call: stubs in `__main__`, and the calls over the connection to the host.
 
-A call waits for its answer in the thread that makes it. While a cell runs nobody else reads from the connection, so of
-the threads that wait one reads for all, and hands over when its own answer is there.
+A call blocks the thread that makes it. While a cell runs nothing else reads from the connection, so of
+the waiting threads one reads for all, until its own answer arrives.
 """
 
 import builtins
@@ -21,7 +21,7 @@ from . import frames, values
 from .cells import Interrupts
 
 POLL_SECONDS = 0.05
-"""How soon a waiting call sees an interrupt, and that its cell is over."""
+"""How often a waiting call checks for an interrupt and for the end of its cell."""
 MAX_LINES = 6
 """Lines of cells that are named for a call, from the innermost on."""
 
@@ -100,7 +100,7 @@ def stub_names(namespace: dict[str, Any]) -> list[str]:
 
 
 def restore_stubs(names: list[str], namespace: dict[str, Any], own: dict[str, Any]) -> None:
-    """Put functions where a snapshot had them: those that are offered no more say so when they are called."""
+    """Restore the stubs of a snapshot. A function that is no longer offered raises an error when it is called."""
     for name in names:
         own[name] = stub(name)
         namespace.setdefault(name, own[name])
@@ -185,7 +185,7 @@ class HostCalls:
             self._main.__dict__.setdefault(name, self._own[name])
 
     def end(self) -> None:
-        """The cell is over: whoever still waits, in a thread of its own, is told so, and leaves the connection."""
+        """End the cell's pending calls, in all threads, and wait until none of them reads the connection."""
         with self._lock:
             self._running = False
             for slot in self._slots.values():
@@ -199,7 +199,7 @@ class HostCalls:
         return self._later.popleft() if self._later else frames.receive(self._control())
 
     def forget(self) -> None:
-        """Let go of answers that were on their way to a process in whose place this one goes on."""
+        """Discard answers that were sent to the process that this one has replaced."""
         while self._readable(0):
             if not os.read(self._control(), 1 << 20):
                 return

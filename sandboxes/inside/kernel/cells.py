@@ -147,7 +147,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep an interrupt waiting until the end of the block: half a frame must not be written."""
+        """Defer an interrupt until the end of the block, so that no frame is written in part."""
         if not self._armed or threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -253,7 +253,7 @@ class _Patches:
 
 
 def install(root: str, displays: Displays, is_here: Callable[[], bool]) -> FigureCapture:
-    """Be ready for matplotlib, or change what is imported already; nothing is imported now."""
+    """Patch matplotlib if it is imported, else when it is imported."""
     screen = _Patches.screen = FigureCapture(root, displays, is_here)
     prepare()
     sys.meta_path.insert(0, AfterImport({name: then for name, then in WATCHED.items() if name not in sys.modules}))
@@ -289,7 +289,7 @@ def describe(figure: Any) -> str:
 
 
 def _change_backends(bases: Any) -> None:
-    """Teach `matplotlib.backend_bases` about the screen."""
+    """Patch `matplotlib.backend_bases`."""
     print_figure = bases.FigureCanvasBase.print_figure
 
     def print_and_note(self: Any, filename: Any, *args: Any, **options: Any) -> Any:

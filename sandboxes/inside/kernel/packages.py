@@ -52,7 +52,7 @@ def offer(root: str, *, network: str, proxy: int) -> None:
 def loaded() -> str:
     """The packages that have been imported, with commas.
 
-    The parent of sandboxes asks for them before it forks: going through all names copies the pages on which they lie.
+    The zygote calls this before it forks, because reading all names copies the memory pages that hold them.
     """
     return ",".join(
         sorted(
@@ -88,7 +88,7 @@ def _place() -> int:
 
 
 class NewFolderFinder(importlib.abc.MetaPathFinder):
-    """Finds no module; it only makes Python look again at folders that were not there when it first looked.
+    """Finds no modules. It drops the import system's cached result for folders that did not exist at first.
 
     Args:
         folders: Those folders.

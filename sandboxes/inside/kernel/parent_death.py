@@ -1,4 +1,4 @@
-"""Dies with another process: when its end of the lifeline closes, this process group is killed at once."""
+"""Ends this process group with its parent: SIGKILL when the other end of a socket pair closes."""
 
 import fcntl
 import os

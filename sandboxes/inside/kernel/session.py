@@ -1,4 +1,4 @@
-"""The serving loop: takes cells from the host one at a time, runs them, and tells what came of them."""
+"""The serving loop: runs cells from the host one at a time, and reports their results."""
 
 import builtins
 import json
@@ -36,9 +36,9 @@ class Session:
         reach: The file where it is noted what a cell reaches outside of the sandbox.
         inside: The folder that is the sandbox's own; empty: the workspace.
         sealed: Whether nothing outside can be reached, so that nothing of it needs to be noted.
-        notices: A socket to whoever wakes a frozen copy of this process; -1: nobody does.
+        notices: A socket to the process that wakes the forked standby; -1: there is no standby.
         network: What may be reached: `none`, `allowlist` or `full`.
-        proxy: The port on 127.0.0.1 of the proxy that leads there; 0: there is none.
+        proxy: The port of the proxy on 127.0.0.1; 0: there is none.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class Session:
         return cut(f"{described['name']}: {described['message']}".strip(": ."), 500)
 
     def _prepare(self, number: int) -> None:
-        """Give the cell what every cell has, whatever the last one did to it."""
+        """Reset what cells can change: streams, the signal handler, counters and the working directory."""
         self._streams.renew()
         self._interrupts.install()
         self._interrupts.forget()

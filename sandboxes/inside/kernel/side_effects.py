@@ -1,7 +1,7 @@
-"""Notes what a cell reaches outside of the sandbox: the network, other programs, files elsewhere.
+"""Records the side effects of a cell outside of the sandbox: network, other programs, files elsewhere.
 
-If the machine dies in the middle of a cell, nobody can ask the cell any more, but the note is on disk: a cell that
-reached nothing can be rolled back and run again, one that did may have had effects that no snapshot undoes.
+If the machine stops in the middle of a cell, the record is on disk: a cell that
+had no side effects can be rolled back and run again; other cells may have had effects that no snapshot undoes.
 
 What Python itself does is seen through its audit events (PEP 578). Compiled extension modules that open connections
 by themselves are not seen: therefore the known database and message clients among them count as soon as they are

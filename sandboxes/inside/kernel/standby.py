@@ -1,4 +1,4 @@
-"""A frozen copy of the session, forked while it waits for its next cell: if that cell kills it, the copy goes on.
+"""A forked standby of the session, made while it is idle: if the next cell kills the session, the standby takes over.
 
 Only a process with one thread can be copied this way. The copy shares memory with the original until one of them
 writes to it. It sleeps until the trusted first process of the sandbox sends it SIGUSR1; the original ends it when a
@@ -14,7 +14,7 @@ from contextlib import suppress
 from .parent_death import die_with_peer
 
 IDLE_SECONDS = 0.015
-"""How long nothing may come before a copy is made: a model takes longer to think, a program that sends cell after
+"""Idle time before a copy is made: a model takes longer to think, a program that sends cell after
 cell does not wait."""
 WAKE = signal.SIGUSR1
 
@@ -67,7 +67,7 @@ class ForkedStandby:
         return False
 
     def drop(self) -> None:
-        """End the copy: what it holds is not what the session goes by any more."""
+        """End the copy: its state is out of date."""
         copy, self._copy = self._copy, 0
         _end(copy)
 

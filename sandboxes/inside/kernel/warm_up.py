@@ -1,7 +1,7 @@
-"""Goes through what first cells do, in a process that still waits for its order.
+"""Warms up a process that still waits for its order, by doing what first cells do.
 
-A forked process gets its own copy of each page when it first writes to it. After a rehearsal it has those that every
-session writes to, and nobody has waited for them. The parent of sandboxes rehearses, too: what is imported on the way
+A forked process gets its own copy of each page when it first writes to it. After the warm-up it has those that every
+session writes to, and nobody has waited for them. The zygote warms up, too: what is imported on the way
 is then there in all of them.
 """
 

@@ -1,4 +1,4 @@
-"""The probes: each is true when it got through; an `OSError` says that it did not."""
+"""The probes. Each returns true when it got through; an `OSError` means that it was blocked."""
 
 import ctypes
 import errno

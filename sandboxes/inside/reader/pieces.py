@@ -1,4 +1,4 @@
-"""A JSON value cut into pieces of bounded size, so that whoever puts it together again never stands still for long.
+"""Splits a JSON value into pieces of bounded size, so that joining them never blocks for long.
 
 A piece is a kind, the path of what it belongs to, and content: a value, further items of the list or the object at that
 path, or a text. Used by both sides: the process that reads writes them, the host puts them together.

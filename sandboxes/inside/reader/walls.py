@@ -1,4 +1,4 @@
-"""What keeps the process that reads from doing anything else, as far as this machine has it.
+"""Confines the reader process to reading, by what this machine supports.
 
 It has begun and imported all that it needs when it gives everything up: it opens no file any more, reaches no network
 and no other process, starts none, and has limits of memory, time and what it writes.

@@ -1,4 +1,4 @@
-"""How much of the host's disk a sandbox has taken: what is free is asked often, and folders are walked when need be.
+"""How much disk a sandbox uses. Free space is polled often; folders are walked only when it has fallen too far.
 
 To walk a large folder takes longer than to fill it. What a file system has free is told in microseconds, whoever took
 it: as long as that has not fallen by as much as the sandbox had left, the sandbox cannot have taken more. When it has,
@@ -150,7 +150,7 @@ class Folder:
     allowed_names: int = MAX_NAMES
     """Files and folders."""
     had: int | None = None
-    """What it may have although that is too much, because it had it before anything ran; None: not known yet."""
+    """Bytes that it held before any code ran, allowed even above the limit; None: not known yet."""
     had_names: int = 0
     """The same of names."""
     last: int = 0

@@ -268,7 +268,7 @@ class Init:
                 self._standby = CREDENTIALS.unpack(data[: CREDENTIALS.size])[0]
 
     def _reap(self) -> None:
-        """Take leave of processes that ended; when it was the runner, only its frozen copy goes on."""
+        """Reap processes that have ended. If the runner has, its forked standby takes over."""
         try:
             while os.read(self._woken, 512):
                 continue
@@ -381,7 +381,7 @@ class Init:
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Have all processes stand still, those aside that do so already."""
+        """Stop all processes that are not stopped already, for the length of the block."""
         if self._config["private_root"] and not self._config["with_proc"]:  # their numbers are not known
             self._signal_all(signal.SIGSTOP)
             try:

@@ -271,7 +271,7 @@ class LimitMonitor:
         return self._disk.look(hold) or self._measure_slow_limits(used)
 
     def exceeds_memory(self, process: int) -> bool:
-        """Whether a process, were it the only one, would use more memory together with the files that are left."""
+        """Whether one process and the files in memory would exceed the limit by themselves."""
         return self._memory([process])[0] > self._allowed["memory"]
 
     def _memory(self, processes: list[int]) -> tuple[int, int]:

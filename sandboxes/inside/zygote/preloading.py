@@ -1,4 +1,4 @@
-"""What the parent of sandboxes has ready, so that each of them need not import it."""
+"""What the zygote imports before it forks, so that sandboxes need not."""
 
 import ctypes
 import gc

@@ -1,6 +1,6 @@
 """The process in which a sandbox's code runs: it gives up everything that it does not need, and becomes the kernel.
 
-It is forked from a parent that has the analysis packages imported; nothing of the user's runs before all walls stand.
+It is forked from the zygote, which has imported the analysis packages. User code runs only after it is isolated.
 """
 
 import importlib

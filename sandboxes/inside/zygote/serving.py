@@ -1,4 +1,4 @@
-"""The warm parent's loop: it forks one sandbox for each request of the host, and brings the sandbox its folders.
+"""The zygote's loop: it forks one sandbox for each request of the host, and passes it its folders.
 
 Single-threaded, because only such a process can be forked safely. What the host sends is one JSON object a message:
 `spawn` (with the descriptors of a sandbox that is to be made ready) and `begin` (with a descriptor on which that

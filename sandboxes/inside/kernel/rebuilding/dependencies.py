@@ -297,7 +297,7 @@ def required_cells(steps: list[Step], names: list[str]) -> set[int]:
 def _touch(
     steps: list[Step], index: int, at: int, indices: dict[int, int], lost: dict[str, int], kept: set[str]
 ) -> None:
-    """Note what a needed cell touches, as it was at one step."""
+    """Record which variables a required cell uses, as of one step."""
     step = steps[index]
     table = steps[at].table if at >= 0 else None
     for name in step.reads | step.binds:

@@ -187,7 +187,7 @@ class Reconciliation:
         return found
 
     def _sharing(self, values: dict[str, Any]) -> list[str]:
-        """Which of what was made again has its hands on the objects of a unit."""
+        """Names of the recomputed variables that refer to objects of a unit."""
         objects = dict.fromkeys(map(id, (value for value in values.values() if not _constant(value))))
         try:
             with hidden_main():

@@ -1,4 +1,4 @@
-"""What large buffers held at the last snapshot, mapped from the blobs that were written then.
+"""Detects changes of large buffers by comparing them with the memory-mapped blobs of the last snapshot.
 
 Comparing memory is ten times as fast as hashing it, and as sure: every byte is looked at, at each snapshot. The maps
 keep the blobs' content on the disk while the buffers live, but no memory beside what the system has to spare.

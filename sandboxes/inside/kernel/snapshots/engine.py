@@ -1,4 +1,4 @@
-"""What a session knows of snapshots: one object that takes them and restores one."""
+"""Saves and restores the snapshots of one session."""
 
 from collections.abc import Callable
 from types import ModuleType

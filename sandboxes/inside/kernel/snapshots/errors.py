@@ -6,7 +6,7 @@ OWN: Any = BaseException
 
 
 def reduce_error(pickler: Any, error: Any) -> Any:
-    """An exception without calling its class again; those that say themselves how they are pickled are asked."""
+    """An exception, rebuilt without calling its class. Classes with a `__reduce__` of their own are left to it."""
     kind = type(error)
     plain = kind.__reduce__ is OWN.__reduce__ and kind.__reduce_ex__ is OWN.__reduce_ex__
     if not plain or kind.__init__ is _built_in(kind).__init__:

@@ -1,4 +1,4 @@
-"""What cells can change beside their variables: random states, settings of libraries, the environment, the search path.
+"""Interpreter state beside variables: random states, settings of libraries, the environment, the search path.
 
 Of the environment and the search path only what differs from the start of the session is kept.
 """
@@ -22,7 +22,7 @@ PRELOADED: list[str] = []
 def imported() -> frozenset[str]:
     """The modules that there were when this was first asked.
 
-    The parent of sandboxes asks before it forks: going through all names copies the pages on which they lie.
+    The zygote calls this before it forks, because reading all names copies the memory pages that hold them.
     """
     return frozenset(sys.modules)
 
@@ -229,7 +229,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], None]]] = {
 
 
 def capture_settings() -> dict[str, Any]:
-    """What there is of it now; a library that has become another inside is left out."""
+    """The present settings by name. A library whose internals have changed is left out."""
     found: dict[str, Any] = {}
     for name, (module, read, _) in PARTS.items():
         if module in sys.modules:

@@ -29,7 +29,7 @@ MOST = 5_000_000
 
 
 class BrokenPlaceholder:
-    """Stands for an object that could not be made; takes everything and does nothing."""
+    """A placeholder for an object that could not be created. All its methods do nothing."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -1,4 +1,4 @@
-"""Open files: opened again where they were, and never emptied by it."""
+"""Open files: reopened at their position, and never truncated."""
 
 import contextlib
 import io

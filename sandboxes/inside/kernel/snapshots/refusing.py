@@ -1,4 +1,4 @@
-"""Small things that pickle does not know, and things that must not be pickled although they could be."""
+"""Reducers for small objects that pickle does not support, and for objects that must not be pickled."""
 
 import os
 import threading
@@ -72,7 +72,7 @@ def get_environment() -> Any:
 
 
 def refuse(what: str) -> Any:
-    """A reducer for what looks picklable, but would come back dead."""
+    """A reducer that refuses objects that can be pickled but would not work when they are loaded."""
 
     def reduce(pickler: Any, value: Any) -> Any:
         raise PicklingError(what)

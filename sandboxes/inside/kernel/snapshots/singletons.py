@@ -1,4 +1,4 @@
-"""Objects that there is one of in every process: a stream names them instead of copying them.
+"""Objects that exist once in every process: a stream refers to them by name instead of copying them.
 
 They stand at the first places of the memo of every stream. Their order is part of the format.
 """
@@ -26,7 +26,7 @@ class CurrentSession:
 
     @classmethod
     def remember_streams(cls) -> None:
-        """Note which the session's own streams are; while things are pickled others stand in their place."""
+        """Remember the session's own streams, because they are replaced while variables are pickled."""
         cls.streams = {name: getattr(sys, name) for name in ("stdout", "stderr", "stdin")}
 
 

@@ -1,7 +1,7 @@
 """Units: groups of variables that share objects, each pickled as one stream, so that what is shared stays shared.
 
 Everything is pickled at each snapshot: nothing is taken for unchanged because of what a cell looks like. Which
-variables belong together follows from what their streams hold: two of them with one object in common are pickled again
+variables belong together follows from their streams: two that share an object are pickled again
 as one. A group stays a group while its names stay bound to the same objects.
 """
 

@@ -1,4 +1,4 @@
-"""Loads cloudpickle under a name of our own, so that it is not there for the user's code unless it is installed."""
+"""Loads a vendored cloudpickle under a private name, so that user code cannot import it unless it is installed."""
 
 import importlib
 import importlib.util

@@ -1,4 +1,4 @@
-"""What looks at an object without owning it: views of dictionaries and weak references, over the same object again."""
+"""Dictionary views and weak references: they refer to the same object again after a restore."""
 
 import gc
 import weakref
