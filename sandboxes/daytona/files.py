@@ -15,12 +15,12 @@ class DaytonaFiles:
 
     Args:
         place: Where its things are.
+        turn: Keeps it from being put to sleep meanwhile.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, turn: Stay) -> None:
         self._place = place
-        self._turn: Stay
-        """Set by whoever has the session."""
+        self._turn = turn
         self._to_drop: list[str] = []
         """Blobs that the store has and that are in the spool still."""
 

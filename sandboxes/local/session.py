@@ -108,9 +108,9 @@ class Session:
         """What the way out of it has seen the last cell connect to, whatever that cell did not note itself."""
         return self._doorway.reached() if self._doorway is not None else ()
 
-    def when_gone(self, tell: Callable[[], None]) -> None:
-        """Have `tell` called once its process is gone, whoever ended it."""
-        self._process.gone.add_done_callback(lambda _: tell())
+    def when_gone(self, call: Callable[[], None]) -> None:
+        """Have `call` called once its process is gone, whoever ended it."""
+        self._process.gone.add_done_callback(lambda _: call())
 
     async def run(
         self,
@@ -357,6 +357,10 @@ class Session:
         self._discarded = True
         self._process.kill()
         self._line.close()
+
+    async def kill(self) -> None:
+        """End what it does now; it is of no use any more."""
+        self.discard()
 
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""
