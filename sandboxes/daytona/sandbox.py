@@ -12,7 +12,7 @@ from sandboxes.daytona.place import Place
 from sandboxes.daytona.session import Session, note_lines
 from sandboxes.host import replies
 from sandboxes.host.kernel_sandbox import KernelSandbox
-from sandboxes.host.living import Living, Rest
+from sandboxes.host.session_pool import SessionPool
 from sandboxes.host.uninterrupted import to_its_end
 from sandboxes.results import Reached
 
@@ -25,7 +25,7 @@ class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
         id: The thread's.
         network: What the kernel is told that it may reach.
         grace: Seconds that an interrupted cell has to end before it is killed.
-        living: Which of these sandboxes are awake; default: this one, until it is closed.
+        pool: Which of these sandboxes are awake; default: this one, until it is closed.
         keep: Whether closing only stops it; else it is deleted.
     """
 
@@ -36,12 +36,12 @@ class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
         *,
         network: str = "none",
         grace: float = 3.0,
-        living: Living | None = None,
+        pool: SessionPool | None = None,
         keep: bool = True,
     ) -> None:
-        KernelSandbox.__init__(self, id, grace=grace, living=living)
+        KernelSandbox.__init__(self, id, grace=grace, pool=pool)
         self._place = Place(machine)
-        DaytonaFiles.__init__(self, self._place, self._turn)
+        DaytonaFiles.__init__(self, self._place, self._lease)
         self._machine = machine
         self._network = network
         self._keep = keep
@@ -82,10 +82,10 @@ class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
         self._used = True
         return Session(self._channel, self._network, self._dropping)
 
-    async def _put_away(self, rest: Rest) -> None:
+    async def _put_away(self, stored: bool) -> None:
         """Stop the sandbox, unless another worker is in it."""
         # Inputs are in it before its first session, or `hold` was called.
-        all_stored = rest != "never" if self._used else self._machine.was_stored
+        all_stored = stored if self._used else self._machine.was_stored
         self._used = False
         await self._channel.close()
         if not self._keep:

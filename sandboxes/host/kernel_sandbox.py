@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from sandboxes.base import SandboxLostError, SandboxUnavailableError, SnapshotMissingError
 from sandboxes.functions import Functions
 from sandboxes.host import replies
-from sandboxes.host.living import Living, Rest, Standing, Stay
+from sandboxes.host.session_pool import Evictable, Lease, SessionPool, SessionSnapshot
 from sandboxes.host.uninterrupted import to_its_end
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 from sandboxes.results import CellResult, Reached, RestoredSession, SnapshotTaken, Streamed
@@ -84,20 +84,20 @@ class KernelSandbox(ABC, Generic[Session]):
 
     A subclass writes the abstract members below, and those of the port that are about files: `open` where there is one,
     `run_program`, `put`, `files`, `fetch`, `take_blobs`, `drop_blobs` (which calls `_mark_stored`), `supply_blobs` and
-    `supplied_blobs`. It uses `self._turn.beside()` while it works beside the session.
+    `supplied_blobs`. It uses `self._lease.in_use()` while it works beside the session.
 
     Args:
         id: Its name.
         grace: Seconds that an interrupted cell has to end before it is killed.
-        living: Where its session takes a place; default: there is always one.
+        pool: Where its session takes a place; default: there is always one.
     """
 
-    def __init__(self, id: str, *, grace: float, living: Living | None) -> None:
+    def __init__(self, id: str, *, grace: float, pool: SessionPool | None) -> None:
         self._id = id
         self._grace = grace
-        self._turn = Stay(living or Living(most=1), self)
+        self._lease = Lease(pool or SessionPool(capacity=1), self)
         self._session: Session | None = None
-        self._at = Standing()
+        self._snapshot = SessionSnapshot()
         self._slept = ""
         """The head at which it was put to sleep, until it is woken."""
         self._closed = False
@@ -131,14 +131,14 @@ class KernelSandbox(ABC, Generic[Session]):
         """
 
     @abstractmethod
-    async def _put_away(self, rest: Rest) -> None:
+    async def _put_away(self, stored: bool) -> None:
         """Give up what is not needed without a session: stop the sandbox, remove what the store has.
 
         It is called with no session there, before the sandbox sleeps and when it is closed. What another process has
         begun to use meanwhile has to be left alone.
 
         Args:
-            rest: Whether the store had all that was in the session, if there was one.
+            stored: Whether the store had all that was in the session; false when there was none.
 
         Raises:
             SandboxUnavailableError: that cannot be done now.
@@ -164,12 +164,12 @@ class KernelSandbox(ABC, Generic[Session]):
     @property
     def head(self) -> str:
         """The snapshot that it is at; empty without a living session."""
-        return self._at.head if self._session is not None and self._session.alive else ""
+        return self._snapshot.id if self._session is not None and self._session.alive else ""
 
     @property
-    def rest(self) -> Rest:
+    def evictable(self) -> Evictable:
         """Whether it may be put to sleep: when its head is a snapshot that the store has."""
-        return self._at.rest if self.head else "never"
+        return self._snapshot.evictable if self.head else "never"
 
     async def run(
         self,
@@ -187,9 +187,9 @@ class KernelSandbox(ABC, Generic[Session]):
             SandboxLostError: it is closed, or its session ended between two cells, or nobody knows how the cell ended.
             SandboxUnavailableError: a session cannot be started or reached.
         """
-        async with self._turn:
+        async with self._lease:
             session = await self._ready()
-            before, self._at = self._at, Standing()
+            before, self._snapshot = self._snapshot, SessionSnapshot()
             try:
                 result = await session.run(
                     code,
@@ -201,10 +201,10 @@ class KernelSandbox(ABC, Generic[Session]):
                     functions=functions,
                 )
                 if result.variables_kept:
-                    self._at = Standing(head)
+                    self._snapshot = SessionSnapshot(head)
                     return result
                 if result.recovered == "copy":
-                    self._at = before
+                    self._snapshot = before
                 noted = (await self.reached()).what
                 return replace(result, reached=tuple(dict.fromkeys((*result.reached, *noted))))
             finally:
@@ -223,14 +223,14 @@ class KernelSandbox(ABC, Generic[Session]):
             self._slept = ""
             raise SandboxLostError(f"The session of sandbox {self._id} was put to sleep; restore its snapshot.")
         if self._session is None:
-            await self._turn.enter()
+            await self._lease.acquire()
             session = await self._start_session()
             if self._closed:
                 await session.close()
             self._refuse_when_closed()
             self._session = session
-            self._turn.began()
-            session.when_gone(self._turn.ended)
+            self._lease.session_started()
+            session.when_gone(self._lease.session_ended)
         return self._session
 
     def _refuse_when_closed(self) -> None:
@@ -258,14 +258,14 @@ class KernelSandbox(ABC, Generic[Session]):
 
     async def _break_off(self) -> None:
         """End what the session does, or waits for."""
-        self._turn.give_up()
+        self._lease.stop_waiting()
         if self._session is not None:
             await self._session.kill()
 
     async def _drop(self) -> None:
         """End the session; there is no head then."""
         session, self._session = self._session, None
-        self._at, self._slept = Standing(), ""
+        self._snapshot, self._slept = SessionSnapshot(), ""
         if session is not None:
             await session.close()
 
@@ -276,11 +276,11 @@ class KernelSandbox(ABC, Generic[Session]):
             SandboxLostError: its session is gone.
             SandboxUnavailableError: a session cannot be started or reached.
         """
-        async with self._turn:
+        async with self._lease:
             seconds = min(LEAST_SECONDS + limit_bytes / BYTES_EACH_SECOND, SNAPSHOT_SECONDS)
             taken = replies.snapshot(await self._ask("snapshot", {"limit_bytes": limit_bytes}, seconds=seconds))
             if taken.id:
-                self._at = Standing(taken.id, whole=not taken.lost)
+                self._snapshot = SessionSnapshot(taken.id, complete=not taken.lost)
             return taken
 
     async def restore(self, id: str) -> RestoredSession:
@@ -292,7 +292,7 @@ class KernelSandbox(ABC, Generic[Session]):
             SnapshotMissingError: a blob is missing or damaged.
         """
         await self._break_off()
-        async with self._turn:
+        async with self._lease:
             woken = bool(id) and self._slept == id
             await self._drop()
             said = await self._ask("restore", {"snapshot": id}, answer="restored")
@@ -305,7 +305,7 @@ class KernelSandbox(ABC, Generic[Session]):
             if failed:
                 raise SandboxUnavailableError(failed)
             restored = replies.restored(said)
-            self._at = Standing(id, stored=True, whole=not restored.lost)
+            self._snapshot = SessionSnapshot(id, stored=True, complete=not restored.lost)
             return replace(restored, woken=woken)
 
     async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
@@ -316,7 +316,7 @@ class KernelSandbox(ABC, Generic[Session]):
             SandboxUnavailableError: a session cannot be started or reached.
         """
         body = {"cells": [cell.as_json() for cell in cells], "names": list(names), "limit": limit}
-        async with self._turn:
+        async with self._lease:
             return replies.rebuild_plan(await self._ask("plan_rebuild", {}, body=body, seconds=PLAN_SECONDS))
 
     async def rebuild(self, order: RebuildOrder) -> RestoredSession | BrokenOff:
@@ -327,7 +327,7 @@ class KernelSandbox(ABC, Generic[Session]):
             SandboxUnavailableError: a session cannot be started.
         """
         await self._break_off()
-        async with self._turn:
+        async with self._lease:
             await self._drop()
             seconds = order.seconds + SNAPSHOT_SECONDS
             said = await self._ask("rebuild", {}, body=order.as_json(), seconds=seconds)
@@ -335,20 +335,20 @@ class KernelSandbox(ABC, Generic[Session]):
                 await self._drop()
                 return broken_off
             # What was made again is in the session only.
-            self._at = Standing(order.snapshot, stored=True, whole=False)
+            self._snapshot = SessionSnapshot(order.snapshot, stored=True, complete=False)
             return replies.restored(said)
 
     def _mark_stored(self, names: Sequence[str]) -> None:
         """The store has these blobs; with the manifest of the head among them, it has the head."""
-        if self._at.head in names:
-            self._at = replace(self._at, stored=True)
-            self._turn.settle()
+        if self._snapshot.id in names:
+            self._snapshot = replace(self._snapshot, stored=True)
+            self._lease.mark_idle()
 
     async def sleep(self) -> None:
         """End its session unless something would be lost by that; `restore` wakes it."""
-        async with self._turn:
-            if self.rest != "never":
-                await to_its_end(self._stop(slept=self._at.head))
+        async with self._lease:
+            if self.evictable != "never":
+                await to_its_end(self._stop(slept=self._snapshot.id))
 
     async def reset(self) -> None:
         """Start again with only the inputs; a cell that is running is killed.
@@ -357,7 +357,7 @@ class KernelSandbox(ABC, Generic[Session]):
             SandboxUnavailableError: the workspace cannot be emptied.
         """
         await self._break_off()
-        async with self._turn:
+        async with self._lease:
             await self._drop()
             await self._empty_workspace()
 
@@ -365,11 +365,11 @@ class KernelSandbox(ABC, Generic[Session]):
         """End the session, a running cell too. The workspace's files stay where they are."""
         self._closed = True
         await self._break_off()
-        async with self._turn:
+        async with self._lease:
             await self._stop()
 
     async def _stop(self, slept: str = "") -> None:
-        rest = self.rest
+        stored = self.evictable != "never"
         await self._drop()
         self._slept = slept
-        await self._put_away(rest)
+        await self._put_away(stored)

@@ -9,9 +9,9 @@ from pathlib import Path
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import blobs, removing, workspace
 from sandboxes.host.kernel_sandbox import KernelSandbox
-from sandboxes.host.living import Living, Rest
 from sandboxes.host.processes import Order, Start
 from sandboxes.host.programs import run_program
+from sandboxes.host.session_pool import SessionPool
 from sandboxes.local import reached
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS
@@ -39,7 +39,7 @@ class LocalSandbox(KernelSandbox[Session]):
         network: What cells may reach.
         make_doorway: Makes the way there for each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
-        living: Where its session takes a place; default: there is always one.
+        pool: Where its session takes a place; default: there is always one.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class LocalSandbox(KernelSandbox[Session]):
         network: Network = NO_NETWORK,
         make_doorway: Callable[[Network, Path], Doorway] = Doorway,
         grace: float = 3.0,
-        living: Living | None = None,
+        pool: SessionPool | None = None,
     ) -> None:
-        super().__init__(id, grace=grace, living=living)
+        super().__init__(id, grace=grace, pool=pool)
         self._folder = root.absolute() / id
         self._workspace = self._folder / "workspace"
         self._walls = walls
@@ -115,7 +115,7 @@ class LocalSandbox(KernelSandbox[Session]):
                 "Make room, or choose another place with STEPWELL_HOME."
             ) from error
 
-    async def _put_away(self, rest: Rest) -> None:
+    async def _put_away(self, stored: bool) -> None:
         await asyncio.to_thread(self._remove_spools)
 
     def _remove_spools(self) -> None:
@@ -143,7 +143,7 @@ class LocalSandbox(KernelSandbox[Session]):
         Raises:
             SandboxUnavailableError: it cannot be started.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             await self.open()
             order = Order(self._folder, program, tuple(arguments))
             return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
@@ -183,12 +183,12 @@ class LocalSandbox(KernelSandbox[Session]):
             SnapshotMissingError: one is not there.
             SnapshotTooLargeError: they have more than `max_bytes`.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder, max_bytes=max_bytes)
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool."""
-        with self._turn.beside():
+        with self._lease.in_use():
             await asyncio.to_thread(blobs.drop, self._folder / "spool", names)
         self._mark_stored(names)
 
@@ -198,7 +198,7 @@ class LocalSandbox(KernelSandbox[Session]):
         Raises:
             SandboxUnavailableError: there is no room for them.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             await asyncio.to_thread(blobs.supply, self._folder / "blobs", files)
 
     async def supplied_blobs(self) -> frozenset[str]:
