@@ -157,7 +157,7 @@ class Sandboxes:
     async def _local(self, id: str) -> Sandbox:
         def make() -> "LocalSandbox":
             from sandboxes.local import LocalSandbox
-            from sandboxes.local.choosing import choose
+            from sandboxes.local.isolation_choice import choose
 
             if self._pool is None:
                 self._pool = SessionPool(capacity=self._max_live, sleep_after=self._sleep_after)
@@ -171,6 +171,6 @@ class Sandboxes:
 
 
 def _remove_folder(folder: Path) -> None:
-    from sandboxes.host.removing import remove
+    from sandboxes.host.workspace import remove
 
     remove(folder)

@@ -13,7 +13,7 @@ from sandboxes.daytona.session import Session, note_lines
 from sandboxes.host import replies
 from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.host.session_pool import SessionPool
-from sandboxes.host.uninterrupted import to_its_end
+from sandboxes.host.tasks import to_its_end
 from sandboxes.results import Reached
 
 

@@ -10,8 +10,7 @@ from sandboxes.daytona.channel import LINGER_SECONDS, Channel
 from sandboxes.daytona.exchange import Exchange
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
-from sandboxes.host.limits import Limits
-from sandboxes.host.processes import Ending, in_words
+from sandboxes.host.limits import Ending, Limits, in_words
 from sandboxes.host.running_cell import Offer, OnOutput, RunningCell
 from sandboxes.inside.kernel import frames
 from sandboxes.results import CellResult

@@ -12,7 +12,7 @@ from sandboxes.base import SandboxLostError, SandboxUnavailableError, SnapshotMi
 from sandboxes.functions import Functions
 from sandboxes.host import replies
 from sandboxes.host.session_pool import Evictable, Lease, SessionPool, SessionSnapshot
-from sandboxes.host.uninterrupted import to_its_end
+from sandboxes.host.tasks import to_its_end
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 from sandboxes.results import CellResult, Reached, RestoredSession, SnapshotTaken, Streamed
 

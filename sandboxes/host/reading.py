@@ -20,7 +20,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from sandboxes.host.session_pool import owner
-from sandboxes.host.uninterrupted import to_its_end
+from sandboxes.host.tasks import to_its_end
 from sandboxes.inside import PROGRAMS
 from sandboxes.inside.reader import pieces
 

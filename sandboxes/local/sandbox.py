@@ -7,18 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.host import blobs, removing, workspace
+from sandboxes.host import blobs, workspace
 from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.host.processes import Order, Start
 from sandboxes.host.programs import run_program
 from sandboxes.host.session_pool import SessionPool
-from sandboxes.local import reached
 from sandboxes.local.child_process import StartChild
-from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS
+from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, Walls
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.session import Session
-from sandboxes.local.walls import Walls
-from sandboxes.local.warm_process import StartWarm
+from sandboxes.local.zygote_process import StartWarm
 from sandboxes.network import NO_NETWORK, Network
 from sandboxes.results import FetchedFile, ProgramResult, Reached, WorkspaceFile
 
@@ -92,7 +90,7 @@ class LocalSandbox(KernelSandbox[Session]):
         """
         await self.open()
         confined = self._walls.level in PRIVATE_PATHS and self._network.mode == "none"
-        note = await asyncio.to_thread(reached.read, self._folder)
+        note = await asyncio.to_thread(workspace.read_note, self._folder)
         seen = self._session.reached() if self._session is not None else ()
         return replace(note, what=tuple(dict.fromkeys((*note.what, *seen))), confined=confined)
 
@@ -123,7 +121,7 @@ class LocalSandbox(KernelSandbox[Session]):
         if file.exists() and file.read_text("utf-8", "replace") != self._token:
             return  # another process works in this folder by now
         for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
-            removing.remove(self._folder / name)
+            workspace.remove(self._folder / name)
         file.unlink(missing_ok=True)
 
     async def _empty_workspace(self) -> None:
@@ -135,7 +133,7 @@ class LocalSandbox(KernelSandbox[Session]):
         self.make_folders()
 
     async def _remove_supplied(self) -> None:
-        await asyncio.to_thread(removing.remove, self._folder / "blobs")
+        await asyncio.to_thread(workspace.remove, self._folder / "blobs")
 
     async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
         """Run a program of ours beside the session; see `Sandbox.run_program`.

@@ -10,12 +10,11 @@ from typing import Any
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
-from sandboxes.host.limits import Limits
-from sandboxes.host.processes import Connection, Order, Process, Start, in_words
+from sandboxes.host.limits import Limits, in_words, limit_note
+from sandboxes.host.processes import Connection, Order, Process, Start
 from sandboxes.host.running_cell import Offer, OnOutput, RunningCell, Stream
 from sandboxes.inside.kernel import frames
-from sandboxes.local.kernel_line import SEND_SECONDS, KernelLine
-from sandboxes.local.limit_notes import limit_note
+from sandboxes.local.kernel_connection import SEND_SECONDS, KernelLine
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.results import CellResult
 

@@ -14,10 +14,11 @@ from sandboxes.daytona.client import Clients
 from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.options import Options
 from sandboxes.daytona.sandbox import DaytonaSandbox
+from sandboxes.host import tasks
 from sandboxes.host.session_pool import Evictable, SessionPool
-from sandboxes.local import LocalSandbox, upkeep
-from sandboxes.local.choosing import choose
+from sandboxes.local import LocalSandbox
 from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation_choice import choose
 from sandboxes.opening import Sandboxes
 from sandboxes.results import RestoredSession
 from storage.blobs import Blobs
@@ -123,7 +124,7 @@ async def until(what: Callable[[], bool]) -> None:
 async def descriptors() -> int:
     """How many this process has open, once nothing is on its way, such as a sandbox that is made ready for the next."""
     await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
-    await asyncio.to_thread(upkeep.wait)
+    await asyncio.to_thread(tasks.wait)
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
