@@ -12,7 +12,7 @@ from sandboxes.base import SandboxLostError, SandboxUnavailableError, SnapshotMi
 from sandboxes.functions import Functions
 from sandboxes.host import replies
 from sandboxes.host.session_pool import Evictable, Lease, SessionPool, SessionSnapshot
-from sandboxes.host.tasks import to_its_end
+from sandboxes.host.tasks import uncancellable
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 from sandboxes.results import CellResult, Reached, RestoredSession, SnapshotTaken, Streamed
 
@@ -348,7 +348,7 @@ class KernelSandbox(ABC, Generic[Session]):
         """End its session unless something would be lost by that; `restore` wakes it."""
         async with self._lease:
             if self.evictable != "never":
-                await to_its_end(self._stop(slept=self._snapshot.id))
+                await uncancellable(self._stop(slept=self._snapshot.id))
 
     async def reset(self) -> None:
         """Start again with only the inputs; a cell that is running is killed.

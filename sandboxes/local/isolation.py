@@ -32,7 +32,7 @@ IN_WORDS: dict[Level, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class IsolationRequest:
     """What the operator asked of local sandboxes."""
 
     python: str
@@ -57,13 +57,13 @@ UNPRIVILEGED = 65_534
 
 
 @dataclass(frozen=True, slots=True)
-class Walls:
-    """What a warm parent is made for."""
+class IsolationConfig:
+    """How a local sandbox is isolated: level, interpreter, limits, network."""
 
     level: Level
     python: str
     cache: str = field(compare=False)
-    """Where matplotlib keeps its font list; a parent reads it once, so parents are not told apart by it."""
+    """Where matplotlib keeps its font list; a zygote reads it once, so zygotes are not told apart by it."""
     limits: Limits
     network: bool = False
     """Whether there is a way to the host's proxy."""
@@ -75,7 +75,7 @@ class Walls:
         return self.level in PRIVATE_ROOT and os.geteuid() == 0
 
     def config(self) -> dict[str, Any]:
-        """What the parent is told."""
+        """What the zygote is told."""
         private = self.level in PRIVATE_ROOT
         wrapped = self.level == "bwrap"
         memory = self.limits.memory_or_half
@@ -117,7 +117,7 @@ def clean_environment(timezone: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONUTF8": "1",
         "MPLBACKEND": "agg",
-        # A process with one thread can be forked: by the warm parent, and to have a frozen copy of a session.
+        # A process with one thread can be forked: by the zygote, and to have a frozen copy of a session.
         "OPENBLAS_NUM_THREADS": "1",
         "JE_ARROW_MALLOC_CONF": "background_thread:false",
     }

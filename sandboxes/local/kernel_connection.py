@@ -14,7 +14,7 @@ from sandboxes.host.descriptors import Pipe
 from sandboxes.inside.kernel import frames
 
 
-class Ears:
+class FdGroup:
     """Calls what reads a descriptor when something has come; only while they are open."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ SEND_SECONDS = 10.0
 Take = Callable[[dict[str, Any], bytes], None]
 
 
-class KernelLine:
+class KernelConnection:
     """One connection to a kernel. It is read only while somebody listens.
 
     Args:
@@ -91,7 +91,7 @@ class KernelLine:
         self._sending = asyncio.Lock()
         self._rest = b""
         """What is left of a frame that was begun; it comes before all others."""
-        self._ears = Ears()
+        self._ears = FdGroup()
         self._ears.add(control.fileno(), self.read)
         for pipe in (stdout, stderr):
             if not pipe.ended.done():

@@ -14,7 +14,7 @@ from sandboxes.host.limits import Limits, in_words, limit_note
 from sandboxes.host.processes import Connection, Order, Process, Start
 from sandboxes.host.running_cell import Offer, OnOutput, RunningCell, Stream
 from sandboxes.inside.kernel import frames
-from sandboxes.local.kernel_connection import SEND_SECONDS, KernelLine
+from sandboxes.local.kernel_connection import SEND_SECONDS, KernelConnection
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.results import CellResult
 
@@ -33,7 +33,7 @@ class Session:
 
     def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
         self._process: Process = connection.process
-        self._line = KernelLine(connection.control, connection.stdout, connection.stderr, self._take)
+        self._line = KernelConnection(connection.control, connection.stdout, connection.stderr, self._take)
         self._limits = limits
         self._doorway = doorway
         if connection.door is not None:

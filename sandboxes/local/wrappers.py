@@ -67,7 +67,7 @@ def wrapped(
     tmp_bytes: int,
     shared_memory_bytes: int,
 ) -> list[str]:
-    """The command before that of the parent: a root as the levels above have it.
+    """The command before that of the zygote: a root as the levels above have it.
 
     Args:
         bwrap: Where bubblewrap is.
