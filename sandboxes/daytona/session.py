@@ -242,11 +242,11 @@ class _Work:
             return f"the session was ended because {self.flooded}"
         if self.over.get("discarded"):
             return "the sandbox was closed or reset while the cell ran"
-        if self.over.get("garbled"):
+        if self.over.get("protocol_error"):
             return "the session was ended because something other than the session wrote to its connection"
-        if self.over.get("deaf"):
+        if self.over.get("unresponsive"):
             return "the session was ended because it does not take what it is told"
-        if self.over.get("hanging"):
+        if self.over.get("ignored_interrupt"):
             limit = f"the cell reached its time limit of {self._timeout:g} s"
             return f"{limit}, did not react to the interrupt and was ended"
         code = self.over.get("code")

@@ -7,9 +7,7 @@ import resource
 import threading
 from collections.abc import Callable, Iterator
 
-CHUNK = 65_536
-DRAIN = 1 << 20
-"""Bytes: what a pipe can hold at most, so what was printed before a cell ended is within it."""
+from sandboxes.inside.bridge.supervision import CHUNK, DRAIN
 
 
 class Pipe:
@@ -18,7 +16,7 @@ class Pipe:
     def __init__(self, ends: tuple[int, int] | None = None) -> None:
         self._end, self.theirs = ends or os.pipe()
         os.set_blocking(self._end, False)
-        self.take: Callable[[bytes], None] | None = None
+        self.take: Callable[[bytes], object] | None = None
         """Is passed what comes."""
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when nobody can write into it any more."""
@@ -38,7 +36,7 @@ class Pipe:
         """Our end; negative once it is closed."""
         return self._end
 
-    def listen(self, take: Callable[[bytes], None]) -> None:
+    def listen(self, take: Callable[[bytes], object]) -> None:
         """Pass on what comes from now on."""
         self.take = take
         if not self.ended.done():

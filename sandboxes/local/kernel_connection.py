@@ -91,14 +91,14 @@ class KernelConnection:
         self._sending = asyncio.Lock()
         self._rest = b""
         """What is left of a frame that was begun; it comes before all others."""
-        self._ears = FdGroup()
-        self._ears.add(control.fileno(), self.read)
+        self._fds = FdGroup()
+        self._fds.add(control.fileno(), self.read)
         for pipe in (stdout, stderr):
             if not pipe.ended.done():
-                self._ears.add(pipe.fileno(), partial(self._hear, pipe))
+                self._fds.add(pipe.fileno(), partial(self._hear, pipe))
         self.broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why it cannot be used any more."""
-        self.garbled = False
+        self.protocol_error = False
         """Whether something came over it that no kernel says."""
 
     @property
@@ -106,7 +106,7 @@ class KernelConnection:
         """Whether something is being sent."""
         return self._sending.locked() or bool(self._rest)
 
-    def begin_to_send(self, data: bytes) -> asyncio.Future[None] | None:
+    def send_now(self, data: bytes) -> asyncio.Future[None] | None:
         """Send frames as far as they are taken at once.
 
         Returns:
@@ -136,23 +136,23 @@ class KernelConnection:
                 data, self._rest = self._rest + data, b""
                 await asyncio.get_running_loop().sock_sendall(self._control, data)
         except TimeoutError:
-            self.cut("it does not take what it is told")
+            self.break_off("it does not take what it is told")
         except OSError:
             self._closed()
 
     def listen(
-        self, stdout: Callable[[bytes], None] | None = None, stderr: Callable[[bytes], None] | None = None
+        self, stdout: Callable[[bytes], object] | None = None, stderr: Callable[[bytes], object] | None = None
     ) -> None:
         """Take in what comes from now on."""
         self._stdout.take, self._stderr.take = stdout, stderr
-        self._ears.open()
+        self._fds.open()
         if self._more:
             self._go_on_soon()
 
     def pause(self) -> None:
         """Leave what comes from now on where it is."""
         self._stdout.take = self._stderr.take = None
-        self._ears.pause()
+        self._fds.pause()
         if self._next is not None:
             self._next.cancel()
             self._next = None
@@ -160,7 +160,7 @@ class KernelConnection:
     def _hear(self, pipe: Pipe) -> None:
         pipe.read()
         if pipe.ended.done():
-            self._ears.drop(pipe.fileno())
+            self._fds.drop(pipe.fileno())
 
     def drain(self) -> None:
         """Take in what is in the streams now."""
@@ -201,11 +201,11 @@ class KernelConnection:
                 if time.perf_counter() > until:
                     return
         except frames.ProtocolError as error:
-            self.garbled = True
-            self.cut(f"something other than the session wrote to its connection ({error})")
+            self.protocol_error = True
+            self.break_off(f"something other than the session wrote to its connection ({error})")
         except FloodError as error:
-            self.garbled = True
-            self.cut(str(error))
+            self.protocol_error = True
+            self.break_off(str(error))
         self._more = False
 
     def _go_on_soon(self) -> None:
@@ -229,7 +229,7 @@ class KernelConnection:
                 return
         self._written_by_others()
 
-    def begin_anew(self) -> None:
+    def resync(self) -> None:
         """Forget what a dead kernel wrote: half a frame may be the last of it."""
         for _ in range(REST_READS):
             if not self._skip():
@@ -244,25 +244,25 @@ class KernelConnection:
             return False
 
     def _written_by_others(self) -> None:
-        self.garbled = True
-        self.cut("something other than the session writes to its connection")
+        self.protocol_error = True
+        self.break_off("something other than the session writes to its connection")
 
     def _closed(self) -> None:
-        self.cut("it closed its connection to Stepwell")
+        self.break_off("it closed its connection to Stepwell")
 
-    def cut(self, why: str) -> None:
+    def break_off(self, why: str) -> None:
         """Use it no more."""
         if not self.broken.done():
             self.broken.set_result(why)
         self._more = False
         if self._control.fileno() >= 0:
-            self._ears.drop(self._control.fileno())
+            self._fds.drop(self._control.fileno())
 
     def close(self) -> None:
         """Let go of all of it."""
-        self.cut("it was ended")
+        self.break_off("it was ended")
         self.pause()
-        self._ears.close()
+        self._fds.close()
         self._stdout.close()
         self._stderr.close()
         self._control.close()

@@ -13,6 +13,7 @@ from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Limits, in_words, limit_note
 from sandboxes.host.processes import Connection, Order, Process, Start
 from sandboxes.host.running_cell import Offer, OnOutput, RunningCell, Stream
+from sandboxes.inside.bridge.supervision import complaint, interrupt_waits
 from sandboxes.inside.kernel import frames
 from sandboxes.local.kernel_connection import SEND_SECONDS, KernelConnection
 from sandboxes.local.network.doorway import Doorway
@@ -33,7 +34,7 @@ class Session:
 
     def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
         self._process: Process = connection.process
-        self._line = KernelConnection(connection.control, connection.stdout, connection.stderr, self._take)
+        self._connection = KernelConnection(connection.control, connection.stdout, connection.stderr, self._take)
         self._limits = limits
         self._doorway = doorway
         if connection.door is not None:
@@ -82,26 +83,25 @@ class Session:
             self.discard()
 
     async def _greet(self, python: str) -> None:
-        said = Stream("stderr")
-        self._line.listen(stderr=said.capture.add)
+        stderr = Stream("stderr")
+        self._connection.listen(stderr=stderr.capture.add)
         ends = (self._hello, self._process.exited)
         await asyncio.wait(ends, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        self._line.pause()
+        self._connection.pause()
         if not self._hello.done():
-            self._line.drain()
+            self._connection.drain()
             ended = self._process.exited
             how = f"it ended with exit code {ended.result().code}" if ended.done() else "it did not answer"
-            lines = said.capture.text().text.strip().splitlines() or [self._process.why or "it printed nothing"]
-            said_why = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+            why = complaint(stderr.capture.text().text, self._process.why or "it printed nothing")
             raise SandboxUnavailableError(
-                f"A session cannot be started with the Python interpreter {python}: {how} ({said_why[:300]}). "
+                f"A session cannot be started with the Python interpreter {python}: {how} ({why}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
 
     @property
     def alive(self) -> bool:
         """Whether it can run cells."""
-        return self._process.alive and not self._line.broken.done()
+        return self._process.alive and not self._connection.broken.done()
 
     def reached(self) -> tuple[str, ...]:
         """What the way out of it has seen the last cell connect to, whatever that cell did not note itself."""
@@ -133,14 +133,14 @@ class Session:
             return order
         data = self._offer.frame(functions) + order
         cell.calls = Calls(
-            functions, lambda header, body: self._line.send(frames.pack({**header, "id": cell.id}, body))
+            functions, lambda header, body: self._connection.send(frames.pack({**header, "id": cell.id}, body))
         )
         self._cell = cell
         self._listen(cell)
         self._process.busy(True)
         if self._doorway is not None:
             self._doorway.begin(number)
-        rest = self._line.begin_to_send(data)
+        sending = self._connection.send_now(data)
         try:
             result = await self._follow(cell, timeout=timeout, grace=grace)
         except asyncio.CancelledError:
@@ -151,18 +151,18 @@ class Session:
             self._cell = None
             try:
                 if not await cell.calls.close():
-                    self._line.cut("it does not take the answers to its calls")
-                if rest is not None and not rest.done():
-                    self._line.cut("it did not take the cell")
+                    self._connection.break_off("it does not take the answers to its calls")
+                if sending is not None and not sending.done():
+                    self._connection.break_off("it did not take the cell")
             except asyncio.CancelledError:
                 self.discard()  # half a frame may be on its way
                 raise
             finally:
-                self._line.pause()
-                if rest is not None:
-                    rest.cancel()
-            if rest is not None:
-                await asyncio.wait((rest,))
+                self._connection.pause()
+                if sending is not None:
+                    sending.cancel()
+            if sending is not None:
+                await asyncio.wait((sending,))
         if result.variables_kept and not self.alive:
             why = await self._end("it did not go on")
             await self.close()
@@ -195,9 +195,9 @@ class Session:
         try:
             data = json.dumps(body).encode() if body is not None else b""
             order = frames.pack({**content, "type": kind, "id": cell.id}, data)
-            await self._line.send(order, within=min(timeout, SEND_SECONDS))
-            await self._attended(cell, timeout, grace)
-            self._line.drain()
+            await self._connection.send(order, within=min(timeout, SEND_SECONDS))
+            await self._wait_for_answer(cell, timeout, grace)
+            self._connection.drain()
             if not cell.ended.done():
                 why = await self._end("it did not answer")
                 await self.close()
@@ -208,31 +208,31 @@ class Session:
             raise
         finally:
             self._process.busy(False)
-            self._line.pause()
+            self._connection.pause()
             self._cell = None
 
-    async def _attended(self, cell: RunningCell, timeout: float, grace: float) -> None:
+    async def _wait_for_answer(self, cell: RunningCell, timeout: float, grace: float) -> None:
         """Wait until the kernel has done what it was asked, or had to be interrupted.
 
         A cell that said itself that it had ended may go on, and then nobody attends to what is asked.
         """
         if cell.answer == "snapshot":
-            ends = (cell.begun, cell.ended, self._line.broken, self._process.exited)
+            ends = (cell.begun, cell.ended, self._connection.broken, self._process.exited)
             await asyncio.wait(ends, timeout=ATTEND_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            if not cell.begun.done() and not self._over(cell):
+            if not cell.begun.done() and not self._ended(cell):
                 await self._interrupt(cell, grace, cell.begun)
-        if cell.begun.done() or cell.answer != "snapshot" or self._over(cell):
+        if cell.begun.done() or cell.answer != "snapshot" or self._ended(cell):
             await self._wait(cell, timeout)
-            if not self._over(cell):
+            if not self._ended(cell):
                 await self._interrupt(cell, grace)
 
     async def _follow(self, cell: RunningCell, *, timeout: float, grace: float) -> CellResult:
         """Wait for the end of the cell, whichever it is, and say what it was; output aside."""
         await self._wait(cell, timeout)
-        late = not self._over(cell)
+        late = not self._ended(cell)
         if late:
             await self._interrupt(cell, grace)
-        self._line.drain()
+        self._connection.drain()
         if cell.ended.done():
             result = await cell.result(late=late, timeout=timeout)
             note = "" if late else limit_note(result.error, self._limits)
@@ -253,30 +253,30 @@ class Session:
             recovery_seconds=seconds,
         )
 
-    async def _end(self, hanging: str) -> str:
+    async def _end(self, too_late: str) -> str:
         """End what is left of a kernel that cannot go on, but for a frozen copy.
 
         Returns:
-            Why it cannot: `hanging` if it is merely too late.
+            Why it cannot: `too_late` if it is merely too late.
         """
-        if not self._line.broken.done() and not self._process.exited.done():
+        if not self._connection.broken.done() and not self._process.exited.done():
             if not self._process.stop():
                 self._process.kill()
             await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            self._line.drain()
-            return f"{hanging} and was ended"
-        if self._line.garbled and not self._discarded:
+            self._connection.drain()
+            return f"{too_late} and was ended"
+        if self._connection.protocol_error and not self._discarded:
             self._process.kill()  # it lives, and would go on
             await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            self._line.drain()
-            return f"the session was ended because {self._line.broken.result()}"
+            self._connection.drain()
+            return f"the session was ended because {self._connection.broken.result()}"
         await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-        self._line.drain()
+        self._connection.drain()
         if self._discarded:
             return "the sandbox was closed or reset while the cell ran"
         if self._process.exited.done():
             return in_words(self._process.exited.result(), self._limits)
-        return f"the session was ended because {self._line.broken.result()}"
+        return f"the session was ended because {self._connection.broken.result()}"
 
     async def _revived(self, cell: RunningCell) -> dict[str, Any] | None:
         """Have a frozen copy go on in the place of a process that ended.
@@ -285,17 +285,17 @@ class Session:
             What it said; None when there is none, or it cannot be trusted with the connection any more.
         """
         ended = self._process.exited
-        if self._discarded or self._line.broken.done() or not ended.done() or not ended.result().copy:
+        if self._discarded or self._connection.broken.done() or not ended.done() or not ended.result().copy:
             return None
-        if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._line.busy:
+        if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._connection.busy:
             return None  # half a frame is on its way, and nobody would know where the next one begins
         self._offer.forget()
-        self._line.begin_anew()
-        if self._line.broken.done():
+        self._connection.resync()
+        if self._connection.broken.done():
             return None
         self._hello = asyncio.get_running_loop().create_future()
         self._process.wake()
-        ends = (self._hello, self._line.broken, self._process.exited)
+        ends = (self._hello, self._connection.broken, self._process.exited)
         await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         self._watch()
         return self._hello.result() if self._hello.done() else None
@@ -303,10 +303,10 @@ class Session:
     async def _stop(self, cell: RunningCell, grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting kills at once."""
         try:
-            if not self._over(cell):
+            if not self._ended(cell):
                 await self._interrupt(cell, grace)
             if cell.ended.done():
-                await self._line.send(frames.pack({"type": "head", "head": ""}), within=SEND_SECONDS)
+                await self._connection.send(frames.pack({"type": "head", "head": ""}), within=SEND_SECONDS)
                 return
         except asyncio.CancelledError:
             self.discard()
@@ -314,29 +314,29 @@ class Session:
         await self.close()
 
     async def _interrupt(self, cell: RunningCell, grace: float, enough: "asyncio.Future[None] | None" = None) -> None:
-        """Interrupt a cell and wait for its end; twice, for the first is lost on a kernel that had not taken it in.
+        """Interrupt a cell and wait for its end.
 
         Args:
             cell: The cell.
             grace: Seconds that it has to end.
             enough: What will do in place of its end.
         """
-        for _ in range(2):
-            if not self._over(cell) and (enough is None or not enough.done()):
+        for seconds in interrupt_waits(grace):
+            if not self._ended(cell) and (enough is None or not enough.done()):
                 self._process.interrupt()
-                await self._wait(cell, grace / 2, enough)
+                await self._wait(cell, seconds, enough)
 
     async def _wait(self, cell: RunningCell, timeout: float, enough: "asyncio.Future[None] | None" = None) -> None:
-        ends = (cell.ended, self._line.broken, self._process.exited, *((enough,) if enough is not None else ()))
+        ends = (cell.ended, self._connection.broken, self._process.exited, *((enough,) if enough is not None else ()))
         await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._process.exited.done():
-            await self._line.read_rest(cell.ended.done)  # its last words were still on the way
+            await self._connection.read_rest(cell.ended.done)  # its last words were still on the way
 
-    def _over(self, cell: RunningCell) -> bool:
-        return cell.ended.done() or self._line.broken.done() or self._process.exited.done()
+    def _ended(self, cell: RunningCell) -> bool:
+        return cell.ended.done() or self._connection.broken.done() or self._process.exited.done()
 
     def _listen(self, cell: RunningCell) -> None:
-        self._line.listen(
+        self._connection.listen(
             lambda data: cell.take(cell.stdout, data),
             lambda data: cell.take(cell.stderr, data),
         )
@@ -355,7 +355,7 @@ class Session:
         """Kill the process and let go of everything, without waiting."""
         self._discarded = True
         self._process.kill()
-        self._line.close()
+        self._connection.close()
 
     async def kill(self) -> None:
         """End what it does now; it is of no use any more."""

@@ -23,6 +23,7 @@ from typing import IO, Any
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import descriptors
 from sandboxes.host.tasks import run_later, run_promptly
+from sandboxes.inside.bridge.supervision import complaint
 from sandboxes.local.control_groups import ControlGroup, new_group, own_group, wait_early
 from sandboxes.local.isolation import KERNEL, ZYGOTE, IsolationConfig, clean_environment
 
@@ -154,9 +155,7 @@ class Zygote:
         except subprocess.TimeoutExpired:
             how = "it did not answer"
         self._output.seek(0)
-        lines = self._output.read().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
-        said = lines[-1] if lines[0].startswith("Traceback") else lines[0]
-        return f"{how} ({said[:300]})"
+        return f"{how} ({complaint(self._output.read().decode('utf-8', 'replace'))})"
 
     @property
     def alive(self) -> bool:

@@ -15,12 +15,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from . import blobs, orphans
-from .inbox import Inbox
-from .kernel_process import KernelProcess
-from .output import Output
-from .request import Request, note, packed
-from .viewer import Viewer
+from . import blobs
+from .client import Client, Inbox, Request, note, packed
+from .kernel_process import KernelProcess, Output, become_subreaper, reap
+from .supervision import complaint
 
 POLL_SECONDS = 0.02
 SOON_SECONDS = 0.002
@@ -31,7 +29,7 @@ BUSY_SECONDS = 20.0
 """How long an owner may be silent while its request is under way before another may take over."""
 IDLE_SECONDS = 5.0
 """The same between its requests."""
-DEAF_SECONDS = 10.0
+UNRESPONSIVE_SECONDS = 10.0
 """How long a kernel that waits for orders may take to read one."""
 
 DISCARDED = "the sandbox was closed or reset while the cell ran"
@@ -53,7 +51,7 @@ class Bridge:
         self._inbox = Inbox(base)
         self._kernel: KernelProcess | None = None
         self._request: Request | None = None
-        self._viewer: Viewer | None = None
+        self._client: Client | None = None
         self._owner, self._who = "", ""
         self._heard = 0.0
         """When the owner was heard of last."""
@@ -65,7 +63,7 @@ class Bridge:
     def serve(self) -> None:
         """Serve until the sandbox ends."""
         while True:
-            active = self._viewer is not None or (self._request is not None and not self._request.over)
+            active = self._client is not None or (self._request is not None and not self._request.over)
             poll = SOON_SECONDS if self._calls > 0 else POLL_SECONDS
             for key, _ in self._selector.select(poll if active else None):
                 key.data()
@@ -76,49 +74,49 @@ class Bridge:
     def _accept(self) -> None:
         with suppress(OSError):
             connection, _ = self._listener.accept()
-            viewer = Viewer(connection)
-            self._selector.register(connection, selectors.EVENT_READ, lambda: self._hear(viewer))
+            client = Client(connection)
+            self._selector.register(connection, selectors.EVENT_READ, lambda: self._hear(client))
 
-    def _hear(self, viewer: Viewer) -> None:
-        descriptor = viewer.connection
-        messages = viewer.read()
-        if viewer.closed:
+    def _hear(self, client: Client) -> None:
+        descriptor = client.connection
+        messages = client.read()
+        if client.closed:
             self._forget(descriptor)
             return
-        if viewer.waiting:
-            viewer.send()
+        if client.waiting:
+            client.send()
         for header, body in messages:
-            self._answer(viewer, header, body)
+            self._answer(client, header, body)
 
     def _forget(self, descriptor: socket.socket) -> None:
         with suppress(KeyError, ValueError):
             self._selector.unregister(descriptor)
 
-    def _answer(self, viewer: Viewer, header: dict[str, Any], body: bytes) -> None:
+    def _answer(self, client: Client, header: dict[str, Any], body: bytes) -> None:
         if header.get("do") == "attach":
-            self._attach(viewer, header, body)
+            self._attach(client, header, body)
         elif header.get("do") == "end":
-            self._end(viewer, header)
+            self._end(client, header)
         else:
-            self._hang_up(viewer, packed("nothing"))
+            self._hang_up(client, packed("nothing"))
 
-    def _hang_up(self, viewer: Viewer, data: bytes = b"") -> None:
-        self._forget(viewer.connection)
-        if viewer.closed:
+    def _hang_up(self, client: Client, data: bytes = b"") -> None:
+        self._forget(client.connection)
+        if client.closed:
             return
-        viewer.connection.setblocking(True)
-        viewer.connection.settimeout(5.0)
-        viewer.send(data, last=True)
-        viewer.close()
+        client.connection.setblocking(True)
+        client.connection.settimeout(5.0)
+        client.send(data, last=True)
+        client.close()
 
-    def _end(self, viewer: Viewer, header: dict[str, Any]) -> None:
+    def _end(self, client: Client, header: dict[str, Any]) -> None:
         """End the session, if it is the asker's; who waits for it is told. `keep`: the asker goes on with another."""
         ours = header.get("token") == self._owner or self._free_in() <= 0
         if ours:
             self._drop_kernel(DISCARDED)
             self._look()
             self._owner = self._owner if header.get("keep") else ""
-        self._hang_up(viewer, packed("ended", ours=ours))
+        self._hang_up(client, packed("ended", ours=ours))
 
     def _free_in(self) -> float:
         """In how many seconds somebody else may take over."""
@@ -140,22 +138,22 @@ class Bridge:
         self._who, self._heard = str(header.get("who", "")), time.monotonic()
         return True
 
-    def _attach(self, viewer: Viewer, header: dict[str, Any], body: bytes) -> None:
+    def _attach(self, client: Client, header: dict[str, Any], body: bytes) -> None:
         if header.get("token") != self._owner and (header.get("again") or not header.get("fresh")):
             # It means a session that is not here any more, or has begun in a life of the sandbox that is over.
-            self._hang_up(viewer, packed("lost", why="the sandbox was started anew, or another worker took it over"))
+            self._hang_up(client, packed("lost", why="the sandbox was started anew, or another worker took it over"))
             return
         if not self._claim(header):
-            self._hang_up(viewer, packed("taken", who=self._who, seconds=round(self._free_in(), 1)))
+            self._hang_up(client, packed("taken", who=self._who, seconds=round(self._free_in(), 1)))
             return
-        if self._viewer is not None:
-            self._hang_up(self._viewer)
-        self._viewer = viewer
+        if self._client is not None:
+            self._hang_up(self._client)
+        self._client = client
         self._take_messages()
         if self._request is None or self._request.n != header["n"]:
             self._begin(header, body)
         assert self._request is not None
-        viewer.send(b"".join(self._request.log[int(header.get("seen", 0)) :]))
+        client.send(b"".join(self._request.log[int(header.get("seen", 0)) :]))
 
     def _take_messages(self) -> None:
         for header, body in self._inbox.take():
@@ -171,8 +169,7 @@ class Bridge:
                 self._calls -= int(header.get("answers", 1))
                 self._tell_kernel(body)
             elif do == "interrupt":
-                request.interrupt_at = time.monotonic()
-                request.grace = float(header.get("grace", request.grace))
+                request.interrupt(header.get("grace"))
             elif do == "kill":
                 self._drop_kernel(DISCARDED)
 
@@ -259,7 +256,7 @@ class Bridge:
                 self._flush(kernel)  # what was printed before comes before
                 self._calls += header.get("type") == "call"
                 self._say("kernel", body, header=header)
-        if kernel.garbled:
+        if kernel.protocol_error:
             self._drop_connection(kernel)
 
     def _drop_connection(self, kernel: KernelProcess) -> None:
@@ -270,7 +267,7 @@ class Bridge:
         while not kernel.ended and time.monotonic() < deadline:
             time.sleep(0.01)
         code = kernel.kill()
-        self._finish(kernel, code=code, garbled=kernel.garbled)
+        self._finish(kernel, code=code, protocol_error=kernel.protocol_error)
 
     def _finish(
         self,
@@ -280,7 +277,7 @@ class Bridge:
         body: bytes = b"",
         code: int | None = None,
         discarded: bool = False,
-        garbled: bool = False,
+        protocol_error: bool = False,
     ) -> None:
         """The request is over: all that was printed comes before the kernel's last word."""
         request = self._request
@@ -290,7 +287,7 @@ class Bridge:
             with suppress(KeyError, ValueError):
                 self._selector.unregister(stream.pipe)
             stream.drain()
-        why = "" if kernel.greeted else _complaint(kernel)
+        why = "" if kernel.greeted else complaint(kernel.stderr.head().decode("utf-8", "replace"))
         self._flush(kernel)
         for name, stream in (("stdout", kernel.stdout), ("stderr", kernel.stderr)):
             dropped, tail = stream.rest()
@@ -298,14 +295,14 @@ class Bridge:
                 self._say("rest", tail, stream=name, dropped=dropped)
         if header is not None:
             self._say("kernel", body, header=header)
-        self._over(code=code, discarded=discarded, garbled=garbled, failed=why)
+        self._over(code=code, discarded=discarded, protocol_error=protocol_error, failed=why)
 
     def _over(self, **how: Any) -> None:
         request = self._request
         assert request is not None
         request.over, request.ended_at = True, time.monotonic()
         self._heard = time.monotonic()
-        ended = {name: getattr(request, name) for name in ("late", "hanging", "deaf")}
+        ended = {name: getattr(request, name) for name in ("late", "ignored_interrupt", "unresponsive")}
         self._say("over", **{**ended, "reached": note(self._base), **how})
 
     def _flush(self, kernel: KernelProcess) -> None:
@@ -322,8 +319,8 @@ class Bridge:
     def _say(self, kind: str, body: bytes = b"", **more: Any) -> None:
         assert self._request is not None
         frame = self._request.say(kind, body, **more)
-        if self._viewer is not None and not self._viewer.closed:
-            self._viewer.send(frame)
+        if self._client is not None and not self._client.closed:
+            self._client.send(frame)
 
     def _look(self) -> None:
         """See to what time brings: limits, output, a request that is over, a connection that is not needed."""
@@ -331,47 +328,36 @@ class Bridge:
         if request is not None and not request.over and kernel is not None:
             if now - self._flushed >= FLUSH_SECONDS:
                 self._flush(kernel)
-            orphans.bury(kernel.process.pid)
+            reap(kernel.process.pid)
             if kernel.ended:
                 self._hear_kernel()
                 if not request.over:  # something that it left behind holds its connection
                     self._drop_connection(kernel)
             if not request.over:
                 self._limit(request, kernel, now)
-        if self._viewer is None or request is None:
+        if self._client is None or request is None:
             return
         if tick := request.tick():
-            self._viewer.send(tick)
+            self._client.send(tick)
         if request.over and kernel is not None and kernel.ended:
-            self._viewer.send(packed("gone"))
+            self._client.send(packed("gone"))
             self._drop_kernel("")
         if request.over and now >= request.ended_at + request.linger:
-            viewer, self._viewer = self._viewer, None
-            if not viewer.closed:
-                self._hang_up(viewer)
-        elif self._viewer.waiting:
-            self._viewer.send()
+            client, self._client = self._client, None
+            if not client.closed:
+                self._hang_up(client)
+        elif self._client.waiting:
+            self._client.send()
 
     def _limit(self, request: Request, kernel: KernelProcess, now: float) -> None:
-        if request.interrupt_at is not None and now >= request.interrupt_at:
-            request.late, request.interrupt_at = True, None
-            request.again_at, request.kill_at = now + request.grace / 2, now + request.grace
+        action = request.due_action(now)
+        if action == "interrupt":
             kernel.interrupt()
-        elif request.again_at is not None and now >= request.again_at:
-            request.again_at = None
-            kernel.interrupt()  # the first is lost on a kernel that had not taken in its cell
-        elif request.kill_at is not None and now >= request.kill_at:
-            request.hanging = True
+        elif action == "kill":
             self._drop_kernel("")
-        elif request.quiet and kernel.deaf_for > DEAF_SECONDS:
-            request.deaf = True
+        elif request.quiet and kernel.unresponsive_seconds > UNRESPONSIVE_SECONDS:
+            request.unresponsive = True
             self._drop_kernel("")
-
-
-def _complaint(kernel: KernelProcess) -> str:
-    """What a kernel said that did not begin."""
-    lines = kernel.stderr.head().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
-    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
 
 
 def main(base: str) -> None:
@@ -390,5 +376,5 @@ def main(base: str) -> None:
     listener.bind("bridge.sock")
     os.chmod("bridge.sock", 0o600)
     listener.listen(16)
-    orphans.adopt()
+    become_subreaper()
     Bridge(base, listener).serve()
