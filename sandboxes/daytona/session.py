@@ -11,7 +11,7 @@ from sandboxes.daytona.exchange import Exchange
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Ending, Limits, in_words
-from sandboxes.host.running_cell import Offer, OnOutput, RunningCell
+from sandboxes.host.running_cell import FunctionOffer, OnOutput, RunningCell
 from sandboxes.inside.kernel import frames
 from sandboxes.results import CellResult
 
@@ -36,7 +36,7 @@ class Session:
         self.note: tuple[str, ...] | None = None
         """The note on the last cell, as it was when the last request ended; None: not known here."""
         self._when_gone: list[Callable[[], None]] = []
-        self._offer = Offer()
+        self._offer = FunctionOffer()
         self._exchange: Exchange | None = None
         channel.when_gone = self._gone
 
@@ -112,7 +112,7 @@ class Session:
             self._exchange = None
         if not work.cell.ended.done():
             raise SandboxLostError(f"The Python process is gone: {work.why()}.")
-        return await work.cell.said()
+        return await work.cell.read_answer()
 
     async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
         """Have the bridge pass something on to the kernel, and wait until it is over."""

@@ -1,4 +1,4 @@
-"""The host's end of one kernel: starts it, sends it cells, takes in what they do, and wakes its frozen copy."""
+"""A session on this machine: starts a kernel, sends it cells, receives what they do, and wakes its frozen copy."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Limits, in_words, limit_note
 from sandboxes.host.processes import Connection, Order, Process, Start
-from sandboxes.host.running_cell import Offer, OnOutput, RunningCell, Stream
+from sandboxes.host.running_cell import FunctionOffer, OnOutput, RunningCell, Stream
 from sandboxes.inside.bridge.supervision import complaint, interrupt_waits
 from sandboxes.inside.kernel import frames
 from sandboxes.local.kernel_connection import SEND_SECONDS, KernelConnection
@@ -21,7 +21,7 @@ from sandboxes.results import CellResult
 
 START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
-ATTEND_SECONDS = 10.0
+BEGIN_SECONDS = 10.0
 """How soon after a cell a kernel begins with its snapshot; background threads may hold it up for a while."""
 MAX_UNASKED = 1_000
 """Frames that are taken in while nothing was asked."""
@@ -30,11 +30,20 @@ END_SECONDS = 2.0
 
 
 class Session:
-    """A living kernel. Made by `start`; of no use any more once `alive` is false."""
+    """A kernel in a process of this machine. Made by `start`; of no use any more once `alive` is false.
+
+    ```
+    started ── hello ──> idle ── run, ask ──> busy ── answer ──> idle
+                                                └── time limit ──> interrupted, twice ── answer ──> idle
+                                                                     └── no answer ──> ended
+    ended ── a copy was frozen before the cell ──> idle, with the variables as before the cell
+      └── none ──> closed
+    ```
+    """
 
     def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
         self._process: Process = connection.process
-        self._connection = KernelConnection(connection.control, connection.stdout, connection.stderr, self._take)
+        self._connection = KernelConnection(connection.control, connection.stdout, connection.stderr, self._receive)
         self._limits = limits
         self._doorway = doorway
         if connection.door is not None:
@@ -46,7 +55,7 @@ class Session:
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
         self._unasked = 0
-        self._offer = Offer()
+        self._offer = FunctionOffer()
 
     @classmethod
     async def start(
@@ -67,22 +76,22 @@ class Session:
         connection = await start(order)
         session = cls(connection, limits, doorway)
         try:
-            await session._greet(python)
+            await session._wait_for_hello(python)
         except BaseException:
             await session.close()
             raise
-        session._watch()
+        session._watch_exit()
         return session
 
-    def _watch(self) -> None:
-        self._process.exited.add_done_callback(lambda _: self._died())
+    def _watch_exit(self) -> None:
+        self._process.exited.add_done_callback(lambda _: self._exited())
 
-    def _died(self) -> None:
-        """Let go of a process that ended by itself between two cells: its frozen copy is of no use to anybody."""
+    def _exited(self) -> None:
+        """Discard a process that ended by itself between two cells: its frozen copy is of no use."""
         if self._cell is None:
             self.discard()
 
-    async def _greet(self, python: str) -> None:
+    async def _wait_for_hello(self, python: str) -> None:
         stderr = Stream("stderr")
         self._connection.listen(stderr=stderr.capture.add)
         ends = (self._hello, self._process.exited)
@@ -104,7 +113,7 @@ class Session:
         return self._process.alive and not self._connection.broken.done()
 
     def reached(self) -> tuple[str, ...]:
-        """What the way out of it has seen the last cell connect to, whatever that cell did not note itself."""
+        """What the proxy has seen the last cell connect to."""
         return self._doorway.reached() if self._doorway is not None else ()
 
     def when_gone(self, call: Callable[[], None]) -> None:
@@ -142,9 +151,9 @@ class Session:
             self._doorway.begin(number)
         sending = self._connection.send_now(data)
         try:
-            result = await self._follow(cell, timeout=timeout, grace=grace)
+            result = await self._wait_for_result(cell, timeout=timeout, grace=grace)
         except asyncio.CancelledError:
-            await self._stop(cell, grace)
+            await self._stop_cell(cell, grace)
             raise
         finally:
             self._process.busy(False)
@@ -164,7 +173,7 @@ class Session:
             if sending is not None:
                 await asyncio.wait((sending,))
         if result.variables_kept and not self.alive:
-            why = await self._end("it did not go on")
+            why = await self._end_process("it did not go on")
             await self.close()
             result = replace(result, status="killed", note=f"{why}; variables are lost", variables_kept=False)
         result = replace(result, reached=tuple(dict.fromkeys((*result.reached, *self.reached()))))
@@ -180,7 +189,7 @@ class Session:
         grace: float,
         body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
+        """Send a request that is not a cell, as for a snapshot. What the kernel prints meanwhile is dropped.
 
         Returns:
             The content of its answer.
@@ -199,10 +208,10 @@ class Session:
             await self._wait_for_answer(cell, timeout, grace)
             self._connection.drain()
             if not cell.ended.done():
-                why = await self._end("it did not answer")
+                why = await self._end_process("it did not answer")
                 await self.close()
                 raise SandboxLostError(f"The Python process is gone: {why}.")
-            return await cell.said()
+            return await cell.read_answer()
         except asyncio.CancelledError:
             self.discard()
             raise
@@ -214,22 +223,22 @@ class Session:
     async def _wait_for_answer(self, cell: RunningCell, timeout: float, grace: float) -> None:
         """Wait until the kernel has done what it was asked, or had to be interrupted.
 
-        A cell that said itself that it had ended may go on, and then nobody attends to what is asked.
+        Code can send the answer of its own cell and go on; then the kernel does not begin with a snapshot.
         """
         if cell.answer == "snapshot":
             ends = (cell.begun, cell.ended, self._connection.broken, self._process.exited)
-            await asyncio.wait(ends, timeout=ATTEND_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            if not cell.begun.done() and not self._ended(cell):
+            await asyncio.wait(ends, timeout=BEGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if not cell.begun.done() and not self._finished(cell):
                 await self._interrupt(cell, grace, cell.begun)
-        if cell.begun.done() or cell.answer != "snapshot" or self._ended(cell):
+        if cell.begun.done() or cell.answer != "snapshot" or self._finished(cell):
             await self._wait(cell, timeout)
-            if not self._ended(cell):
+            if not self._finished(cell):
                 await self._interrupt(cell, grace)
 
-    async def _follow(self, cell: RunningCell, *, timeout: float, grace: float) -> CellResult:
-        """Wait for the end of the cell, whichever it is, and say what it was; output aside."""
+    async def _wait_for_result(self, cell: RunningCell, *, timeout: float, grace: float) -> CellResult:
+        """Wait for the end of the cell, whichever it is; the result lacks its output."""
         await self._wait(cell, timeout)
-        late = not self._ended(cell)
+        late = not self._finished(cell)
         if late:
             await self._interrupt(cell, grace)
         self._connection.drain()
@@ -238,8 +247,10 @@ class Session:
             note = "" if late else limit_note(result.error, self._limits)
             return replace(result, note=note) if note else result
         began = time.monotonic()
-        note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
-        if (hello := await self._revived(cell)) is None:
+        note = await self._end_process(
+            f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt"
+        )
+        if (hello := await self._wake_copy(cell)) is None:
             await self.close()
             return CellResult(status="killed", note=f"{note}; variables are lost", variables_kept=False)
         seconds = time.monotonic() - began
@@ -253,32 +264,27 @@ class Session:
             recovery_seconds=seconds,
         )
 
-    async def _end(self, too_late: str) -> str:
-        """End what is left of a kernel that cannot go on, but for a frozen copy.
+    async def _end_process(self, too_late: str) -> str:
+        """End what is left of a kernel that cannot go on, except for a frozen copy.
 
         Returns:
-            Why it cannot: `too_late` if it is merely too late.
+            Why it cannot go on: `too_late` if its time is merely over.
         """
-        if not self._connection.broken.done() and not self._process.exited.done():
-            if not self._process.stop():
-                self._process.kill()
-            await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            self._connection.drain()
-            return f"{too_late} and was ended"
-        if self._connection.protocol_error and not self._discarded:
-            self._process.kill()  # it lives, and would go on
-            await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            self._connection.drain()
-            return f"the session was ended because {self._connection.broken.result()}"
+        runs = not self._connection.broken.done() and not self._process.exited.done()
+        hostile = self._connection.protocol_error and not self._discarded
+        if (runs and not self._process.stop()) or (hostile and not runs):
+            self._process.kill()
         await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
         self._connection.drain()
+        if runs:
+            return f"{too_late} and was ended"
         if self._discarded:
             return "the sandbox was closed or reset while the cell ran"
-        if self._process.exited.done():
+        if self._process.exited.done() and not hostile:
             return in_words(self._process.exited.result(), self._limits)
         return f"the session was ended because {self._connection.broken.result()}"
 
-    async def _revived(self, cell: RunningCell) -> dict[str, Any] | None:
+    async def _wake_copy(self, cell: RunningCell) -> dict[str, Any] | None:
         """Have a frozen copy go on in the place of a process that ended.
 
         Returns:
@@ -297,13 +303,13 @@ class Session:
         self._process.wake()
         ends = (self._hello, self._connection.broken, self._process.exited)
         await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        self._watch()
+        self._watch_exit()
         return self._hello.result() if self._hello.done() else None
 
-    async def _stop(self, cell: RunningCell, grace: float) -> None:
+    async def _stop_cell(self, cell: RunningCell, grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting kills at once."""
         try:
-            if not self._ended(cell):
+            if not self._finished(cell):
                 await self._interrupt(cell, grace)
             if cell.ended.done():
                 await self._connection.send(frames.pack({"type": "head", "head": ""}), within=SEND_SECONDS)
@@ -322,7 +328,7 @@ class Session:
             enough: What will do in place of its end.
         """
         for seconds in interrupt_waits(grace):
-            if not self._ended(cell) and (enough is None or not enough.done()):
+            if not self._finished(cell) and (enough is None or not enough.done()):
                 self._process.interrupt()
                 await self._wait(cell, seconds, enough)
 
@@ -332,7 +338,7 @@ class Session:
         if self._process.exited.done():
             await self._connection.read_rest(cell.ended.done)  # its last words were still on the way
 
-    def _ended(self, cell: RunningCell) -> bool:
+    def _finished(self, cell: RunningCell) -> bool:
         return cell.ended.done() or self._connection.broken.done() or self._process.exited.done()
 
     def _listen(self, cell: RunningCell) -> None:
@@ -341,7 +347,7 @@ class Session:
             lambda data: cell.take(cell.stderr, data),
         )
 
-    def _take(self, header: dict[str, Any], body: bytes) -> None:
+    def _receive(self, header: dict[str, Any], body: bytes) -> None:
         if header.get("type") == "hello" and not self._hello.done():
             self._hello.set_result(header)
         if self._cell is not None:
@@ -352,7 +358,7 @@ class Session:
             raise FloodError("it sent messages that nobody asked for")
 
     def discard(self) -> None:
-        """Kill the process and let go of everything, without waiting."""
+        """Kill the process and close the connections, without waiting."""
         self._discarded = True
         self._process.kill()
         self._connection.close()
