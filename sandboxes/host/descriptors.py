@@ -11,7 +11,7 @@ from sandboxes.inside.bridge.supervision import CHUNK, DRAIN
 
 
 class Pipe:
-    """One stream of a process: our end is read when the event loop says so, theirs is given away."""
+    """A stream of a process: our end is read by the event loop, the other end is given to the process."""
 
     def __init__(self, ends: tuple[int, int] | None = None) -> None:
         self._end, self.theirs = ends or os.pipe()
@@ -23,7 +23,7 @@ class Pipe:
 
     @classmethod
     def at(cls, end: int) -> "Pipe":
-        """A pipe whose other end is with somebody else already."""
+        """A pipe whose other end the process has already."""
         return cls((end, -1))
 
     def close_theirs(self) -> None:
@@ -86,7 +86,7 @@ class Pipe:
 
 
 MOST = 1 << 20
-"""As many as anybody needs; some systems say that there is no limit."""
+"""Enough for everybody; some systems have no limit."""
 TURNED_AWAY = 16
 """Connections at a time that are told that there is no room for them; further ones are just closed."""
 
@@ -145,7 +145,7 @@ class Share:
 
     @contextlib.contextmanager
     def turning_away(self) -> Iterator[bool]:
-        """Hold one for a moment to say that there is none; false when too many do that already."""
+        """Hold one to answer that there is none left; false if too many connections are answered so already."""
         with self._lock:
             may = self._turned_away < TURNED_AWAY
             self._turned_away += may

@@ -1,4 +1,4 @@
-"""What a local sandbox may use at most, how its process ended, and what is said of a limit that ended it."""
+"""What a local sandbox may use at most, how its process ended, and the sentences about it."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from sandboxes.results import CellError
 MEGABYTE = 1 << 20
 MOST_TMP = 2_000 * MEGABYTE
 SHARE = 4
-"""Which part of the memory `/tmp`, HOME and `/dev/shm` may each have, unless it is said."""
+"""Which part of the memory `/tmp`, HOME and `/dev/shm` may each have by default."""
 
 CRASHES: Mapping[int, str] = {
     signal.SIGSEGV: "crashed: segmentation fault",
@@ -75,7 +75,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a process ended, from whoever started it, not from what it said itself."""
+    """How a process ended, as the one that started it has seen it."""
 
     code: int
     """Its exit code; negative: the signal that ended it."""

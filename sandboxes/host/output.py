@@ -10,7 +10,7 @@ class Capture(BoundedOutput):
     """What is kept of a stream whose bytes are taken as they come."""
 
     def leave_out(self, count: int) -> None:
-        """Count bytes that do not come: somebody else has left them out, between head and tail."""
+        """Count bytes that the bridge left out between head and tail."""
         self._after += max(0, count)
 
     def text(self) -> CapturedText:

@@ -19,7 +19,7 @@ from sandboxes.results import CellError, CellResult, Display, Streamed
 FLOOD = 20 * replies.MAX_DISPLAYS
 """Things shown by one cell after which its session is ended."""
 MAX_FRAMES = 10_000
-"""Frames of one cell, of whatever kind and whoever they say they are of, and …"""
+"""Frames of one cell, of any kind, and …"""
 MAX_BYTES = 1 << 30
 """… their bytes, after which its session is ended: an honest one shows and calls far less."""
 OnOutput = Callable[[Streamed], None]
@@ -35,7 +35,7 @@ class Stream:
 
 
 class FunctionOffer:
-    """The functions that a kernel was told of last."""
+    """The functions that a kernel was last told of."""
 
     def __init__(self) -> None:
         self._told = b"[]"

@@ -27,7 +27,7 @@ async def uncancellable(work: Awaitable[T]) -> T:
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # nobody is there any more to hear of it
+        task.exception()  # retrieved, so that it is not logged
     raise cancelled
 
 

@@ -78,7 +78,7 @@ def _change_owner(name: str, folder: int, user: int, device: int) -> None:
 
 
 def make_all(sandbox: Path, cache: Path) -> None:
-    """Make all folders of a local sandbox, and the one for caches.
+    """Make all folders of a local sandbox, and the cache folder.
 
     Raises:
         SandboxUnavailableError: they cannot be made.
@@ -191,7 +191,7 @@ def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:
 
 
 def _opened(root: Path, path: str, stack: ExitStack) -> tuple[str, int, int]:
-    """The file of exactly that name, or of the name that somebody who writes paths in another way means.
+    """The file of exactly that name, or of the name that is meant if the path is written in another way.
 
     Returns:
         Its path, its descriptor, and its size.
@@ -206,7 +206,7 @@ def _opened(root: Path, path: str, stack: ExitStack) -> tuple[str, int, int]:
 
 @contextmanager
 def _clear(root: Path) -> Iterator[None]:
-    """Say in one sentence what is wrong with the workspace's disk."""
+    """Raise errors of the workspace's disk as one sentence."""
     try:
         yield
     except FileNotFoundError:

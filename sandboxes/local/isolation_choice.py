@@ -156,7 +156,7 @@ def check(config: IsolationConfig) -> None:
 
 
 def broken_promises(level: Level, through: Through) -> list[str]:
-    """What got through although the level is said to prevent it."""
+    """What got through although the level promises to prevent it."""
     said: States = states(level)
     return [what for name, things in through.items() if said[name].state == "enforced" for what in things]
 
@@ -265,7 +265,7 @@ class Examination:
 
 
 def examine(request: IsolationRequest) -> Examination:
-    """Try every level, and say which one is chosen.
+    """Try every level, and return which one is chosen.
 
     Raises:
         NoSuchSandboxError: a level is asked for that there is not.

@@ -21,7 +21,7 @@ from sandboxes.network import NO_NETWORK, Network
 from sandboxes.results import FetchedFile, ProgramResult, Reached, WorkspaceFile
 
 OWNER = "owner"
-"""The file that says which process's session was the last one in this folder."""
+"""The file that names the process whose session was the last one in this folder."""
 
 
 class LocalSandbox(KernelSandbox[Session]):
@@ -35,7 +35,7 @@ class LocalSandbox(KernelSandbox[Session]):
         id: The name of this one.
         config: The interpreter, the level of isolation, the limits.
         network: What cells may reach.
-        make_doorway: Makes the way there for each session.
+        make_doorway: Makes the proxy of each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
         pool: Where its session takes a place; default: there is always one.
     """
@@ -83,7 +83,7 @@ class LocalSandbox(KernelSandbox[Session]):
         workspace.make_all(self._folder, Path(self._config.cache))
 
     async def reached(self) -> Reached:
-        """The note on the last cell that began, and what its way out has seen; see `Sandbox.reached`.
+        """The note on the last cell that began, and what the proxy has seen of it; see `Sandbox.reached`.
 
         Raises:
             SandboxUnavailableError: its folder cannot be written.
@@ -103,7 +103,7 @@ class LocalSandbox(KernelSandbox[Session]):
         )
 
     def _claim(self) -> None:
-        """Make its folders, and say whose they are now."""
+        """Make its folders, and note that they are used by this process."""
         self.make_folders()
         try:
             (self._folder / OWNER).write_text(self._token)

@@ -33,7 +33,7 @@ WAITING = 1
 """Sandboxes that a zygote keeps ready."""
 MAX_MESSAGE = 1 << 20
 GONE = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF)
-"""What is said of a connection whose other end has died."""
+"""Errors of a connection whose other end has died."""
 SO_PASSRIGHTS = 83
 """Whether descriptors can be handed over by a socket; Linux 6.16 and later."""
 
@@ -65,7 +65,7 @@ class ReadySandbox:
         self.theirs = []
 
     def close(self) -> None:
-        """Let go of it; what was made ready ends."""
+        """Close our ends; the sandbox ends by that."""
         self.close_theirs()
         self.control.close()
         self.init.close()
@@ -139,17 +139,17 @@ class Zygote:
         except OSError:
             answer = b""
         if not answer and self._wrap:
-            raise IsolationUnavailableError(self._last_words())
+            raise IsolationUnavailableError(self._complaint())
         if not answer:
             raise SandboxUnavailableError(
-                f"A session cannot be started with the Python interpreter {self._config.python}: {self._last_words()}. "
+                f"A session cannot be started with the Python interpreter {self._config.python}: {self._complaint()}. "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
         reply = json.loads(answer)
         if reply["event"] != "ready":
             raise IsolationUnavailableError(reply["why"])
 
-    def _last_words(self) -> str:
+    def _complaint(self) -> str:
         try:
             how = f"it ended with exit code {self._process.wait(timeout=1)}"
         except subprocess.TimeoutExpired:
@@ -163,7 +163,7 @@ class Zygote:
         return self._process.poll() is None
 
     def begin(self, order: dict[str, Any]) -> ReadySandbox | None:
-        """Take a sandbox that waits, and give it its order; None when the zygote is gone.
+        """Take a sandbox that waits, and send it its order; None if the zygote is gone.
 
         Raises:
             SandboxUnavailableError: this one cannot be started; others go on.
@@ -174,7 +174,7 @@ class Zygote:
             self._send({"op": "begin", **order}, [ready.init.fileno()])
         except OSError as error:
             if ready is not None:
-                self._let_go(ready)
+                self._discard(ready)
             if error.errno in GONE or not self.alive:
                 return None
             raise SandboxUnavailableError(
@@ -186,7 +186,7 @@ class Zygote:
         return ready
 
     def refill(self) -> None:
-        """Have the next ones ready; what hinders that, `begin` will say."""
+        """Fork the next ones; if that fails, `begin` raises the error."""
         with contextlib.suppress(OSError, SandboxUnavailableError):
             while len(self._waiting) < WAITING:
                 self._waiting.append(self._spawn())
@@ -210,18 +210,18 @@ class Zygote:
         try:
             self._send({"op": "spawn"}, ready.theirs)
         except OSError:
-            self._let_go(ready)
+            self._discard(ready)
             raise
         ready.close_theirs()
         self.forks += 1
         return ready
 
-    def _let_go(self, ready: ReadySandbox) -> None:
+    def _discard(self, ready: ReadySandbox) -> None:
         ready.close()
         self.ended(ready)
 
     def ended(self, ready: ReadySandbox) -> None:
-        """One of its sandboxes has ended: its group goes, too."""
+        """Note that one of its sandboxes has ended, and remove its control group."""
         self._forked.discard(ready)
         if ready.group is not None:
             run_later(ready.group.remove)
@@ -250,7 +250,7 @@ class Zygote:
 
 
 class IsolationUnavailableError(Exception):
-    """A zygote cannot be had at that level; says why."""
+    """A level of isolation does not work here; the message says why."""
 
 
 MAX_FORKS = 1_000
@@ -269,7 +269,7 @@ class ZygotePool:
     def __init__(self, max_forks: int = MAX_FORKS) -> None:
         self._max_forks = max_forks
         self._zygotes: dict[IsolationConfig, Zygote] = {}
-        self._worn: list[Zygote] = []
+        self._retired: list[Zygote] = []
         self._turns: dict[IsolationConfig, threading.Lock] = {}
         self._refilling: set[IsolationConfig] = set()
         self._turn = threading.Lock()
@@ -285,7 +285,7 @@ class ZygotePool:
             self._current(config)
 
     def begin(self, config: IsolationConfig, order: dict[str, Any]) -> ReadySandbox:
-        """Take a sandbox that is ready, and give it its order.
+        """Take a sandbox that is ready, and send it its order.
 
         Raises:
             IsolationUnavailableError: there cannot be one at that level.
@@ -320,11 +320,11 @@ class ZygotePool:
             zygote.close()
             raise
         with self._turn:
-            self._worn.append(zygote)
+            self._retired.append(zygote)
         return ready
 
     def refill_later(self, config: IsolationConfig) -> None:
-        """Have the next sandboxes ready, a little later: the one that has just begun has a first cell to run."""
+        """Fork the next sandboxes a little later: the one that has just begun has a first cell to run."""
         with self._turn:
             if config in self._refilling:
                 return
@@ -338,23 +338,23 @@ class ZygotePool:
         self.refill(config)
 
     def refill(self, config: IsolationConfig) -> None:
-        """Have the next sandboxes ready."""
+        """Fork the next sandboxes."""
         with self._turn_of(config):
             zygote = self._zygotes.get(config)
             if zygote is not None and zygote.forks < self._max_forks:
                 zygote.refill()
 
     def ended(self, ready: ReadySandbox) -> None:
-        """A sandbox has ended; the last one of a worn zygote takes the zygote with it."""
+        """Note that a sandbox has ended; a retired zygote is closed with its last sandbox."""
         with self._turn:
             zygote = ready.zygote
             if zygote is None:
                 return
             ready.zygote, zygote.sandboxes = None, zygote.sandboxes - 1
             zygote.ended(ready)
-            gone = zygote in self._worn and not zygote.sandboxes
+            gone = zygote in self._retired and not zygote.sandboxes
             if gone:
-                self._worn.remove(zygote)
+                self._retired.remove(zygote)
         if gone:  # whoever tells of the end may be an event loop, and this waits for processes to be gone
             threading.Thread(target=zygote.close, name="stepwell-zygote").start()
 
@@ -371,11 +371,11 @@ class ZygotePool:
         return zygote
 
     def _retire(self, zygote: Zygote) -> None:
-        """Let a zygote go on until its last sandbox has ended."""
+        """Close a zygote once its last sandbox has ended."""
         with self._turn:
             busy = bool(zygote.sandboxes)
             if busy:
-                self._worn.append(zygote)
+                self._retired.append(zygote)
         if not busy:
             zygote.close()
 
@@ -386,10 +386,10 @@ class ZygotePool:
     def close(self) -> None:
         """End all of them, with their sandboxes."""
         with self._turn:
-            for zygote in [*self._zygotes.values(), *self._worn]:
+            for zygote in [*self._zygotes.values(), *self._retired]:
                 zygote.close()
             self._zygotes.clear()
-            self._worn.clear()
+            self._retired.clear()
 
 
 ZYGOTES = ZygotePool()

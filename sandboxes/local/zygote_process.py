@@ -35,9 +35,9 @@ from sandboxes.local.wrappers import bubblewrap, wrapped
 from sandboxes.local.zygote import ZYGOTES, IsolationUnavailableError, ReadySandbox
 
 AFTER_SECONDS = 0.02
-"""How long a cell has run when its limits begin to be watched; what is looked at changes more slowly than that."""
+"""How long a cell has run when its limits begin to be watched; what is measured changes more slowly."""
 SETTLE_SECONDS = 0.2
-"""When it is looked for what short cells left running."""
+"""How long after short cells it is checked whether they left processes running."""
 
 
 class LimitMonitor:
@@ -55,7 +55,7 @@ class LimitMonitor:
         """Whether it watches a cell now."""
 
     def cell(self, runs: bool) -> None:
-        """A cell begins, or has ended."""
+        """Note that a cell begins, or has ended."""
         loop = asyncio.get_running_loop()
         if runs:
             self._beginning = loop.call_later(AFTER_SECONDS, self._begin)
@@ -88,9 +88,9 @@ NOTICES = 4
 """The descriptor by which the kernel reaches init."""
 MAX_EVENT = 65_536
 STARTING = ThreadPoolExecutor(8, "stepwell-start")
-"""Not the threads of an event loop: what they began must be let go of also when the loop is closed meanwhile."""
+"""Not the threads of an event loop: what they started has to be ended even if the loop is closed meanwhile."""
 OVERRUN_SECONDS = 0.25
-"""How often it is looked whether the system ended something for the memory of all."""
+"""How often it is checked whether the system ended a process because the sandbox used too much memory."""
 END_SECONDS = 5.0
 """How long a sandbox's first process may take to end everything when it is told to."""
 LIMITED = ("memory", "processes", "workspace", "names", "tmp")
@@ -104,7 +104,7 @@ class ZygoteProcess:
         self._init = ready.init
         self._init.setblocking(False)
         self.why = ""
-        """Why it could not begin."""
+        """Why it could not be started."""
         self.exited: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
@@ -138,7 +138,7 @@ class ZygoteProcess:
             run_quickly(group.note)
 
     def _poll_overrun(self, group: ControlGroup) -> None:
-        """Look now and then whether the system has ended one process of many, of which nobody else is told."""
+        """Check now and then whether the system has ended one process of many; nothing else reports that."""
         loop = asyncio.get_running_loop()
         self._polling = loop.call_later(OVERRUN_SECONDS, self._poll_overrun, group)
         run_quickly(partial(self._stop_if_overrun, loop, group))
@@ -221,7 +221,7 @@ class ZygoteProcess:
                 self._ended(ending)
 
     def _check_overrun(self, loop: asyncio.AbstractEventLoop, ending: Ending, group: ControlGroup) -> None:
-        """Say of a process that was killed whether it was for its memory; blocks."""
+        """Find out whether a process was killed because of its memory; blocks."""
         if group.overrun():
             ending = replace(ending, limit="memory")
         with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits any more
@@ -367,7 +367,7 @@ class StartInZygote:
 
 
 def _let_go(beginning: "Future[ReadySandbox]") -> None:
-    """End what began although nobody waits for it any more."""
+    """End a sandbox that was started for a cancelled task."""
     if beginning.cancelled() or beginning.exception() is not None:
         return
     ready = beginning.result()

@@ -43,16 +43,16 @@ class Request:
         self._due = time.monotonic() + START_SECONDS
         """When it is interrupted next, or killed."""
         self._limited = False
-        """Whether it is known when it is interrupted."""
+        """Whether its time limit counts already."""
         self.late = False
         """Whether its time limit came."""
         self.ignored_interrupt = False
         """Whether it did not react to the interrupts."""
         self.unresponsive = False
-        """Whether the kernel did not take it in."""
-        self.over = False
+        """Whether the kernel did not read it."""
+        self.done = False
         self.ended_at = 0.0
-        self.said_at = time.monotonic()
+        self.last_sent = time.monotonic()
         self.log: list[bytes] = []
         """All frames about it, in order."""
         if not asked.get("fresh"):
@@ -81,7 +81,7 @@ class Request:
         self.late, self._due = True, now + wait
         return "interrupt"
 
-    def say(self, kind: str, body: bytes = b"", **more: Any) -> bytes:
+    def add(self, kind: str, body: bytes = b"", **more: Any) -> bytes:
         """Put a frame into the log.
 
         Returns:
@@ -92,14 +92,14 @@ class Request:
             header["file"], body = self._put(body), b""
         frame = frames.pack(header, body)
         self.log.append(frame)
-        self.said_at = time.monotonic()
+        self.last_sent = time.monotonic()
         return frame
 
     def tick(self) -> bytes:
-        """A frame that only says that all goes on, when nothing was said for long; else nothing."""
-        if self.over or time.monotonic() - self.said_at < TICK_SECONDS:
+        """A keep-alive frame, if nothing was sent for long; else nothing."""
+        if self.done or time.monotonic() - self.last_sent < TICK_SECONDS:
             return b""
-        self.said_at = time.monotonic()
+        self.last_sent = time.monotonic()
         return frames.pack({"type": "tick", "n": self.n})
 
     def _put(self, body: bytes) -> str:
@@ -140,7 +140,7 @@ class Client:
         self.closed = False
 
     def read(self) -> list[frames.Frame]:
-        """What it says; it is closed when it hung up or talks nonsense."""
+        """The frames that it sent; it is closed when it hung up, or sent something else."""
         try:
             data = self.connection.recv(1 << 18)
             if data:
@@ -154,7 +154,7 @@ class Client:
 
     @property
     def waiting(self) -> bool:
-        """Whether something is on its way to it."""
+        """Whether something is still to be sent to it."""
         return bool(self._out) and not self.closed
 
     def send(self, data: bytes = b"", *, last: bool = False) -> None:

@@ -14,7 +14,7 @@ from ..kernel import frames
 from .supervision import CHUNK, DRAIN, BoundedOutput, FirstBytes, Sampler
 
 OF_THE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
-"""What says something about the command that started the bridge."""
+"""Variables that describe the command that started the bridge."""
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -37,7 +37,7 @@ class Output:
         """Bytes of the head that were taken."""
 
     def read(self) -> int | None:
-        """Take in what is there.
+        """Read what is there.
 
         Returns:
             How many bytes that was, 0 as well; None when nobody can write into it any more.
@@ -55,7 +55,7 @@ class Output:
         return len(data)
 
     def drain(self) -> None:
-        """Take in all that was printed until now."""
+        """Read all that was printed until now."""
         taken = 0
         while taken < DRAIN and (size := self.read()):
             taken += size
@@ -110,7 +110,7 @@ class KernelProcess:
         self.stdout, self.stderr = Output(pipes[0][0]), Output(pipes[1][0])
         self.unpacker = frames.Unpacker()
         self.greeted = False
-        """Whether it has said hello: it has begun."""
+        """Whether its hello has come."""
         self.protocol_error = False
         """Whether something other than it wrote to its connection."""
         self.waiting = bytearray()
@@ -147,13 +147,13 @@ class KernelProcess:
 
     @property
     def unresponsive_seconds(self) -> float:
-        """For how many seconds it has taken nothing of what it is told."""
+        """For how many seconds it has read nothing of what it was sent."""
         return time.monotonic() - self._taken_at if self.waiting else 0.0
 
     def receive(self) -> list[frames.Frame] | None:
-        """What it has said; None when its connection is closed or does not carry frames any more.
+        """The frames that it sent; None when its connection is closed or does not carry frames any more.
 
-        What it said itself counts although something that is no frame came with it, when it is `protocol_error`.
+        Frames that came before something that is no frame are returned; `protocol_error` is set then.
         """
         if self.protocol_error:
             return None
@@ -186,7 +186,7 @@ class KernelProcess:
         return self.process.returncode if code is None else code
 
     def close(self) -> None:
-        """End it and let go of everything."""
+        """End it and close everything."""
         self.kill()
         self.control.close()
         self._lifeline.close()
@@ -218,7 +218,7 @@ END_SECONDS = 5.0
 
 
 def become_subreaper() -> None:
-    """Become the parent of all orphans among the descendants of this process; where that is not to be had, not."""
+    """Become the parent of all orphans among the descendants of this process, where the OS supports it."""
     with suppress(ImportError, OSError, AttributeError):
         import ctypes
 
@@ -226,7 +226,7 @@ def become_subreaper() -> None:
 
 
 def reap(kernel: int) -> None:
-    """Forget those that have ended by themselves, but for the kernel: it is waited for by who started it."""
+    """Wait for children that have ended, except for the kernel, which `KernelProcess` waits for."""
     with suppress(ChildProcessError):
         while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             if ended.si_pid == kernel:
