@@ -29,7 +29,7 @@ from graph.users.consumption import Consumption, Meter, metered
 from graph.users.edited_state import check_edit, named_in
 from graph.users.identity import LOCAL, Identity, IdentityError, identity_in, plain, unknown_key
 from graph.users.policy import Policy
-from sandboxes.host.living import Owner, owner
+from sandboxes.host.session_pool import Owner, owner
 from sandboxes.opening import Sandboxes
 
 FITTED = "_stepwell_fitted"

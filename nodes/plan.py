@@ -38,7 +38,7 @@ from nodes.restoring.outcome import functions_reached, reached_by
 from nodes.restoring.restore import BEGINNING, RestoreService
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import Sandbox
-from sandboxes.host.environment import describe_environment
+from sandboxes.host.programs import describe_environment
 from sandboxes.network import NO_NETWORK, Network
 from storage.inputs import InputSource
 
@@ -197,7 +197,7 @@ def _asked(state: State) -> str:
 
 def _earlier(turn: Turn) -> str:
     answer = shorten(turn["answer"], 800) or "(not answered)"
-    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered:\n{quoted(answer)}"
+    return f"IsolationRequest before: {shorten(turn['question'], 400)}\nAnswered:\n{quoted(answer)}"
 
 
 def _read(reply: Reply) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sandboxes.base import SandboxError, SandboxLostError, SnapshotMissingError, workspace_path
 from sandboxes.functions import Call, Functions, Raised, Returned
-from sandboxes.host import removing, workspace
+from sandboxes.host import workspace
 from sandboxes.host.blobs import too_large
 from sandboxes.inside.kernel import values
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
@@ -70,7 +70,7 @@ class FakeSnapshots:
         try:
             self._restore(root, id)
         except SnapshotMissingError:
-            removing.remove(self._supplied)
+            workspace.remove(self._supplied)
             raise
 
     def _restore(self, root: Path, id: str) -> None:

@@ -29,7 +29,7 @@ from nodes.restoring.restore import catch_up
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.functions import Call, Description, Parameter, Raised, Returned
-from sandboxes.host.environment import describe_environment
+from sandboxes.host.programs import describe_environment
 from sandboxes.opening import Sandboxes
 from stepwell.errors import ThreadError
 from stepwell.kept_step import KeptFile, KeptStep, changed, kept_step, look_at

@@ -6,22 +6,22 @@ A server is told to serve this in the place of `graph.app`; nothing else is diff
 from typing import Any
 
 from graph.app import agent
-from sandboxes.local import warm, warm_parent
-from sandboxes.local.walls import Walls
+from sandboxes.local import zygote
+from sandboxes.local.isolation import IsolationConfig
 
 
-class ColdParents(warm.WarmParents):
-    """A parent of its own for each sandbox; several are started at the same time."""
+class ColdZygotes(zygote.ZygotePool):
+    """A zygote of its own for each sandbox; several are started at the same time."""
 
-    def begin(self, walls: Walls, order: dict[str, Any]) -> warm_parent.Ready:
-        """Start a parent, and have it fork the one sandbox that it is for."""
-        return self.begin_alone(walls, (), order)
+    def begin(self, config: IsolationConfig, order: dict[str, Any]) -> zygote.ReadySandbox:
+        """Start a zygote, and have it fork the one sandbox that it is for."""
+        return self.begin_alone(config, (), order)
 
-    def refill(self, walls: Walls) -> None:
+    def refill(self, config: IsolationConfig) -> None:
         """Nothing is made ready."""
 
 
-warm_parent.POOL = 0
-warm.PARENTS.__class__ = ColdParents  # whoever uses them holds this very object
+zygote.WAITING = 0
+zygote.ZYGOTES.__class__ = ColdZygotes  # whoever uses them holds this very object
 
 __all__ = ["agent"]

@@ -24,7 +24,7 @@ from nodes.restoring.receipt import NOTHING_TO_DO, Receipt, in_words
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox, SandboxError, SandboxLostError
 from sandboxes.functions import Functions
-from sandboxes.host.living import on_wait
+from sandboxes.host.session_pool import on_wait
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 from sandboxes.results import CellResult, LostVariable, RestoredSession
 

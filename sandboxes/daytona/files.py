@@ -6,7 +6,7 @@ from pathlib import Path
 from sandboxes.base import SnapshotMissingError
 from sandboxes.daytona import transfers
 from sandboxes.daytona.place import Place
-from sandboxes.host.living import Stay
+from sandboxes.host.session_pool import Lease
 from sandboxes.results import FetchedFile, ProgramResult, WorkspaceFile
 
 
@@ -15,12 +15,12 @@ class DaytonaFiles:
 
     Args:
         place: Where its things are.
+        lease: Keeps it from being put to sleep meanwhile.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, lease: Lease) -> None:
         self._place = place
-        self._turn: Stay
-        """Set by whoever has the session."""
+        self._lease = lease
         self._to_drop: list[str] = []
         """Blobs that the store has and that are in the spool still."""
 
@@ -34,7 +34,7 @@ class DaytonaFiles:
         Raises:
             SandboxUnavailableError: it cannot be started.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             return await transfers.run_program(self._place, program, arguments, timeout)
 
     async def put(self, source: Path, path: str) -> None:
@@ -45,7 +45,7 @@ class DaytonaFiles:
             SandboxUnavailableError: there is no room for it, or the workspace cannot be written.
             ValueError: the path leaves the workspace.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             await transfers.put(self._place, source, path)
 
     async def files(self, folder: str) -> list[WorkspaceFile]:
@@ -54,7 +54,7 @@ class DaytonaFiles:
         Raises:
             ValueError: the folder leaves the workspace.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             return await transfers.files(self._place, folder)
 
     async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
@@ -64,7 +64,7 @@ class DaytonaFiles:
             FileNotFoundError: there is no regular file at that path.
             ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             return await transfers.fetch(self._place, path, target, max_bytes)
 
     async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
@@ -77,7 +77,7 @@ class DaytonaFiles:
         for name in names:
             if name in self._to_drop:
                 raise SnapshotMissingError(f"The sandbox has no blob {name} any more.")
-        with self._turn.beside():
+        with self._lease.in_use():
             await transfers.take_blobs(self._place, names, folder, max_bytes)
 
     async def supply_blobs(self, files: Sequence[Path]) -> None:
@@ -86,10 +86,10 @@ class DaytonaFiles:
         Raises:
             SandboxUnavailableError: there is no room for them.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             await transfers.supply_blobs(self._place, files)
 
     async def supplied_blobs(self) -> frozenset[str]:
         """The blobs that it was given and still has."""
-        with self._turn.beside():
+        with self._lease.in_use():
             return await transfers.supplied_blobs(self._place, self._dropping())

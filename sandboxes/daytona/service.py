@@ -13,7 +13,7 @@ from sandboxes.daytona.freeing import delete_archived
 from sandboxes.daytona.labels import LABEL, THREAD_LABEL, state_of
 from sandboxes.daytona.machine import Machine
 from sandboxes.daytona.options import Options
-from sandboxes.host.living import Living
+from sandboxes.host.session_pool import SessionPool
 
 if TYPE_CHECKING:
     from sandboxes.daytona.sandbox import DaytonaSandbox
@@ -52,7 +52,7 @@ class Daytona:
         self._keep = keep
         self._clients = Clients(options.account)
         self._sleep_after = sleep_after
-        self._living: Living | None = None
+        self._pool: SessionPool | None = None
 
     async def open(self, id: str) -> Sandbox:
         """The sandbox of a thread. Nothing is asked of Daytona before it is used.
@@ -68,13 +68,13 @@ class Daytona:
     def _make(self, id: str) -> "DaytonaSandbox":
         from sandboxes.daytona.sandbox import DaytonaSandbox
 
-        if self._living is None:
-            self._living = Living(most=MOST, sleep_after=self._sleep_after)
+        if self._pool is None:
+            self._pool = SessionPool(capacity=MOST, sleep_after=self._sleep_after)
         mark = self._root / id / MARK
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
         machine = Machine(self._clients, self._options, id, keep=self._keep)
-        return DaytonaSandbox(machine, id, network=self._options.reaches, living=self._living, keep=self._keep)
+        return DaytonaSandbox(machine, id, network=self._options.reaches, pool=self._pool, keep=self._keep)
 
     async def remove(self, id: str) -> None:
         """Delete the sandbox of a thread, if it has one.
@@ -115,8 +115,8 @@ class Daytona:
 
     async def close(self) -> None:
         """Let go of the connection to Daytona. Who made a sandbox removes those that lie in the archive for nothing."""
-        if self._living is not None:
-            await self._living.close()
+        if self._pool is not None:
+            await self._pool.close()
         if self._clients.made:
             with suppress(SandboxError, TimeoutError):  # whoever comes next does it
                 async with asyncio.timeout(TIDY_SECONDS):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
@@ -10,9 +10,8 @@ from sandboxes.daytona.channel import LINGER_SECONDS, Channel
 from sandboxes.daytona.exchange import Exchange
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
-from sandboxes.host.limits import Limits
-from sandboxes.host.processes import Ending, in_words
-from sandboxes.host.running_cell import Offer, OnOutput, RunningCell
+from sandboxes.host.limits import Ending, Limits, in_words
+from sandboxes.host.running_cell import FunctionOffer, OnOutput, RunningCell
 from sandboxes.inside.kernel import frames
 from sandboxes.results import CellResult
 
@@ -25,16 +24,19 @@ class Session:
     Args:
         channel: The way to the bridge.
         network: What the kernel is told that it may reach.
+        dropping: Takes the names of blobs that can be removed; with a cell or a snapshot they are.
     """
 
-    def __init__(self, channel: Channel, network: str) -> None:
+    def __init__(self, channel: Channel, network: str, dropping: Callable[[], list[str]] = list) -> None:
         self._channel = channel
         self._network = network
+        self._dropping = dropping
         self._began = False
         self.alive = True
-        self.note: tuple[str, ...] = ()
-        """The note on the last cell, as it was when the last request ended."""
-        self._offer = Offer()
+        self.note: tuple[str, ...] | None = None
+        """The note on the last cell, as it was when the last request ended; None: not known here."""
+        self._when_gone: list[Callable[[], None]] = []
+        self._offer = FunctionOffer()
         self._exchange: Exchange | None = None
         channel.when_gone = self._gone
 
@@ -51,7 +53,6 @@ class Session:
         head: str,
         on_output: OnOutput | None,
         functions: Functions | None,
-        drop: Sequence[str] = (),
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
 
@@ -67,7 +68,7 @@ class Session:
         work = _Work(cell, timeout)
         cell.calls = Calls(functions, lambda said, body: self._tell(frames.pack({**said, "id": cell.id}, body)))
         try:
-            asked = {"timeout": timeout, "grace": grace, "linger": LINGER_SECONDS, "drop": list(drop)}
+            asked = {"timeout": timeout, "grace": grace, "linger": LINGER_SECONDS, "drop": self._dropping()}
             await self._ask(work, data, **asked)
         except asyncio.CancelledError:
             await self._stop(work, grace)
@@ -86,7 +87,6 @@ class Session:
         timeout: float,
         grace: float,
         body: Mapping[str, Any] | None = None,
-        drop: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
 
@@ -99,9 +99,10 @@ class Session:
         """
         work = _Work(RunningCell(None, answer), timeout)
         data = json.dumps(body).encode() if body is not None else b""
+        drop = self._dropping() if kind == "snapshot" else []
         try:
             packed = frames.pack({**content, "type": kind, "id": work.cell.id}, data)
-            await self._ask(work, packed, timeout=timeout, grace=grace, quiet=True, drop=list(drop))
+            await self._ask(work, packed, timeout=timeout, grace=grace, quiet=True, drop=drop)
         except asyncio.CancelledError:
             self.alive = False
             if self._exchange is not None:
@@ -111,11 +112,11 @@ class Session:
             self._exchange = None
         if not work.cell.ended.done():
             raise SandboxLostError(f"The Python process is gone: {work.why()}.")
-        return await work.cell.said()
+        return await work.cell.read_answer()
 
     async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
         """Have the bridge pass something on to the kernel, and wait until it is over."""
-        began, self._began = self._began, True
+        began, self._began, self.note = self._began, True, None
         header = {**asked, "id": work.cell.id, "answer": work.cell.answer, "fresh": not began, "network": self._network}
         loop = asyncio.get_running_loop()
 
@@ -168,10 +169,21 @@ class Session:
             return
         self._close_with(work)
 
-    async def interrupt(self) -> None:
-        """End what runs now."""
+    def when_gone(self, call: Callable[[], None]) -> None:
+        """Have `call` called when it is closed."""
+        self._when_gone.append(call)
+
+    async def kill(self) -> None:
+        """Have the bridge end what runs now."""
         if self._exchange is not None:
             await self._channel.say(self._exchange, "kill")
+
+    async def close(self) -> None:
+        """Give it up; the kernel ends with the next session's first request, or with the sandbox."""
+        self.alive = False
+        calls, self._when_gone = self._when_gone, []
+        for call in calls:
+            call()
 
 
 def note_lines(said: dict[str, Any]) -> tuple[str, ...]:
@@ -230,11 +242,11 @@ class _Work:
             return f"the session was ended because {self.flooded}"
         if self.over.get("discarded"):
             return "the sandbox was closed or reset while the cell ran"
-        if self.over.get("garbled"):
+        if self.over.get("protocol_error"):
             return "the session was ended because something other than the session wrote to its connection"
-        if self.over.get("deaf"):
+        if self.over.get("unresponsive"):
             return "the session was ended because it does not take what it is told"
-        if self.over.get("hanging"):
+        if self.over.get("ignored_interrupt"):
             limit = f"the cell reached its time limit of {self._timeout:g} s"
             return f"{limit}, did not react to the interrupt and was ended"
         code = self.over.get("code")

@@ -9,8 +9,7 @@ from pathlib import Path
 from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, workspace_path
 from sandboxes.daytona.place import Place
 from sandboxes.host.blobs import PARTIAL, checked, too_large
-from sandboxes.host.limits import Limits
-from sandboxes.host.processes import Ending, in_words
+from sandboxes.host.limits import Ending, Limits, in_words
 from sandboxes.inside.bridge import tree
 from sandboxes.results import FetchedFile, ProgramResult, Status, WorkspaceFile
 

@@ -1,12 +1,92 @@
-"""How many descriptors this process may have, and that connections of sandboxes leave some for everything else."""
+"""Descriptors of this process: the pipes that sandboxes print into, and how many there may be."""
 
+import asyncio
 import contextlib
+import os
 import resource
 import threading
 from collections.abc import Callable, Iterator
 
+from sandboxes.inside.bridge.supervision import CHUNK, DRAIN
+
+
+class Pipe:
+    """A stream of a process: our end is read by the event loop, the other end is given to the process."""
+
+    def __init__(self, ends: tuple[int, int] | None = None) -> None:
+        self._end, self.theirs = ends or os.pipe()
+        os.set_blocking(self._end, False)
+        self.take: Callable[[bytes], object] | None = None
+        """Is passed what comes."""
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when nobody can write into it any more."""
+
+    @classmethod
+    def at(cls, end: int) -> "Pipe":
+        """A pipe whose other end the process has already."""
+        return cls((end, -1))
+
+    def close_theirs(self) -> None:
+        """Close the writing end here, once the process has it."""
+        if self.theirs >= 0:
+            os.close(self.theirs)
+            self.theirs = -1
+
+    def fileno(self) -> int:
+        """Our end; negative once it is closed."""
+        return self._end
+
+    def listen(self, take: Callable[[bytes], object]) -> None:
+        """Pass on what comes from now on."""
+        self.take = take
+        if not self.ended.done():
+            asyncio.get_running_loop().add_reader(self._end, self._hear)
+
+    def pause(self) -> None:
+        """Leave what comes from now on in the pipe."""
+        self.take = None
+        if self._end >= 0:
+            asyncio.get_running_loop().remove_reader(self._end)
+
+    def _hear(self) -> None:
+        self.read()
+        if self.ended.done():
+            asyncio.get_running_loop().remove_reader(self._end)
+
+    def drain(self) -> None:
+        """Pass on what is in the pipe now, without waiting for more."""
+        taken = 0
+        while taken < DRAIN and not self.ended.done():
+            size = self.read()
+            if not size:
+                break
+            taken += size
+
+    def close(self) -> None:
+        """Close our end."""
+        self.pause()
+        self.close_theirs()
+        if self._end >= 0:
+            os.close(self._end)
+            self._end = -1
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def read(self) -> int:
+        """Pass on the next piece that is in the pipe; 0 when there is none, or nobody can write any more."""
+        try:
+            data = os.read(self._end, CHUNK)
+        except BlockingIOError:
+            return 0
+        if not data:
+            self.ended.set_result(None)
+        elif self.take is not None:
+            self.take(data)
+        return len(data)
+
+
 MOST = 1 << 20
-"""As many as anybody needs; some systems say that there is no limit."""
+"""Enough for everybody; some systems have no limit."""
 TURNED_AWAY = 16
 """Connections at a time that are told that there is no room for them; further ones are just closed."""
 
@@ -65,7 +145,7 @@ class Share:
 
     @contextlib.contextmanager
     def turning_away(self) -> Iterator[bool]:
-        """Hold one for a moment to say that there is none; false when too many do that already."""
+        """Hold one to answer that there is none left; false if too many connections are answered so already."""
         with self._lock:
             may = self._turned_away < TURNED_AWAY
             self._turned_away += may

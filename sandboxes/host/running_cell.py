@@ -19,7 +19,7 @@ from sandboxes.results import CellError, CellResult, Display, Streamed
 FLOOD = 20 * replies.MAX_DISPLAYS
 """Things shown by one cell after which its session is ended."""
 MAX_FRAMES = 10_000
-"""Frames of one cell, of whatever kind and whoever they say they are of, and …"""
+"""Frames of one cell, of any kind, and …"""
 MAX_BYTES = 1 << 30
 """… their bytes, after which its session is ended: an honest one shows and calls far less."""
 OnOutput = Callable[[Streamed], None]
@@ -34,8 +34,8 @@ class Stream:
     live: Live = field(default_factory=Live)
 
 
-class Offer:
-    """The functions that a kernel was told of last."""
+class FunctionOffer:
+    """The functions that a kernel was last told of."""
 
     def __init__(self) -> None:
         self._told = b"[]"
@@ -51,12 +51,12 @@ class Offer:
         return frames.pack({"type": "functions"}, offered)
 
     def forget(self) -> None:
-        """It is another kernel from now on: tell it again."""
+        """Tell the next kernel again."""
         self._told = b""
 
 
 class RunningCell:
-    """What is known of the cell that is running, or of something else that a kernel was asked."""
+    """A cell that runs, or another request to a kernel, and what has come of it so far."""
 
     def __init__(self, on_output: OnOutput | None, answer: str = "done") -> None:
         self.answer = answer
@@ -66,7 +66,7 @@ class RunningCell:
         self.stderr = Stream("stderr")
         self.displays: list[Display] = []
         self.ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        """What the kernel said in the end, unread; see `said`."""
+        """What the kernel said in the end, unread; see `read_answer`."""
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the kernel says that it has begun with what it was asked."""
         self._began = time.monotonic()
@@ -87,7 +87,7 @@ class RunningCell:
             return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
 
     def hear(self, header: dict[str, Any], body: bytes) -> None:
-        """Take in a frame of the kernel's; late words of an earlier cell are let go.
+        """Process a frame of the kernel; frames of an earlier cell are dropped.
 
         Raises:
             FloodError: there are too many.
@@ -110,26 +110,26 @@ class RunningCell:
         elif kind == self.answer and not self.ended.done():
             self.ended.set_result(body)
 
-    async def said(self) -> dict[str, Any]:
-        """What the kernel said in the end; a large answer is read elsewhere."""
+    async def read_answer(self) -> dict[str, Any]:
+        """The content of the frame that ended it; a large one is parsed in another process."""
         return await replies.read(self.ended.result())
 
     async def result(self, *, late: bool, timeout: float) -> CellResult:
-        """What the kernel said of it in the end; output aside.
+        """The result by the kernel's answer, without output.
 
         Args:
             late: Whether it was interrupted at its time limit.
             timeout: That limit, in seconds.
         """
-        said = await self.said()
-        failed = said.get("status") != "ok"
+        answer = await self.read_answer()
+        failed = answer.get("status") != "ok"
         return CellResult(
             status="timeout" if late else "error" if failed else "ok",
-            error=replies.error(said) if failed else None,
-            namespace=replies.namespace(said),
-            files=replies.files(said),
+            error=replies.error(answer) if failed else None,
+            namespace=replies.namespace(answer),
+            files=replies.files(answer),
             note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
-            reached=replies.reached(said),
+            reached=replies.reached(answer),
         )
 
     def with_output(self, result: CellResult) -> CellResult:

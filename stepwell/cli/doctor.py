@@ -18,8 +18,8 @@ from graph.wiring import make_sandboxes
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxError
 from sandboxes.host.limits import Limits
 from sandboxes.host.scratch import scratch_folder
-from sandboxes.local.examining import Examination, LevelTried, examine
-from sandboxes.local.isolation import IN_WORDS, Asked
+from sandboxes.local.isolation import IN_WORDS, IsolationRequest
+from sandboxes.local.isolation_choice import Examination, LevelTried, examine
 from sandboxes.opening import Sandboxes
 from sandboxes.results import SnapshotTaken
 from stepwell.cli.exits import FAILED, FINISHED, complain
@@ -50,9 +50,9 @@ def doctor(*, as_json: bool) -> int:
     return FINISHED
 
 
-def asked_by(settings: Settings) -> Asked:
+def asked_by(settings: Settings) -> IsolationRequest:
     """What these settings ask of local sandboxes."""
-    return Asked(
+    return IsolationRequest(
         settings.python,
         settings.home / "cache",
         settings.isolation,

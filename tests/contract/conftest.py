@@ -66,7 +66,7 @@ REAL = "the real daytona"
 REAL_KEY = os.environ.get("DAYTONA_API_KEY", "")  # before a fixture clears the environment
 REAL_PLACE = {"api_url": os.environ.get("DAYTONA_API_URL", API_URL), "target": os.environ.get("DAYTONA_TARGET", "")}
 # What asks local sandboxes alone, and why:
-# - control groups, deaths (Landlock), warm parents, reach behind walls: Daytona has no such part of ours.
+# - control groups, deaths (Landlock), zygotes, reach behind isolation: Daytona has no such part of ours.
 # - recovery by a frozen copy, limits of memory, processes and disk: Daytona has neither; coming back is asked of both.
 # - sleeping, as far as it is seen from this machine's processes and folders; what is heard between two cells.
 # - life: STEPWELL_PYTHON is a local interpreter; a sandbox in Daytona is meant to survive a killed host.
