@@ -15,7 +15,7 @@ from sandboxes.host.pipes import Pipe
 from sandboxes.host.processes import Connection, Ending, Order
 from sandboxes.inside import PROGRAMS
 from sandboxes.local import reached, seatbelt
-from sandboxes.local.network.doorway import listen_on_loopback
+from sandboxes.local.network.egress import listen_on_loopback
 from sandboxes.local.walls import Walls
 
 KERNEL = PROGRAMS / "kernel"

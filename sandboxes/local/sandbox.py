@@ -17,7 +17,7 @@ from sandboxes.host.steps import SNAPSHOT_SECONDS, Steps
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS
 from sandboxes.local.local_files import LocalFiles
-from sandboxes.local.network.doorway import Doorway
+from sandboxes.local.network.egress import Egress as Doorway
 from sandboxes.local.session import Session
 from sandboxes.local.walls import Walls
 from sandboxes.local.warm_process import StartWarm

@@ -16,7 +16,7 @@ from sandboxes.host.running_cell import Offer, OnOutput, RunningCell, Stream
 from sandboxes.inside.kernel import frames
 from sandboxes.local.kernel_line import SEND_SECONDS, KernelLine
 from sandboxes.local.limit_notes import limit_note
-from sandboxes.local.network.doorway import Doorway
+from sandboxes.local.network.egress import Egress as Doorway
 from sandboxes.results import CellResult
 
 START_SECONDS = 60.0

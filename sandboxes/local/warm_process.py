@@ -22,7 +22,7 @@ from sandboxes.local.bubblewrap import bubblewrap, wrapped
 from sandboxes.local.child_process import cloudpickle_path
 from sandboxes.local.control_groups import ControlGroup
 from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
-from sandboxes.local.network.doorway import PORT
+from sandboxes.local.network.egress import PORT
 from sandboxes.local.upkeep import soon
 from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
 from sandboxes.local.warm import PARENTS
