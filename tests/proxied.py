@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from sandboxes.host.descriptors import SHARE, Share
 from sandboxes.inside.kernel.packages import proxy_environment
-from sandboxes.local.network.doorway import listen_on_loopback
-from sandboxes.local.network.names import Streams
+from sandboxes.local.network.egress import listen_on_loopback
 from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
+from sandboxes.local.network.resolver import Streams
 from sandboxes.network import Network
 
 SOMEWHERE = "93.184.216.34"

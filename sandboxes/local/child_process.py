@@ -17,7 +17,7 @@ from sandboxes.host.processes import Connection, Order
 from sandboxes.inside import PROGRAMS
 from sandboxes.local import wrappers
 from sandboxes.local.isolation import IsolationConfig
-from sandboxes.local.network.doorway import listen_on_loopback
+from sandboxes.local.network.egress import listen_on_loopback
 
 KERNEL = PROGRAMS / "kernel"
 

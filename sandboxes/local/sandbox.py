@@ -14,7 +14,7 @@ from sandboxes.host.programs import run_program
 from sandboxes.host.session_pool import SessionPool
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, IsolationConfig
-from sandboxes.local.network.doorway import Doorway
+from sandboxes.local.network.egress import Egress
 from sandboxes.local.session import Session
 from sandboxes.local.zygote_process import StartInZygote
 from sandboxes.network import NO_NETWORK, Network
@@ -35,7 +35,7 @@ class LocalSandbox(KernelSandbox[Session]):
         id: The name of this one.
         config: The interpreter, the level of isolation, the limits.
         network: What cells may reach.
-        make_doorway: Makes the proxy of each session.
+        make_egress: Makes the proxy of each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
         pool: Where its session takes a place; default: there is always one.
     """
@@ -47,7 +47,7 @@ class LocalSandbox(KernelSandbox[Session]):
         config: IsolationConfig,
         *,
         network: Network = NO_NETWORK,
-        make_doorway: Callable[[Network, Path], Doorway] = Doorway,
+        make_egress: Callable[[Network, Path], Egress] = Egress,
         grace: float = 3.0,
         pool: SessionPool | None = None,
     ) -> None:
@@ -56,7 +56,7 @@ class LocalSandbox(KernelSandbox[Session]):
         self._workspace = self._folder / "workspace"
         self._config = config
         self._network = network
-        self._make_doorway = make_doorway
+        self._make_egress = make_egress
         self._start: Start = StartChild(config) if config.level in ("process", "seatbelt") else StartInZygote(config)
         self._token = str(uuid.uuid4())
 
@@ -97,9 +97,9 @@ class LocalSandbox(KernelSandbox[Session]):
     async def _start_session(self) -> Session:
         await asyncio.to_thread(self._claim)
         order = Order(self._folder, network=self._network.mode)
-        doorway = self._make_doorway(self._network, self._folder) if self._network.mode != "none" else None
+        egress = self._make_egress(self._network, self._folder) if self._network.mode != "none" else None
         return await Session.start(
-            self._start, order, limits=self._config.limits, python=self._config.python, doorway=doorway
+            self._start, order, limits=self._config.limits, python=self._config.python, egress=egress
         )
 
     def _claim(self) -> None:

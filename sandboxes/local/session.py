@@ -16,7 +16,7 @@ from sandboxes.host.running_cell import FunctionOffer, OnOutput, RunningCell, St
 from sandboxes.inside.bridge.supervision import complaint, interrupt_waits
 from sandboxes.inside.kernel import frames
 from sandboxes.local.kernel_connection import SEND_SECONDS, KernelConnection
-from sandboxes.local.network.doorway import Doorway
+from sandboxes.local.network.egress import Egress
 from sandboxes.results import CellResult
 
 START_SECONDS = 60.0
@@ -41,14 +41,14 @@ class Session:
     ```
     """
 
-    def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
+    def __init__(self, connection: Connection, limits: Limits, egress: Egress | None = None) -> None:
         self._process: Process = connection.process
         self._connection = KernelConnection(connection.control, connection.stdout, connection.stderr, self._receive)
         self._limits = limits
-        self._doorway = doorway
+        self._egress = egress
         if connection.door is not None:
-            if doorway is not None:
-                doorway.open(connection.door)
+            if egress is not None:
+                egress.open(connection.door)
             else:
                 connection.door.close()
         self._cell: RunningCell | None = None
@@ -59,7 +59,7 @@ class Session:
 
     @classmethod
     async def start(
-        cls, start: Start, order: Order, *, limits: Limits, python: str, doorway: Doorway | None = None
+        cls, start: Start, order: Order, *, limits: Limits, python: str, egress: Egress | None = None
     ) -> "Session":
         """Start a kernel and wait for its hello.
 
@@ -68,13 +68,13 @@ class Session:
             order: What to start.
             limits: What it may use.
             python: The interpreter, to be named if it does not start.
-            doorway: The way out of it, which ends with it.
+            egress: The way out of it, which ends with it.
 
         Raises:
             SandboxUnavailableError: it does not start.
         """
         connection = await start(order)
-        session = cls(connection, limits, doorway)
+        session = cls(connection, limits, egress)
         try:
             await session._wait_for_hello(python)
         except BaseException:
@@ -114,7 +114,7 @@ class Session:
 
     def reached(self) -> tuple[str, ...]:
         """What the proxy has seen the last cell connect to."""
-        return self._doorway.reached() if self._doorway is not None else ()
+        return self._egress.reached() if self._egress is not None else ()
 
     def when_gone(self, call: Callable[[], None]) -> None:
         """Have `call` called once its process is gone, whoever ended it."""
@@ -147,8 +147,8 @@ class Session:
         self._cell = cell
         self._listen(cell)
         self._process.busy(True)
-        if self._doorway is not None:
-            self._doorway.begin(number)
+        if self._egress is not None:
+            self._egress.begin(number)
         sending = self._connection.send_now(data)
         try:
             result = await self._wait_for_result(cell, timeout=timeout, grace=grace)
@@ -370,6 +370,6 @@ class Session:
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""
         self.discard()
-        if self._doorway is not None:
-            await self._doorway.close()
+        if self._egress is not None:
+            await self._egress.close()
         await asyncio.wait((self._process.gone,))

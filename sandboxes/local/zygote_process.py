@@ -30,7 +30,7 @@ from sandboxes.local.isolation import (
     IsolationConfig,
     clean_environment,
 )
-from sandboxes.local.network.doorway import PORT
+from sandboxes.local.network.egress import PORT
 from sandboxes.local.wrappers import bubblewrap, wrapped
 from sandboxes.local.zygote import ZYGOTES, IsolationUnavailableError, ReadySandbox
 

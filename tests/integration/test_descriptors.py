@@ -90,7 +90,7 @@ async def test_who_is_turned_away_holds_nothing_and_asks_for_nothing() -> None:
 
 FLOOD = """
 import asyncio, os, sys
-from sandboxes.local.network.doorway import listen_on_loopback
+from sandboxes.local.network.egress import listen_on_loopback
 from sandboxes.local.network.proxy import Proxy
 from sandboxes.network import Network
 

@@ -16,7 +16,7 @@ from sandboxes.host.limits import Limits
 from sandboxes.inside.kernel.packages import BESIDE
 from sandboxes.local.isolation import IsolationRequest
 from sandboxes.local.isolation_choice import choose
-from sandboxes.local.network.doorway import Doorway
+from sandboxes.local.network.egress import Egress
 from sandboxes.local.sandbox import LocalSandbox
 from sandboxes.network import NO_NETWORK, Network
 from tests.package_index import Index, package_index, wheel
@@ -51,10 +51,10 @@ async def index() -> AsyncIterator[Index]:
         yield serving
 
 
-def doorway_to(index: Index) -> "partial[Doorway]":
-    """A doorway whose `pypi.test` is the index."""
+def egress_to(index: Index) -> "partial[Egress]":
+    """The egress whose `pypi.test` is the index."""
     wire = Wire({"pypi.test": [SOMEWHERE]}, {(SOMEWHERE, 80): index.port})
-    return partial(Doorway, resolve=wire.resolve, dial=wire.dial)
+    return partial(Egress, resolve=wire.resolve, dial=wire.dial)
 
 
 Opened = Callable[..., AbstractAsyncContextManager[LocalSandbox]]
@@ -66,14 +66,14 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
 
     @asynccontextmanager
     async def opening(
-        id: str, network: Network, make_doorway: Callable[[Network, Path], Doorway] = Doorway
+        id: str, network: Network, make_egress: Callable[[Network, Path], Egress] = Egress
     ) -> AsyncIterator[LocalSandbox]:
         asked = IsolationRequest("", tmp_path / "cache", request.param, "", Limits(), network)
         try:
             config = await asyncio.to_thread(choose, asked)
         except SandboxUnavailableError as error:
             pytest.skip(str(error))
-        sandbox = LocalSandbox(tmp_path / "threads", id, config, network=network, make_doorway=make_doorway)
+        sandbox = LocalSandbox(tmp_path / "threads", id, config, network=network, make_egress=make_egress)
         await sandbox.open()
         try:
             yield sandbox
@@ -90,7 +90,7 @@ async def printed(sandbox: LocalSandbox, code: str, number: int = 1) -> str:
 
 
 async def test_a_package_is_installed_and_used_in_the_same_cell(opened: Opened, tmp_path: Path, index: Index) -> None:
-    async with opened("a", ALLOWED, doorway_to(index)) as sandbox:
+    async with opened("a", ALLOWED, egress_to(index)) as sandbox:
         first = await sandbox.run(f"{PIP}\ninstall('greeting==1.0')\nimport greeting", number=4, timeout=120)
         assert "Successfully installed greeting-1.0 helper-1.0" in first.stdout.text
         assert "Requirement already satisfied: numpy" in first.stdout.text
@@ -116,7 +116,7 @@ async def test_a_package_is_installed_and_used_in_the_same_cell(opened: Opened, 
 
 
 async def test_a_restored_session_has_what_was_installed(opened: Opened, tmp_path: Path, index: Index) -> None:
-    async with opened("a", ALLOWED, doorway_to(index)) as sandbox:
+    async with opened("a", ALLOWED, egress_to(index)) as sandbox:
         await printed(sandbox, f"{PIP}\ninstall('greeting==1.0')\nimport greeting\ncard = greeting.Card()\ncard.x = 5")
         taken = await sandbox.snapshot(limit_bytes=1 << 30)
         assert not taken.lost
@@ -137,7 +137,7 @@ async def test_a_restored_session_has_what_was_installed(opened: Opened, tmp_pat
 async def test_an_upgrade_replaces_and_an_uninstall_removes_only_what_was_installed(
     opened: Opened, index: Index
 ) -> None:
-    async with opened("a", ALLOWED, doorway_to(index)) as sandbox:
+    async with opened("a", ALLOWED, egress_to(index)) as sandbox:
         await printed(sandbox, f"{PIP}\ninstall('greeting==1.0')")
         assert "Successfully uninstalled greeting-1.0" in await printed(sandbox, "install('-U', 'greeting')")
         assert await printed(sandbox, "import greeting\nprint(greeting.VERSION)") == "2\n"
@@ -149,7 +149,7 @@ async def test_an_upgrade_replaces_and_an_uninstall_removes_only_what_was_instal
 
 
 async def test_a_package_in_memory_keeps_its_version(opened: Opened, tmp_path: Path, index: Index) -> None:
-    async with opened("a", ALLOWED, doorway_to(index)) as sandbox:
+    async with opened("a", ALLOWED, egress_to(index)) as sandbox:
         said = await printed(sandbox, f"{PIP}\nos.environ['SANDBOX_LOADED'] = 'numpy'\ninstall('numpy==0.1')")
     assert said.startswith("1 ")
     assert "Packages that the session has in memory keep their versions: numpy==" in said
@@ -179,7 +179,7 @@ async def test_a_local_wheel_needs_no_network(opened: Opened, tmp_path: Path, in
 
 
 async def test_an_index_that_is_not_allowed_is_told_in_one_line(opened: Opened, tmp_path: Path, index: Index) -> None:
-    async with opened("a", ALLOWED, doorway_to(index)) as sandbox:
+    async with opened("a", ALLOWED, egress_to(index)) as sandbox:
         said = await printed(sandbox, f"{PIP}\npip('install', 'greeting')")
     assert said.strip() == (
         "1 pip: pypi.org:443 is not among the domains that this sandbox may reach; its user may allow it with "

@@ -18,7 +18,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.host.limits import Limits
 from sandboxes.local.isolation import IsolationRequest
 from sandboxes.local.isolation_choice import choose
-from sandboxes.local.network.doorway import Doorway
+from sandboxes.local.network.egress import Egress
 from sandboxes.local.sandbox import LocalSandbox
 from sandboxes.network import NO_NETWORK, Network
 from tests.proxied import SOMEWHERE, Origin, Wire, origin
@@ -67,8 +67,8 @@ async def sandbox_at(level: str, folder: Path, network: Network, server: Origin 
     wire = Wire(
         {"example.test": [SOMEWHERE], "inner.test": ["10.0.0.1"]}, {(SOMEWHERE, 80): server.port if server else 0}
     )
-    make_doorway = partial(Doorway, resolve=wire.resolve, dial=wire.dial)
-    sandbox = LocalSandbox(folder / "threads", "a", config, network=network, make_doorway=make_doorway)
+    make_egress = partial(Egress, resolve=wire.resolve, dial=wire.dial)
+    sandbox = LocalSandbox(folder / "threads", "a", config, network=network, make_egress=make_egress)
     await sandbox.open()
     return sandbox
 

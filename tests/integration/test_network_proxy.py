@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from sandboxes.inside.kernel.packages import proxy_environment
-from sandboxes.local.network.doorway import Doorway, listen_on_loopback
-from sandboxes.local.network.names import Streams
+from sandboxes.local.network.egress import Egress, listen_on_loopback
 from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
+from sandboxes.local.network.resolver import Streams
 from sandboxes.network import Network
 from tests.proxied import SOMEWHERE, Wire, origin, proxied
 
@@ -238,8 +238,8 @@ async def test_interim_replies_are_passed_on_and_hop_headers_are_not() -> None:
     async with origin(reply) as server, proxied(ALLOWED, names=NAMES, servers={(SOMEWHERE, 80): server.port}) as there:
         said = await there.say(b"GET http://example.test/ HTTP/1.1\r\nConnection: X-Mine\r\nX-Mine: 1\r\n\r\n")
     assert said == (
-        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nX-Theirs: 2\r\nTransfer-Encoding: chunked\r\n"
-        b"Connection: close\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nX-Theirs: 2\r\nConnection: close\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
     )
     assert b"X-Mine" not in server.heads[0]
 
@@ -257,25 +257,25 @@ async def test_closing_ends_open_connections_and_logs_them() -> None:
     assert [one.host for one in there.logged] == ["example.test"]
 
 
-async def test_a_doorway_writes_what_was_connected_to_beside_the_workspace(
+async def test_the_egress_writes_what_was_connected_to_beside_the_workspace(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "stepwell.network")
     async with origin() as server:
         wire = Wire(dict(NAMES), {(SOMEWHERE, 80): server.port})
-        doorway = Doorway(ALLOWED, tmp_path, resolve=wire.resolve, dial=wire.dial)
+        egress = Egress(ALLOWED, tmp_path, resolve=wire.resolve, dial=wire.dial)
         listening = listen_on_loopback()
         port = listening.getsockname()[1]
-        doorway.open(listening)
-        doorway.begin(7)
+        egress.open(listening)
+        egress.begin(7)
         for target in (b"http://example.test/", b"http://other.test/"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(b"GET " + target + b" HTTP/1.1\r\n\r\n")
             await reader.read()
             writer.close()
-        assert doorway.reached() == ("network example.test:80",)
-        await doorway.close()
-        await doorway.close()
+        assert egress.reached() == ("network example.test:80",)
+        await egress.close()
+        await egress.close()
     lines = [json.loads(line) for line in (tmp_path / "connections.jsonl").read_text().splitlines()]
     assert [(line["cell"], line["host"], bool(line["refused"])) for line in lines] == [
         (7, "example.test", False),

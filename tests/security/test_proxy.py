@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from sandboxes.local.network.doorway import listen_on_loopback
-from sandboxes.local.network.names import dial
+from sandboxes.local.network.egress import listen_on_loopback
 from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
+from sandboxes.local.network.resolver import dial
 from sandboxes.network import Network
 from tests.proxied import SOMEWHERE, Proxied, Wire, origin, proxied
 

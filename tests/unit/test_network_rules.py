@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandboxes.local.network.addresses import is_public, written_address
+from sandboxes.local.network.resolver import is_public, written_address
 from sandboxes.network import Network, NetworkError, host_name, parse_domains
 
 

@@ -10,25 +10,15 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from sandboxes.host.descriptors import SHARE, Share
-from sandboxes.local.network.addresses import is_public, written_address
-from sandboxes.local.network.heads import BadRequestError, Request, read_request
-from sandboxes.local.network.names import Dial, Resolve, Streams, SystemNames, dial
-from sandboxes.local.network.relaying import (
-    BrokenReplyError,
-    Idle,
-    Tally,
-    both,
-    copy,
-    copy_body,
-    copy_reply,
-    end_of,
-)
+from sandboxes.local.network.http_head import BadRequestError, BrokenReplyError, Request, read_request
+from sandboxes.local.network.relay import Idle, Tally, end_of, exchange, tunnel
+from sandboxes.local.network.resolver import Dial, Resolve, Streams, SystemResolver, dial, is_public, written_address
 from sandboxes.network import Network
 
 LOG = logging.getLogger("stepwell.network")
@@ -116,7 +106,7 @@ class Proxy:
         self._reached: dict[str, None] = {}
         self._network = network
         self._on_connection = on_connection
-        self._system = SystemNames()
+        self._system = SystemResolver()
         self._resolve: Resolve = resolve or self._system
         self._dial = dial
         self._limits = limits or ProxyLimits()
@@ -333,22 +323,24 @@ class Proxy:
         raise why
 
     async def _relay(self, request: Request, client: Streams, server: Streams, tally: Tally) -> None:
-        def sent(count: int) -> None:
-            tally.sent += count
+        """Pass on what goes over a connection, until it ends.
 
-        def received(count: int) -> None:
-            tally.received += count
-
+        Raises:
+            _Stop, BadRequestError, BrokenReplyError: one side does not keep to HTTP; the first while the client has
+                got nothing yet.
+        """
         idle = Idle(self._limits.idle_seconds)
         try:
             async with idle.watched():
-                if request.tunnel:
-                    client[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                    await both(copy(client[0], server[1], sent, idle), copy(server[0], client[1], received, idle))
-                else:
-                    server[1].write(request.head())
-                    body = copy_body(client[0], server[1], request.length, sent, idle)
-                    await both(_unless_deaf(body), copy_reply(server[0], client[1], received, idle))
+                try:
+                    if request.message is None:
+                        await tunnel(client, server, tally, idle)
+                    else:
+                        await exchange(request, client, server, tally, idle)
+                except BrokenReplyError:
+                    if tally.received:
+                        await _flushed(client[1])
+                    raise
                 await _flushed(client[1])
                 await _flushed(server[1])
         except (BadRequestError, BrokenReplyError) as error:
@@ -383,12 +375,6 @@ def not_allowed(network: Network, host: str, port: int) -> str:
     return f"{host}:{port} is not among the domains that this sandbox may reach; its user may allow it with " + (
         f"--allow-domain {entry}{also}"
     )
-
-
-async def _unless_deaf(body: Awaitable[None]) -> None:
-    """A host may reply before it has taken in all of a body, and take in no more; its reply is what counts then."""
-    with suppress(ConnectionError):
-        await body
 
 
 async def _flushed(writer: asyncio.StreamWriter) -> None:
