@@ -16,6 +16,17 @@ PROPERTIES = (
     "files read", "files written", "metadata", "network", "processes", "signals", "IPC", "system calls",
     "memory", "process count", "disk", "CPU", "clean-up",
 )  # fmt: skip
+OWN_COUNTS = (5, 14)
+"""The Linux from which on processes are counted for each user namespace."""
+_MEASURED = (
+    "each process by the system; all together are measured every 50 ms in a cell of more than 20 ms, then "
+    "every second, and ended when it is too much"
+)
+_WORKSPACE = (
+    "the size of each file by the system, and no room is taken without writing; the workspace is watched every 50 ms "
+    "while a cell runs, by what the disk has free, and every second while something goes on"
+)
+_CPU = "each cell has a time limit, and computing time per process can be limited; the share of the processor is not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +39,6 @@ class Verdict:
 
 States = dict[str, Verdict]
 """By property, in their order."""
-
-OWN_COUNTS = (5, 14)
-"""The Linux from which on processes are counted for each user namespace."""
-_MEASURED = (
-    "each process by the system; all together are measured every 50 ms in a cell of more than 20 ms, then "
-    "every second, and ended when it is too much"
-)
-_WORKSPACE = (
-    "the size of each file by the system, and no room is taken without writing; the workspace is watched every 50 ms "
-    "while a cell runs, by what the disk has free, and every second while something goes on"
-)
-_CPU = "each cell has a time limit, and computing time per process can be limited; the share of the processor is not"
 
 
 def states(level: Level, *, abi: int | None = None, root: bool | None = None) -> States:
@@ -92,8 +91,8 @@ def _private_root(level: Level) -> States:
 
 
 def _counted() -> Verdict:
-    found = re.match(r"(\d+)\.(\d+)", platform.release())
-    if found is None or (int(found[1]), int(found[2])) < OWN_COUNTS:
+    version = re.match(r"(\d+)\.(\d+)", platform.release())
+    if version is None or (int(version[1]), int(version[2])) < OWN_COUNTS:
         return Verdict("soft", "this kernel counts the processes of all sandboxes together; measured besides")
     return Verdict("enforced", "counted by the system for this sandbox alone")
 
