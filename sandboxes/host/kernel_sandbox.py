@@ -67,7 +67,7 @@ class KernelSession(Protocol):
         """
 
     def when_gone(self, call: Callable[[], None]) -> None:
-        """Have `call` called once, when the session is gone, whoever ended it."""
+        """Have `call` called once, when the session is gone, at the latest when it is closed."""
 
     async def kill(self) -> None:
         """End what it does now, without waiting until it has ended."""

@@ -23,8 +23,7 @@ from sandboxes.inside import PROGRAMS
 from sandboxes.inside.prober.probes import PROBES
 from sandboxes.inside.zygote import seccomp
 from sandboxes.inside.zygote.system import MACHINE
-from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, IsolationConfig, IsolationRequest, Level
-from sandboxes.local.isolation_properties import States, states
+from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, IsolationConfig, IsolationRequest, Level, States, states
 from sandboxes.local.wrappers import seatbelt
 from sandboxes.local.zygote import ZYGOTES, IsolationUnavailableError, ReadySandbox
 from sandboxes.local.zygote_process import StartInZygote
