@@ -72,15 +72,15 @@ async def describe_environment(sandbox: Sandbox, *, timeout: float = 60.0) -> En
     """
     result = await sandbox.run_program(DESCRIBE_ENVIRONMENT, [], timeout=timeout)
     try:
-        said = await read_json(result.stdout.encode())
+        description = await read_json(result.stdout.encode())
     except ValueError:
-        said = None
-    if result.status != "ok" or not isinstance(said, dict):
+        description = None
+    if result.status != "ok" or not isinstance(description, dict):
         last = (result.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise SandboxUnavailableError(f"The sandbox's Python cannot be described ({result.status}: {last[:300]}).")
-    packages, fonts = said.get("packages"), said.get("fonts")
+    packages, fonts = description.get("packages"), description.get("fonts")
     return {
-        "python": str(said.get("python", ""))[:40],
+        "python": str(description.get("python", ""))[:40],
         "packages": {str(name)[:60]: str(version)[:40] for name, version in list(packages.items())[:MAX_ENTRIES]}
         if isinstance(packages, dict)
         else {},

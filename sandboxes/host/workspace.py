@@ -20,6 +20,13 @@ from sandboxes.inside.zygote.system import change_owner
 from sandboxes.results import FetchedFile, Reached, WorkspaceFile
 
 BLOCK = 1 << 20
+MOVED = ".stepwell-"
+AT_ONCE = 50
+"""How many folders deep it goes at once: deeper ones exhaust recursion, descriptors, and in the end paths."""
+NOTE = "reached"
+PLACE = "place"
+MAX_NOTE = 16_384
+"""Bytes."""
 
 
 def prepare(root: Path) -> None:
@@ -169,11 +176,11 @@ def digest(root: Path, path: str) -> tuple[int, str]:
     """
     with ExitStack() as stack:
         _, reading, _ = _opened(root, path, stack)
-        found, size = hashlib.sha256(), 0
+        sha256, size = hashlib.sha256(), 0
         while block := os.read(reading, BLOCK):
             size += len(block)
-            found.update(block)
-    return size, found.hexdigest()
+            sha256.update(block)
+    return size, sha256.hexdigest()
 
 
 def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:
@@ -219,17 +226,11 @@ def _clear(root: Path) -> Iterator[None]:
         ) from error
 
 
-MOVED = ".stepwell-"
-AT_ONCE = 50
-"""How many folders deep it goes at once: deeper ones exhaust recursion, descriptors, and in the end paths."""
-FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 def remove(folder: Path) -> None:
     """Remove a folder with all that is in it, however deep; links are removed, not followed."""
     if folder.is_dir() and not folder.is_symlink():
         folder.chmod(0o700)
-        top = os.open(folder, FOLDER_FLAGS)
+        top = os.open(folder, tree.FOLDER_FLAGS)
         try:
             while _names_in(top):
                 _remove_contents(top, top, AT_ONCE)
@@ -263,10 +264,10 @@ def _is_folder(name: str, folder: int) -> bool:
 def _open_up(name: str, folder: int) -> int:
     """A descriptor of a folder, made writable for us."""
     try:
-        inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
+        inner = os.open(name, tree.FOLDER_FLAGS, dir_fd=folder)
     except PermissionError:
         os.chmod(name, 0o700, dir_fd=folder)
-        inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
+        inner = os.open(name, tree.FOLDER_FLAGS, dir_fd=folder)
     os.fchmod(inner, 0o700)
     return inner
 
@@ -274,12 +275,6 @@ def _open_up(name: str, folder: int) -> int:
 def _names_in(folder: int) -> list[str]:
     with os.scandir(folder) as entries:
         return [entry.name for entry in entries]
-
-
-NOTE = "reached"
-PLACE = "place"
-MAX_NOTE = 16_384
-"""Bytes."""
 
 
 def read_note(folder: Path) -> Reached:

@@ -23,8 +23,7 @@ from sandboxes.inside import PROGRAMS
 from sandboxes.inside.prober.probes import PROBES
 from sandboxes.inside.zygote import seccomp
 from sandboxes.inside.zygote.system import MACHINE
-from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, IsolationConfig, IsolationRequest, Level
-from sandboxes.local.isolation_properties import States, states
+from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, IsolationConfig, IsolationRequest, Level, States, states
 from sandboxes.local.wrappers import seatbelt
 from sandboxes.local.zygote import ZYGOTES, IsolationUnavailableError, ReadySandbox
 from sandboxes.local.zygote_process import StartInZygote
@@ -157,8 +156,8 @@ def check(config: IsolationConfig) -> None:
 
 def broken_promises(level: Level, through: Through) -> list[str]:
     """What got through although the level promises to prevent it."""
-    said: States = states(level)
-    return [what for name, things in through.items() if said[name].state == "enforced" for what in things]
+    promised: States = states(level)
+    return [what for name, things in through.items() if promised[name].state == "enforced" for what in things]
 
 
 def probe(config: IsolationConfig) -> Through:
@@ -173,11 +172,11 @@ def probe(config: IsolationConfig) -> Through:
         own.mkdir(parents=True)
         ready = StartInZygote(config).begin(Order(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
         try:
-            said = _read(ready.stdout)
-            if not said:
+            printed = _read(ready.stdout)
+            if not printed:
                 raise IsolationUnavailableError(_why(ready))
-            found: Through = json.loads(said)
-            return found
+            through: Through = json.loads(printed)
+            return through
         finally:
             ZYGOTES.ended(ready)
             ready.close()
@@ -210,7 +209,7 @@ def _host(folder: Path) -> Iterator[dict[str, Any]]:
             "socket": str(address),
             "abstract": abstract,
             "port": server.getsockname()[1],
-            "process": next((one for one in (os.getpid(), os.getppid()) if one > OWN_PROCESSES), 0),
+            "process": next((process for process in (os.getpid(), os.getppid()) if process > OWN_PROCESSES), 0),
             "calls": [(numbers[name], arguments) for name, arguments in TRIED if numbers.get(name) is not None],
         }
 
@@ -232,9 +231,9 @@ def _why(ready: ReadySandbox) -> str:
     ready.init.settimeout(1.0)
     for _ in range(3):
         with contextlib.suppress(OSError, ValueError):  # a reset comes before the last words of who reset it
-            said = json.loads(ready.init.recv(65_536) or b"{}")
-            if said.get("event") == "failed":
-                return str(said["why"])
+            report = json.loads(ready.init.recv(65_536) or b"{}")
+            if report.get("event") == "failed":
+                return str(report["why"])
     lines = _read(ready.stderr).strip().splitlines()
     return lines[-1][:300] if lines else "a sandbox was started, and it said nothing"
 
@@ -277,7 +276,7 @@ def examine(request: IsolationRequest) -> Examination:
         level = choose(request).level
     except SandboxUnavailableError as error:
         problem = str(error)
-    tried = tuple(_try_level(request, one, chosen=one == level) for one in LEVELS)
+    tried = tuple(_try_level(request, each, chosen=each == level) for each in LEVELS)
     return Examination(tried, level, states(level) if level else {}, problem)
 
 
@@ -295,7 +294,7 @@ def _try_level(request: IsolationRequest, level: Level, *, chosen: bool) -> Leve
     if broken:
         return LevelTried(level, False, f"code in it {'; '.join(broken)}", chosen)
     open_to = [what for things in through.values() for what in things]
-    found = f"of {len(PROBES)} things tried in it, none got through"
+    summary = f"of {len(PROBES)} things tried in it, none got through"
     if open_to:
-        found = f"of {len(PROBES)} things tried in it, code {'; '.join(open_to)}, as is said of this level"
-    return LevelTried(level, True, found, chosen)
+        summary = f"of {len(PROBES)} things tried in it, code {'; '.join(open_to)}, as is said of this level"
+    return LevelTried(level, True, summary, chosen)

@@ -36,6 +36,10 @@ GONE = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF)
 """Errors of a connection whose other end has died."""
 SO_PASSRIGHTS = 83
 """Whether descriptors can be handed over by a socket; Linux 6.16 and later."""
+MAX_FORKS = 1_000
+"""Sandboxes of one zygote; they share the layout of its memory and the seed of its hashes."""
+REFILL_SECONDS = 0.05
+"""How long after a start the next one is made ready."""
 
 
 class ReadySandbox:
@@ -251,12 +255,6 @@ class Zygote:
 
 class IsolationUnavailableError(Exception):
     """A level of isolation does not work here; the message says why."""
-
-
-MAX_FORKS = 1_000
-"""Sandboxes of one zygote; they share the layout of its memory and the seed of its hashes."""
-REFILL_SECONDS = 0.05
-"""How long after a start the next one is made ready."""
 
 
 class ZygotePool:

@@ -38,6 +38,16 @@ AFTER_SECONDS = 0.02
 """How long a cell has run when its limits begin to be watched; what is measured changes more slowly."""
 SETTLE_SECONDS = 0.2
 """How long after short cells it is checked whether they left processes running."""
+NOTICES = 4
+"""The descriptor by which the kernel reaches init."""
+MAX_EVENT = 65_536
+STARTING = ThreadPoolExecutor(8, "stepwell-start")
+"""Not the threads of an event loop: what they started has to be ended even if the loop is closed meanwhile."""
+OVERRUN_SECONDS = 0.25
+"""How often it is checked whether the system ended a process because the sandbox used too much memory."""
+END_SECONDS = 5.0
+"""How long a sandbox's first process may take to end everything when it is told to."""
+LIMITED = ("memory", "processes", "workspace", "names", "tmp")
 
 
 class LimitMonitor:
@@ -82,18 +92,6 @@ class LimitMonitor:
             self._begin()
         elif not self._told:
             self._tell(False)
-
-
-NOTICES = 4
-"""The descriptor by which the kernel reaches init."""
-MAX_EVENT = 65_536
-STARTING = ThreadPoolExecutor(8, "stepwell-start")
-"""Not the threads of an event loop: what they started has to be ended even if the loop is closed meanwhile."""
-OVERRUN_SECONDS = 0.25
-"""How often it is checked whether the system ended a process because the sandbox used too much memory."""
-END_SECONDS = 5.0
-"""How long a sandbox's first process may take to end everything when it is told to."""
-LIMITED = ("memory", "processes", "workspace", "names", "tmp")
 
 
 class ZygoteProcess:
@@ -183,9 +181,9 @@ class ZygoteProcess:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
 
-    def _tell(self, said: dict[str, Any]) -> None:
+    def _tell(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
-            self._init.send(json.dumps(said).encode())
+            self._init.send(json.dumps(message).encode())
 
     def _hear(self) -> None:
         given: list[int] = []
@@ -198,21 +196,21 @@ class ZygoteProcess:
         if not message:
             self._gone()
             return
-        said = json.loads(message)
-        if said["event"] == "failed":
-            self.why = str(said["why"])
-        elif said["event"] == "forked" and given:
+        report = json.loads(message)
+        if report["event"] == "failed":
+            self.why = str(report["why"])
+        elif report["event"] == "forked" and given:
             self._first = given[0]
-        elif said["event"] == "door" and given:
+        elif report["event"] == "door" and given:
             self.door.set_result(socket.socket(fileno=given[0]))
         elif not self.exited.done():
-            limit = said.get("limit", "")
+            limit = report.get("limit", "")
             ending = Ending(
-                code=int(said["code"]),
+                code=int(report["code"]),
                 limit=limit if limit in LIMITED else "",
-                value=int(said.get("value", 0)),
-                files=int(said.get("files", 0)),
-                copy=bool(said["copy"]),
+                value=int(report.get("value", 0)),
+                files=int(report.get("files", 0)),
+                copy=bool(report["copy"]),
             )
             group = self._ready.group
             if ending.code == -signal.SIGKILL and not ending.limit and group is not None:
@@ -298,12 +296,12 @@ class StartInZygote:
             IsolationUnavailableError: not at that level.
             SandboxUnavailableError: the interpreter cannot be started.
         """
-        said = self._order(order)
+        payload = self._order(order)
         if self._config.level != "bwrap":
-            return ZYGOTES.begin(self._config, said)
+            return ZYGOTES.begin(self._config, payload)
         given = self._folders(order).items()
         folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
-        return ZYGOTES.begin_alone(self._config, in_bubblewrap(self._config, folders), said)
+        return ZYGOTES.begin_alone(self._config, in_bubblewrap(self._config, folders), payload)
 
     def _order(self, order: Order) -> dict[str, Any]:
         """The order as init and runner need it."""
@@ -314,12 +312,12 @@ class StartInZygote:
         folder = Path(OWN) if private else order.folder
         note = folder / workspace.NOTE
         environment = self._environment(order.folder)
-        said: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "workspace": "/workspace" if private else str(order.folder / "workspace"),
             "environment": environment,
         }
         if order.program is None:
-            said["kernel"] = {
+            payload["kernel"] = {
                 "spool": str(folder / "spool"),
                 "blobs": str(folder / "blobs"),
                 "cloudpickle": cloudpickle_path(),
@@ -332,15 +330,15 @@ class StartInZygote:
             }
         else:
             program = f"{OWN}/program/{order.program.name}" if private else str(order.program)
-            said["program"] = [program, *order.arguments]
+            payload["program"] = [program, *order.arguments]
         if self._config.level in PRIVATE_ROOT:
-            said["folders"] = self._folders(order)
-            said["hidden"] = [str(order.folder.parent.parent), str(order.folder.parent)]
+            payload["folders"] = self._folders(order)
+            payload["hidden"] = [str(order.folder.parent.parent), str(order.folder.parent)]
         elif not private:
             own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
             read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]
-            said["landlock"] = {"read": [path for path in read if path], "write": own, "write_files": [str(note)]}
-        return said
+            payload["landlock"] = {"read": [path for path in read if path], "write": own, "write_files": [str(note)]}
+        return payload
 
     def _folders(self, order: Order) -> dict[str, tuple[str, bool]]:
         """The host's folders that a private root gets, and whether they are read-only there."""

@@ -9,8 +9,7 @@ import pytest
 
 from sandboxes.inside.zygote import seccomp, system
 from sandboxes.local import isolation_choice
-from sandboxes.local.isolation import LEVELS, IsolationRequest, Level
-from sandboxes.local.isolation_properties import PROPERTIES, states
+from sandboxes.local.isolation import LEVELS, PROPERTIES, IsolationRequest, Level, states
 from sandboxes.local.zygote import IsolationUnavailableError
 from tests.unit.walled import ROOT, walled
 

@@ -23,21 +23,21 @@ class Request:
 
     Args:
         base: The folder of the sandbox's things.
-        asked: What the host said of it: its number `n`, the `id` and the type (`answer`) of the frame that ends it,
+        header: What the host asks: its number `n`, the `id` and the type (`answer`) of the frame that ends it,
             its `timeout` and the `grace` of an interrupt in seconds, whether its output is of interest (`quiet`),
             whether a kernel is started for it (`fresh`), and how many seconds the next may follow on the same
             connection (`linger`).
     """
 
-    def __init__(self, base: str, asked: dict[str, Any]) -> None:
+    def __init__(self, base: str, header: dict[str, Any]) -> None:
         self._out = os.path.join(base, "out")
-        self.n = int(asked["n"])
-        self.id = str(asked.get("id", ""))
-        self.answer = str(asked.get("answer", ""))
-        self.grace = float(asked.get("grace", 3.0))
-        self.quiet = bool(asked.get("quiet"))
-        self.linger = float(asked.get("linger", 0.0))
-        self._timeout = float(asked.get("timeout", 60.0))
+        self.n = int(header["n"])
+        self.id = str(header.get("id", ""))
+        self.answer = str(header.get("answer", ""))
+        self.grace = float(header.get("grace", 3.0))
+        self.quiet = bool(header.get("quiet"))
+        self.linger = float(header.get("linger", 0.0))
+        self._timeout = float(header.get("timeout", 60.0))
         self._waits: Iterator[float] = iter(())
         """The seconds to wait after the interrupts that are left."""
         self._due = time.monotonic() + START_SECONDS
@@ -55,7 +55,7 @@ class Request:
         self.last_sent = time.monotonic()
         self.log: list[bytes] = []
         """All frames about it, in order."""
-        if not asked.get("fresh"):
+        if not header.get("fresh"):
             self.begin()
 
     def begin(self) -> None:
@@ -119,9 +119,9 @@ def note(base: str) -> list[str]:
         return []
 
 
-def packed(kind: str, **said: Any) -> bytes:
+def packed(kind: str, **fields: Any) -> bytes:
     """A frame that belongs to no request."""
-    return frames.pack({"type": kind, **said})
+    return frames.pack({"type": kind, **fields})
 
 
 class Client:

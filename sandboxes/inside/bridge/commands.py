@@ -27,22 +27,22 @@ FOLDERS = ("home", "tmp", "cache", "spool", "blobs", "in", "out", "inbox", "prog
 
 def main(base: str) -> None:
     """Answer one request."""
-    asked = json.loads(sys.stdin.readline())
-    if "from" in asked:  # it was too long for a command, and uploaded
-        path = os.path.join(base, "in", asked["from"])
+    request = json.loads(sys.stdin.readline())
+    if "from" in request:  # it was too long for a command, and uploaded
+        path = os.path.join(base, "in", request["from"])
         with open(path, encoding="utf-8") as reading:
-            asked = json.load(reading)
+            request = json.load(reading)
         os.unlink(path)
     for name in FOLDERS:
         os.makedirs(os.path.join(base, name), exist_ok=True)
-    for name in asked.get("garbage", []):
+    for name in request.get("garbage", []):
         with suppress(OSError):
             os.unlink(os.path.join(base, "out", os.path.basename(name)))
-    answer = COMMANDS[asked["do"]](base, asked)
+    answer = COMMANDS[request["do"]](base, request)
     sys.stdout.write("\n" + SEPARATOR + json.dumps(answer) + "\n")
 
 
-def state(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+def state(base: str, request: dict[str, Any]) -> dict[str, Any]:
     """What is here: our programs, the note on the last cell, the name of this place. A bridge is there afterwards."""
     tree.prepare(os.path.join(base, "workspace"))
     _have_bridge(base)
@@ -54,13 +54,13 @@ def state(base: str, asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def end(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+def end(base: str, request: dict[str, Any]) -> dict[str, Any]:
     """End the session of the asker; empty the workspace, too, if another one is to follow."""
-    ours, again, connection = True, bool(asked.get("again")), reach(base)
+    ours, again, connection = True, bool(request.get("again")), reach(base)
     if connection is not None:
         with connection, suppress(OSError):
             connection.settimeout(10.0)
-            connection.sendall(frames.pack({"do": "end", "token": asked["token"], "keep": again}))
+            connection.sendall(frames.pack({"do": "end", "token": request["token"], "keep": again}))
             unpacker = frames.Unpacker()
             while data := connection.recv(1 << 16):
                 for header, _ in unpacker.feed(data):
@@ -68,14 +68,14 @@ def end(base: str, asked: dict[str, Any]) -> dict[str, Any]:
     return {"ours": ours, **(empty_workspace(base) if again else {})}
 
 
-def supplied(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+def supplied(base: str, request: dict[str, Any]) -> dict[str, Any]:
     """The blobs that can be restored from, once those that the store has are out of the spool."""
-    blobs.retire(base, asked.get("drop", []))
+    blobs.retire(base, request.get("drop", []))
     there = {name for folder in ("blobs", "spool") for name in blobs.names_in(os.path.join(base, folder))}
     return {"names": sorted(there)}
 
 
-def forget(base: str, asked: dict[str, Any]) -> dict[str, Any]:
+def forget(base: str, request: dict[str, Any]) -> dict[str, Any]:
     """Remove all blobs that were supplied: one of them is damaged."""
     shutil.rmtree(os.path.join(base, "blobs"), ignore_errors=True)
     return {}
@@ -118,10 +118,10 @@ def _place(base: str) -> str:
 
 COMMANDS: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
     "state": state,
-    "place": lambda base, asked: place(base, asked["source"], asked["path"]),
-    "list": lambda base, asked: listed(base, asked["folder"]),
-    "stage": lambda base, asked: stage(base, asked["paths"], asked["limit"]),
-    "program": lambda base, asked: run_program(base, asked["folder"], asked["arguments"], asked["timeout"]),
+    "place": lambda base, request: place(base, request["source"], request["path"]),
+    "list": lambda base, request: listed(base, request["folder"]),
+    "stage": lambda base, request: stage(base, request["paths"], request["limit"]),
+    "program": lambda base, request: run_program(base, request["folder"], request["arguments"], request["timeout"]),
     "end": end,
     "supplied": supplied,
     "forget": forget,

@@ -237,11 +237,11 @@ class Bridge:
             return
         if kernel.waiting:
             self._send_to_kernel(b"")
-        said = kernel.receive()
-        if said is None:
+        received = kernel.receive()
+        if received is None:
             self._drop_connection(kernel)
             return
-        for header, body in said:
+        for header, body in received:
             request = self._request
             if header.get("type") == "hello" and not kernel.greeted:
                 kernel.greeted = True
