@@ -19,7 +19,7 @@ from models.quoting import INPUTS, quoted
 from nodes.answer_checks.answer_files import files_made
 from nodes.answer_checks.checks import CHECKS, files_open
 from nodes.prompts.check_final_prompt import BY_JSON, BY_TOOL, REVIEW_TOOL, RULES, also_needed
-from nodes.prompts.conversation import observed
+from nodes.prompts.conversation import observed, situation_of
 from nodes.prompts.generate_prompt import inputs_text
 from nodes.prompts.observation import shorten
 from nodes.publishing.published_names import shown as shown_path
@@ -97,6 +97,7 @@ async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -
             tools=[REVIEW_TOOL],
             tool_calling=context.tool_calling,
             choose="submit_review",
+            situation=situation_of(state, "review"),
         )
     except (ModelReplyError, ModelRefusedError) as error:
         return [], error.tokens, 0.0

@@ -23,7 +23,7 @@ from models.received import whole_text
 from models.replies import steps_in
 from nodes.calls.held_cells import told_of_dropped
 from nodes.prompts.attachments import attachments, laid_out, without_attachments
-from nodes.prompts.conversation import namespace_table, notes
+from nodes.prompts.conversation import namespace_table, notes, situation_of
 from nodes.prompts.functions_prompt import functions_text
 from nodes.prompts.generate_prompt import (
     INPUTS_CHARS,
@@ -122,14 +122,16 @@ async def plan(
         turn["inputs"] = brought
     if budget_reached(state, context, prices):
         return {**turn, "plan": []}
+    begun = State(**{**state, **turn})
     tell(runtime, ModelAsked(node="plan"))
     asked = await ask(
         await choose_model(context.model),
-        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions), network, context),
+        partial(_write, begun, functions_text(offer.descriptions), network, context),
         read=_read,
         tools=[PLAN_TOOL],
         tool_calling=context.tool_calling,
         choose="submit_plan",
+        situation=situation_of(begun, "plan", offer.descriptions, network),
     )
     tell(runtime, ModelAnswered("plan", asked.tokens.input, asked.tokens.output, asked.seconds))
     steps = [PlanStep(text=text, done=False) for text in asked.value]
