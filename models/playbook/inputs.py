@@ -15,15 +15,8 @@ CONVERTING = (
 """Arguments of a reader that turn text into something else."""
 MODULES = {"bz2", "duckdb", "gzip", "io", "json", "lzma", "pathlib", "sqlite3", "zipfile"}
 """What an expression may need beside pandas and NumPy."""
-USUAL_READERS = {
-    "csv": "pd.read_csv({!r})",
-    "tsv": "pd.read_csv({!r}, sep='\\t')",
-    "xlsx": "pd.read_excel({!r})",
-    "xls": "pd.read_excel({!r})",
-    "parquet": "pd.read_parquet({!r})",
-    "jsonl": "pd.read_json({!r}, lines=True)",
-}
-"""By the end of a file's name: how to read it when its profile does not say."""
+USUAL_READERS = {"csv": "csv", "tsv": "table", "xlsx": "excel", "xls": "excel", "parquet": "parquet"}
+"""By the end of a file's name: which reader of pandas takes it when its profile does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +50,7 @@ def read_profiles(files: Iterable[PromptInput]) -> Inputs:
         elif file["problem"]:
             unreadable.append(path)
         elif usual := USUAL_READERS.get(path.rpartition(".")[2].lower()):
-            tables.append(Table(path.removeprefix("inputs/"), path, usual.format(path)))
+            tables.append(Table(path.removeprefix("inputs/"), path, f"pd.read_{usual}({path!r})"))
         else:
             others.append(path)
     return Inputs(tuple(tables), tuple(others), tuple(unreadable))
@@ -82,24 +75,24 @@ def _is_expression(source: str) -> bool:
     return True
 
 
-def loading_code(inputs: Inputs, *, findings: Sequence[str] | None, tolerant: bool, sample: bool) -> str:
+def loading_code(inputs: Inputs, findings: Sequence[str], *, tolerant: bool, sample: bool) -> str:
     """What reads the tables, in front of the cell that looks at them.
 
     Args:
         inputs: The files.
-        findings: What was found before the session broke off; None when nothing ran yet.
+        findings: What this turn found before the session broke off.
         tolerant: Whether to read with other settings what cannot be read as the profile says.
         sample: Whether to read the first rows only.
     """
     tables = inputs.tables[:MAX_TABLES]
     lines = [f"import {name}" for name in _modules(tables)] + [HELPERS, TOLERANT_READ if tolerant else ""]
-    if findings is None:
-        lines.append("findings, captions = [], []")
-    else:
+    if findings:
         lines += [
             f"findings, captions = globals().get('findings', {list(findings)!r}), globals().get('captions', [])",
             "findings = [line for line in findings if not line.startswith(('Data:', 'Quality:'))]",
         ]
+    else:
+        lines.append("findings, captions = [], []")
     lines.append("tables = {}")
     for table in tables:
         source = first_rows(table.expression) if sample else table.expression

@@ -22,7 +22,7 @@ from models.playbook.answer import write_answer
 from models.playbook.cells import STAGES
 from models.playbook.cells.loading import HELPERS, UNSORTED
 from models.playbook.inputs import MAX_TABLES, loading_code, raw_code
-from models.playbook.route import Route, Todo, plan_for, walk
+from models.playbook.route import LOADING, Route, plan_for, walk
 from models.situation import Situation
 
 
@@ -93,15 +93,14 @@ def _reply(situation: Situation, *, by_tool: bool) -> AIMessage:
         if by_tool:
             return _call("submit_answer", {"answer": answer, "skipped": skipped}, situation)
         return AIMessage(f"<answer>\n{answer}\n</answer>")
-    todo = route.todo[0]
-    stage, step = STAGES[todo.stage], route.step_of(todo.stage)
-    purpose = stage.purpose_of(again=todo.again)
-    code = stage.code(_lead(todo, route), again=todo.again)
+    stage, step = STAGES[route.todo[0]], route.step_of(route.todo[0])
+    purpose, thought = stage.purpose_of(again=route.again), _thought(route)
+    code = stage.code(_lead(route), again=route.again)
     if by_tool:
-        return _call("run_python", {"purpose": purpose, "code": code, "step": step}, situation, _thought(todo, route))
+        return _call("run_python", {"purpose": purpose, "code": code, "step": step}, situation, thought)
     if step:
         code = code.replace(f"# {purpose}", f"# step {step}: {purpose}", 1)
-    return AIMessage(f"{_thought(todo, route)}\n\n```python\n{code}```")
+    return AIMessage(f"{thought}\n\n```python\n{code}```")
 
 
 def _call(name: str, arguments: dict[str, Any], situation: Situation, thought: str = "") -> AIMessage:
@@ -111,30 +110,29 @@ def _call(name: str, arguments: dict[str, Any], situation: Situation, thought: s
     return AIMessage(thought, tool_calls=[{"name": name, "args": arguments, "id": identity, "type": "tool_call"}])
 
 
-def _lead(todo: Todo, route: Route) -> str:
+def _lead(route: Route) -> str:
     """What a stage's body expects; what was given up is noted, and missing roles of columns are made up for."""
-    inputs, question = route.inputs, " ".join(route.situation["question"].split())
+    inputs, turn, lines = route.inputs, route.situation["turn"], list[str]()
+    question = " ".join(route.situation["question"].split())
     question = question if len(question) <= 200 else question[:199] + "…"
-    turn = route.situation["turn"]
-    lines = []
-    match todo.stage:
+    match route.todo[0]:
         case "load":
-            return loading_code(inputs, findings=None, tolerant=todo.again, sample=False)
+            return loading_code(inputs, [], tolerant=route.again, sample=False)
         case "restart":
-            return loading_code(inputs, findings=route.findings, tolerant=True, sample=route.sampled)
+            return loading_code(inputs, route.findings, tolerant=True, sample=route.sampled)
         case "read":
             return f"{HELPERS}\nfindings, captions, paths = [], [], {list(inputs.others[:20])!r}"
         case "clean":
-            lines.append(raw_code(inputs, tolerant=todo.again, sample=route.sampled))
+            lines.append(raw_code(inputs, tolerant=route.again, sample=route.sampled))
         case "focus":
             lines.append(f"paths = {[table.path for table in inputs.tables[:MAX_TABLES]]!r}\nquestion = {question!r}")
         case "list":
             lines.append(f"question = {question!r}")
         case "write" | "close":
             lines.append(f"stem = {'summary' if turn == 1 else f'follow-up-{turn}'!r}")
-    if "quality" in route.left_out and todo.stage not in ("clean", "quality"):
+    if "quality" in route.left_out and route.todo[0] not in ("clean", "quality"):
         lines.insert(0, UNSORTED.strip("\n"))
-    if todo.again:
+    if route.again:
         lines.append(f"error_text = {route.last['error'] if route.last else ''!r}")
     for stage in sorted(route.left_out):
         if route.failures[stage] and stage not in route.worked:
@@ -142,13 +140,11 @@ def _lead(todo: Todo, route: Route) -> str:
     return "\n".join(lines)
 
 
-def _thought(todo: Todo, route: Route) -> str:
+def _thought(route: Route) -> str:
     """A sentence to itself beside the cell."""
-    last = route.last
-    if last is None or last["status"] == "ok":
+    if route.last is None or route.last["status"] == "ok":
         return ""
-    if todo.stage == "restart":
-        return f"The last cell ended as {last['status']}; the data are loaded again before going on."
-    if todo.again and last["status"] == "error":
-        return f"The last cell failed ({last['error'][:200]}); this one takes care of that."
-    return f"The last cell ended as {last['status']}; it is left out."
+    if route.again and route.last["status"] == "error":
+        return f"The last cell failed ({route.last['error'][:200]}); this one takes care of that."
+    goes_on = "the data are loaded again" if route.todo[0] in LOADING else "it is left out"
+    return f"The last cell ended as {route.last['status']}; {goes_on}."

@@ -49,22 +49,14 @@ MAX_FAILURES = 5
 """After so many failed cells the findings so far are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Todo:
-    """A cell to be run."""
-
-    stage: str
-    again: bool = False
-    """Whether it is the second try."""
-
-
 @dataclass(slots=True)
 class Route:
     """Where the walk stands."""
 
     situation: Situation
     inputs: Inputs
-    todo: list[Todo] = field(default_factory=list)
+    todo: list[str] = field(default_factory=list)
+    """The stages that are still to be done, in their order."""
     failures: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, str] = field(default_factory=dict)
     """Stages that were given up, each with the reason."""
@@ -73,6 +65,12 @@ class Route:
     sampled: bool = False
     """Whether the data are loaded again as a sample."""
     last: PromptCell | None = None
+
+    @property
+    def again(self) -> bool:
+        """Whether the next cell is a second try."""
+        stage = self.todo[0]
+        return self.failures[stage] > 0 or self.restarts > {"clean": 0, "restart": 1}.get(stage, MAX_RESTARTS)
 
     @property
     def cells(self) -> list[PromptCell]:
@@ -95,10 +93,10 @@ class Route:
 def walk(situation: Situation) -> Route:
     """Go over the cells of this turn and say what is left to do."""
     route = Route(situation, read_profiles(situation["inputs"]))
-    route.todo = [Todo(stage) for stage in _stages(route)]
+    route.todo = _stages(route)
     for cell in route.cells:
         route.last = cell
-        if route.todo and STAGE_OF.get(cell["purpose"]) == route.todo[0].stage:
+        if route.todo and STAGE_OF.get(cell["purpose"]) == route.todo[0]:
             _take(route, cell)
     return route
 
@@ -130,56 +128,49 @@ def _take(route: Route, cell: PromptCell) -> None:
     now = route.todo[0]
     if cell["status"] == "ok":
         route.todo.pop(0)
-        route.worked.add(now.stage)
+        route.worked.add(now)
         if NOTHING_MORE in cell["observation"]:
             _leave_out(route, "there is nothing in the data that it could be done with", but=LAST)
         elif NEW_FILES in cell["observation"]:
-            route.todo = [Todo(stage) for stages in TABLE_PLAN.values() for stage in stages]
+            route.todo = [stage for stages in TABLE_PLAN.values() for stage in stages]
         return
-    route.failures[now.stage] += 1
+    route.failures[now] += 1
     if cell["status"] == "rejected":
         _give_up(route, now, "the cell was rejected")
     elif cell["status"] in BROKEN_OFF:
         _restart(route, now, "it took too long or too much memory", sample=True)
     elif cell["error"].startswith("NameError:"):
         _restart(route, now, "the session's variables were lost", sample=False)
-    elif route.failures[now.stage] > 1:
-        _give_up(route, now, "it failed twice")
-    elif STAGES[now.stage].second:
-        route.todo[0] = Todo(now.stage, again=True)
-    else:
-        _give_up(route, now, "it failed")
+    elif route.failures[now] > 1 or not STAGES[now].second:
+        _give_up(route, now, "it failed twice" if route.failures[now] > 1 else "it failed")
     if route.failures.total() >= MAX_FAILURES and route.todo:
-        _leave_out(route, "too many cells failed before it", but=(route.todo[-1].stage,))
+        _leave_out(route, "too many cells failed before it", but=(route.todo[-1],))
 
 
 def _leave_out(route: Route, reason: str, but: tuple[str, ...] = ()) -> None:
     """Take what is left to do from the list, but for some stages."""
-    for todo in route.todo:
-        if todo.stage not in but:
-            route.left_out.setdefault(todo.stage, reason)
-    route.todo = [todo for todo in route.todo if todo.stage in but]
+    for stage in route.todo:
+        if stage not in but:
+            route.left_out.setdefault(stage, reason)
+    route.todo = [stage for stage in route.todo if stage in but]
 
 
-def _give_up(route: Route, now: Todo, reason: str) -> None:
-    route.left_out[now.stage] = reason
+def _give_up(route: Route, now: str, reason: str) -> None:
+    route.left_out[now] = reason
     route.todo.pop(0)
-    if now.stage in LOADING:
+    if now in LOADING:
         _leave_out(route, "the data could not be loaded")
 
 
-def _restart(route: Route, now: Todo, reason: str, *, sample: bool) -> None:
+def _restart(route: Route, now: str, reason: str, *, sample: bool) -> None:
     """Load again, on a sample when the data were too much, and go on with the stage that broke off."""
     if route.restarts >= MAX_RESTARTS:
         _give_up(route, now, reason)
         return
     route.restarts += 1
     route.sampled = route.sampled or sample
-    if route.failures[now.stage] >= 2 and now.stage not in LOADING:
-        route.left_out[now.stage] = reason
-    if "read" in route.worked or now.stage == "read":
-        first = [Todo("read")]
-    else:
-        first = [Todo("restart", again=route.restarts > 1), Todo("clean", again=True), Todo("quality")]
-    done = {todo.stage for todo in first} | {"load"} | set(route.left_out)
-    route.todo = [*first, *(todo for todo in route.todo if todo.stage not in done)]
+    if route.failures[now] > 1 and now not in LOADING:
+        route.left_out[now] = reason
+    first = ["read"] if "read" in {now, *route.worked} else ["restart", "clean", "quality"]
+    done = {"load", *first, *route.left_out}
+    route.todo = [*first, *(stage for stage in route.todo if stage not in done)]

@@ -43,7 +43,7 @@ class Stage:
 
     def code(self, given: str = "", *, again: bool = False) -> str:
         """The cell's source; `given` are the assignments that its body expects."""
-        parts = (f"# {self.purpose_of(again=again)}", given, self.second if again else self.body)
+        parts = (f"# {self.purpose_of(again=again)}", given, self.second if again and self.second else self.body)
         return "\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
 

@@ -52,11 +52,9 @@ def attempt(read, path):
 LOAD = """
 tables = {name: pd.DataFrame(table).reset_index(drop=True) for name, table in tables.items() if table is not None}
 for table in tables.values():
-    names, seen = [], {}
-    for c in (" ".join(str(c).split()) or "unnamed" for c in table.columns):
-        seen[c] = seen.get(c, 0) + 1
-        names.append(c if seen[c] == 1 else f"{c} ({seen[c]})")
-    table.columns = names
+    names = pd.Series([" ".join(str(c).split()) or "unnamed" for c in table.columns], dtype=str)
+    nth = names.groupby(names).cumcount() + 1
+    table.columns = [name if n == 1 else f"{name} ({n})" for name, n in zip(names, nth, strict=True)]
 main = max(tables, key=lambda name: tables[name].size, default="")
 df = tables[main] if main else pd.DataFrame()
 if main:
@@ -85,11 +83,10 @@ maybe_dates = []
 for c in text_columns:
     df[c] = df[c].map(lambda value: str(value).strip() or None, na_action="ignore")
     if raw is not None and df[c].isna().any():
-        wordless = raw[c].where(df[c].isna()).str.strip()
-        if (wordless == "None").any():
-            df[c] = df[c].astype(object).mask(wordless == "None", "None")
-            n = int((wordless == "None").sum())
-            note("Assumption", f"'None' in '{c}' is kept as a value of its own, not as missing ({n:,} rows).")
+        none = raw[c].where(df[c].isna()).str.strip() == "None"
+        if none.any():
+            df[c] = df[c].astype(object).mask(none, "None")
+            note("Assumption", f"'None' in '{c}' is kept as a value of its own, not as missing ({none.sum():,} rows).")
     values = df[c].dropna().astype(str)
     if values.empty:
         continue
@@ -99,8 +96,7 @@ for c in text_columns:
     parsed = pd.to_numeric(bare, errors="coerce")
     if parsed.notna().mean() >= 0.95 and not values.str.fullmatch(r"0\d+").any():
         df[c] = parsed.reindex(df.index)
-        lost = values[parsed.isna()]
-        note("Quality", f"'{c}' was text and became numbers; {len(lost):,} values could not be read as such.")
+        note("Quality", f"'{c}' was text and became numbers; {parsed.isna().sum():,} values could not be read as such.")
         continue
     head = values.sample(min(len(values), 100), random_state=0)
     head = head.str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
@@ -144,8 +140,7 @@ missing = missing[missing > 0]
 worst = ", ".join(f"'{c}' {n:,} ({n / len(df):.1%})" for c, n in missing.head(3).items())
 worst = f", most of all {worst}" if worst else ""
 note("Quality", f"{len(missing):,} of {df.shape[1]:,} columns have missing values{worst}.")
-duplicates = int(df.duplicated().sum())
-note("Quality", f"{duplicates:,} rows repeat an earlier row exactly; they are counted, not removed.")
+note("Quality", f"{df.duplicated().sum():,} rows repeat an earlier row exactly; they are counted, not removed.")
 numbers, groups, dates, aside = [], [], [], {}
 for c in df.columns:
     kind = df[c].dtype
@@ -167,8 +162,6 @@ for c in df.columns:
             aside[c] = "an identifier or free text"
         else:
             groups.append(c)
-    elif np.iscomplexobj(values):
-        aside[c] = "complex numbers"
     else:
         whole = bool((values % 1 == 0).all())
         steady = values.is_monotonic_increasing or c.casefold().endswith(("id", "number", "key", "号"))

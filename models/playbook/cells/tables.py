@@ -207,17 +207,13 @@ OUTLIERS = r"""
 far = []
 for c in numbers[:30]:
     values = df[c].dropna().astype(float)
-    if len(values) < 10:
-        continue
     mostly_zero = (values == 0).mean() > 0.5
     values = values[values != 0] if mostly_zero else values
     middle = values.median()
     spread = (values - middle).abs().median() * 1.4826 or (values.quantile(0.75) - values.quantile(0.25)) / 1.349
     if len(values) < 10 or not spread > 0:
-        print(f"'{c}': too many equal values to judge.")
         continue
-    distance = (values - middle).abs() / spread
-    beyond = distance[distance > 5]
+    beyond = ((values - middle).abs() / spread).loc[lambda distance: distance > 5]
     if len(beyond):
         far.append((c, len(beyond), len(values), beyond.idxmax(), values[beyond.idxmax()], middle, mostly_zero))
 far.sort(key=lambda item: -item[1] / item[2])
@@ -288,8 +284,7 @@ for c in named:
             rho = df[c].corr(df[n], method="spearman")
             note("Comparison", f"'{c}' and '{n}' have a Spearman correlation of {show(rho)}.")
     elif c in groups:
-        counts = df[c].value_counts()
-        drawn = drawn if drawn is not None else counts.head(12)
+        drawn = drawn if drawn is not None else df[c].value_counts().head(12)
         for g in [g for g in named if g in groups and g > c]:
             table = pd.crosstab(df[c], df[g])
             (a, b), n = table.stack().idxmax(), int(table.to_numpy().max())
@@ -361,8 +356,7 @@ if len(new_files) == len(captions):
     findings += [f"Figure: `{path}` shows {caption}." for path, caption in zip(new_files, captions, strict=True)]
 elif new_files:
     findings.append(f"Figure: `{'`, `'.join(new_files[:10])}`.")
-print(f"Question: {question}")
-print("Findings:")
+print(f"Question: {question}\nFindings:")
 lines, room = list(dict.fromkeys(findings)), 3300
 for line in sorted(lines, key=lambda line: line.startswith(("Distribution", "Outlier"))):
     if len(line) + 3 <= room:
