@@ -22,6 +22,7 @@ from models.base import (
 )
 from models.failures import Objection, explain, no_tools, objection, too_long
 from models.received import Declined, as_text, estimate, read_message, tokens_of
+from models.situation import ReadsSituation, Situation
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ _PLAINLY = (
 
 
 @dataclass(frozen=True, slots=True)
-class IsolationRequest(Generic[T]):
+class Asked(Generic[T]):
     """A usable reply, and what it took to get it."""
 
     value: T
@@ -70,7 +71,8 @@ async def ask(
     tool_calling: Literal["auto", "on", "off"] = "auto",
     choose: str = "",
     attempts: int = 3,
-) -> IsolationRequest[T]:
+    situation: Situation | None = None,
+) -> Asked[T]:
     """Ask a model, and ask again while its reply is unusable.
 
     A bad reply is shown to the model together with what is wrong with it. That counts as an attempt; finding out what
@@ -85,6 +87,7 @@ async def ask(
         tool_calling: `auto` offers the tools unless the endpoint refuses, `on` insists on them, `off` never does.
         choose: The tool that must be called; empty leaves it to the model. A wish: endpoints may not support it.
         attempts: Replies that may be unusable before it is given up.
+        situation: What the prompt is written from, for a model that reads this instead; others never see it.
 
     Raises:
         ModelAccessError: the operator must act.
@@ -94,7 +97,7 @@ async def ask(
         ModelError: its client failed in another way.
         Each of them carries the tokens that were spent.
     """
-    asking = _Asking(model, list(tools), tool_calling, choose)
+    asking = _Asking(model, list(tools), tool_calling, choose, situation)
     started = time.monotonic()
     problem = ""
     declined = 0
@@ -114,7 +117,7 @@ async def ask(
         except ReplyProblem as sentence:
             problem = asking.correct(reply_message, str(sentence))
         else:
-            return IsolationRequest(value, reply, asking.tokens, asking.form, time.monotonic() - started)
+            return Asked(value, reply, asking.tokens, asking.form, time.monotonic() - started)
     raise asking.failed(
         ModelReplyError(
             f"The model gave no usable reply in {attempts} attempts; what it was told last: {problem} "
@@ -131,6 +134,7 @@ class _Asking:
     tools: list[dict[str, Any]]
     tool_calling: Literal["auto", "on", "off"]
     choose: str
+    situation: Situation | None
     tokens: Tokens = field(default_factory=Tokens)
     form: Form = field(default_factory=Form)
     corrections: list[BaseMessage] = field(default_factory=list)
@@ -212,6 +216,8 @@ class _Asking:
     def _bound(self) -> Runnable[LanguageModelInput, AIMessage]:
         """The model with the tools that the form and the endpoint allow."""
         model = self.model
+        if self.situation is not None and isinstance(model, ReadsSituation):
+            model = model.with_situation(self.situation)
         if not self.learnt.usage and hasattr(model, "stream_usage"):
             model = model.model_copy(update={"stream_usage": False})
         if not self.form.tools:

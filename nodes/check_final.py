@@ -16,7 +16,7 @@ from models.json_replies import json_in
 from models.quoting import INPUTS, quoted
 from nodes.answer_checks.answer_files import files_made
 from nodes.answer_checks.checks import CHECKS, files_open
-from nodes.prompts.conversation import observed
+from nodes.prompts.conversation import observed, situation_of
 from nodes.prompts.instructions import (
     REVIEW_BY_JSON,
     REVIEW_BY_TOOL,
@@ -101,6 +101,7 @@ async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -
             tools=[REVIEW_TOOL],
             tool_calling=context.tool_calling,
             choose="submit_review",
+            situation=situation_of(state, "review"),
         )
     except (ModelReplyError, ModelRefusedError) as error:
         return [], error.tokens, 0.0
@@ -123,7 +124,7 @@ def _evidence(state: State, room: int) -> str:
     )
     parts = {
         "Question": shorten(state["question"], 4_000),
-        "IsolationRequest and answered before": earlier,
+        "Asked and answered before": earlier,
         "The user's files": inputs_text(state, room // 4).removeprefix(INPUTS),
         "Plan": plan,
         "Plan steps that were left out, and why": "\n".join(state.get("skipped") or []) or "none",

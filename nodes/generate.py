@@ -17,7 +17,7 @@ from graph.state import Pending, State
 from models.asking import ask
 from models.base import ChooseModel, Form, Reply, ReplyProblem
 from models.replies import answer_in, code_in, prose_around
-from nodes.prompts.conversation import write_conversation
+from nodes.prompts.conversation import situation_of, write_conversation
 from nodes.prompts.instructions import ANSWER_TOOL, CELL_TOOL, MOST_CHARS, last_call, system_prompt, with_inputs
 from nodes.prompts.observation import shorten
 from nodes.spending import add_usage, budget_reached
@@ -82,6 +82,7 @@ async def generate(
         tools=tools,
         tool_calling=context.tool_calling,
         choose="submit_answer" if must_answer else "",
+        situation=situation_of(state, "answer" if must_answer else "cell", offer.descriptions, network),
     )
     tell(runtime, ModelAnswered("generate", asked.tokens.input, asked.tokens.output, asked.seconds))
     return {**_wanted(asked.value, state, runtime), "notices": [], "usage": add_usage(state, "generate", asked.tokens)}

@@ -20,7 +20,7 @@ from models.replies import steps_in
 from nodes.calls.held_cells import told_of_dropped
 from nodes.inputs import carry_inputs, take_inputs
 from nodes.prompts.attachments import attachments, without_attachments
-from nodes.prompts.conversation import namespace_table, notes
+from nodes.prompts.conversation import namespace_table, notes, situation_of
 from nodes.prompts.instructions import (
     MOST_CHARS,
     PLAN_BY_LIST,
@@ -77,14 +77,16 @@ async def plan(
     turn = await _begin_turn(question, state, runtime, config, restoring, inputs)
     if budget_reached(state, context, prices):
         return {**turn, "plan": []}
+    begun = State(**{**state, **turn})
     tell(runtime, ModelAsked(node="plan"))
     asked = await ask(
         await choose_model(context.model),
-        partial(_write, State(**{**state, **turn}), functions_text(offer.descriptions), network, context),
+        partial(_write, begun, functions_text(offer.descriptions), network, context),
         read=_read,
         tools=[PLAN_TOOL],
         tool_calling=context.tool_calling,
         choose="submit_plan",
+        situation=situation_of(begun, "plan", offer.descriptions, network),
     )
     tell(runtime, ModelAnswered("plan", asked.tokens.input, asked.tokens.output, asked.seconds))
     steps = [PlanStep(text=text, done=False) for text in asked.value]
@@ -197,7 +199,7 @@ def _asked(state: State) -> str:
 
 def _earlier(turn: Turn) -> str:
     answer = shorten(turn["answer"], 800) or "(not answered)"
-    return f"IsolationRequest before: {shorten(turn['question'], 400)}\nAnswered:\n{quoted(answer)}"
+    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered:\n{quoted(answer)}"
 
 
 def _read(reply: Reply) -> list[str]:

@@ -13,7 +13,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from graph.state import Cell, PlanStep, Review, State, Turn, Variable
 from models.quoting import quoted
+from models.situation import Situation, Wanted
 from nodes.prompts.observation import shorten
+from sandboxes.functions import Description
+from sandboxes.network import NO_NETWORK, Network
 
 BLOCK = 4
 """Cells by which the borders move."""
@@ -41,6 +44,25 @@ LEVELS = ((4, 16, LINES_SHOWN, 20), (3, 8, 40, 10), (2, 4, 20, 5), (1, 2, 10, 3)
 UNCUT = 1 << 40
 LEAST = 4_000
 """Characters of a cell's code or observation that are always shown of the newest cells."""
+
+
+def situation_of(
+    state: State, wanted: Wanted, functions: Sequence[Description] = (), network: Network = NO_NETWORK
+) -> Situation:
+    """The same as data, for a model that reads no prose."""
+    review = state.get("review")
+    return Situation(
+        wanted=wanted,
+        turn=state["turn"],
+        question=state["question"],
+        plan=[] if wanted == "plan" else state.get("plan") or [],
+        inputs=state.get("inputs") or [],
+        cells=state.get("cells") or [],
+        variables=state.get("namespace") or [],
+        missing=review["missing"] if review else [],
+        functions=[one.name for one in functions],
+        network=network.mode,
+    )
 
 
 def write_conversation(state: State, *, tools: bool, limit: int, closing: str = "") -> list[BaseMessage]:

@@ -8,7 +8,7 @@ import pytest
 from graph.context import Context
 from graph.events import Finished
 from graph.settings import Settings
-from models.quoting import INPUTS, inputs_apart, quoted, unquoted
+from models.quoting import quoted
 from models.replies import answer_in, code_in
 from stepwell.runs import start
 from tests.analyses import follow, last, with_model
@@ -83,15 +83,10 @@ def test_quoted_data_is_one_block_that_nothing_in_it_ends() -> None:
     block = quoted(data)
     assert all(line.startswith("|") for line in block.split("\n"))
     assert block.splitlines() == block.split("\n")
-    inside, rest = inputs_apart(f"{INPUTS}{block}\n\nWhat?")
-    assert rest == "What?"
-    assert inside == unquoted(block)
-    assert inputs_apart("What?\n\n| a") == ("", "What?\n\n| a")
 
 
 def test_the_text_of_a_cell_or_of_a_plain_message_stays_when_nothing_is_injected() -> None:
     assert quoted("a,b\n1 | 2\n\nü 👨\u200d👩") == "| a,b\n| 1 | 2\n|\n| ü 👨\u200d👩"
-    assert unquoted(quoted("a,b\n  1\n\nc")) == "a,b\n  1\n\nc"
 
 
 @pytest.mark.parametrize("mark", ["| ", "|", "> ", "  | "])

@@ -1,24 +1,23 @@
-"""Plays the host for the playbook: runs its cells in one namespace and feeds it the observations."""
+"""Plays the host for the playbook: runs its cells in one namespace and tells it of the situation."""
 
 import contextlib
 import io
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from matplotlib import pyplot
 
 from models.playbook.model import Playbook
+from models.situation import PromptCell, PromptInput, PromptStep, PromptVariable, Situation, Wanted
 
-SUBMIT_PLAN: dict[str, Any] = {"name": "submit_plan", "description": "p", "parameters": {"type": "object"}}
-RUN_PYTHON: dict[str, Any] = {"name": "run_python", "description": "r", "parameters": {"type": "object"}}
-SUBMIT_ANSWER: dict[str, Any] = {"name": "submit_answer", "description": "a", "parameters": {"type": "object"}}
-SUBMIT_REVIEW: dict[str, Any] = {"name": "submit_review", "description": "v", "parameters": {"type": "object"}}
+TOOL: dict[str, Any] = {"name": "run_python", "description": "r", "parameters": {"type": "object"}}
+"""Which ones are bound does not matter."""
 
 Fault = Callable[[int, str], str]
 """Given a cell's number and code: the observation of a cell that broke off, or empty to run it."""
@@ -33,14 +32,52 @@ class Cell:
     observation: str
     thought: str
 
+    turn: int
+
     @property
     def status(self) -> str:
         return self.observation.split(" · ")[1].strip()
 
+    @property
+    def error(self) -> str:
+        """The line that names the exception."""
+        return self.observation.strip().splitlines()[-1] if self.status == "error" else ""
+
+
+def inputs_of(abstracts: str) -> list[PromptInput]:
+    """The files that a row of abstracts tells of."""
+    files = []
+    for part in re.split(r"^(?=### inputs/)", abstracts, flags=re.MULTILINE)[1:]:
+        path, _, rest = part.removeprefix("### ").partition("\n")
+        problem = rest.removeprefix("Cannot be read:").strip() if rest.startswith("Cannot be read:") else ""
+        files.append(PromptInput(path=path, abstract=part, problem=problem))
+    return files
+
+
+def make_situation(**changes: Any) -> Situation:
+    """The first question of a thread, without files."""
+    situation = Situation(
+        wanted="cell", turn=1, question="Why?", plan=[], inputs=[], cells=[], variables=[], missing=[], functions=[],
+        network="none",
+    )  # fmt: skip
+    return Situation(**{**situation, **changes})  # type: ignore[typeddict-item]
+
+
+def ran(purpose: str, observation: str = "cell 1 · ok · 0.1 s", **changes: Any) -> PromptCell:
+    """A cell of the first turn that ended well."""
+    cell = PromptCell(turn=1, step=1, purpose=purpose, code="", status="ok", observation=observation, error="")
+    return PromptCell(**{**cell, **changes})  # type: ignore[typeddict-item]
+
+
+async def replied(situation: Situation, *, tools: bool = True) -> AIMessage:
+    """What the playbook says to it."""
+    model = Playbook().with_situation(situation)
+    return await (model.bind_tools([TOOL]) if tools else model).ainvoke([HumanMessage("A prompt.")])
+
 
 @dataclass
 class Analysis:
-    """One thread: its messages, its namespace, its cells."""
+    """One thread: its namespace, its cells, its questions."""
 
     folder: Path
     abstracts: str
@@ -49,7 +86,7 @@ class Analysis:
     max_cells: int = 14
     fault: Fault = field(default=lambda number, code: "")
     namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
-    earlier: list[BaseMessage] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
     plan: list[str] = field(default_factory=list)
     answer: str = ""
@@ -58,56 +95,45 @@ class Analysis:
 
     async def ask(self, question: str) -> str:
         """Play one turn to its answer."""
-        self.plan = await self._plan(question)
-        plan = "\n".join(f"{number}. {step}" for number, step in enumerate(self.plan, 1))
-        opening = HumanMessage(f"{question}\n\nPlan:\n{plan}")
-        said: list[BaseMessage] = []
+        self.questions.append(question)
+        self.plan = []
+        planned = await self._reply("plan")
+        if self.tools:
+            self.plan = list(planned.tool_calls[0]["args"]["steps"])
+        else:
+            self.plan = re.findall(r"^\d+\. (.+)$", planned.text, re.MULTILINE)
         for count in range(self.max_cells + 1):
             may_run = count < self.max_cells
-            messages = [SystemMessage(self._system()), *self.earlier, opening, *said]
-            reply = await self._reply(self._ending(messages, may_run=may_run), [RUN_PYTHON] * may_run + [SUBMIT_ANSWER])
-            cell = self._cell(reply)
+            cell = self._cell(await self._reply("cell" if may_run else "answer"))
             if cell is None:
                 break
             assert may_run, "the playbook goes on although all cells are used"
             self.cells.append(cell)
-            said += self.shown(reply, cell)
-        self.earlier += [HumanMessage(question), AIMessage(self.answer)]
         return self.answer
 
-    def shown(self, reply: AIMessage, cell: Cell) -> list[BaseMessage]:
-        if self.tools:
-            return [reply, ToolMessage(cell.observation, tool_call_id=str(reply.tool_calls[0]["id"]))]
-        return [reply, HumanMessage(cell.observation)]
-
-    async def _plan(self, question: str) -> list[str]:
-        asked = [SystemMessage(self._system()), HumanMessage(f"{self._variables()}\n\nThe question now:\n{question}")]
-        if self.tools:
-            reply = await self._reply(asked, [SUBMIT_PLAN])
-            return list(reply.tool_calls[0]["args"]["steps"])
-        asked[0] = SystemMessage(f"A numbered list of the steps, nothing else.\n{self.abstracts}")
-        reply = await self._reply(asked, [])
-        return re.findall(r"^\d+\. (.+)$", reply.text, re.MULTILINE)
-
-    async def _reply(self, messages: Sequence[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
-        model = Playbook()
-        reply = await (model.bind_tools(tools) if self.tools else model).ainvoke(list(messages))
+    async def _reply(self, wanted: Wanted) -> AIMessage:
+        reply = await replied(
+            make_situation(
+                wanted=wanted,
+                turn=len(self.questions),
+                question=self.questions[-1],
+                plan=[PromptStep(text=text, done=False) for text in self.plan],
+                inputs=inputs_of(self.abstracts),
+                cells=[
+                    ran(cell.purpose, cell.observation, turn=cell.turn, status=cell.status, error=cell.error)
+                    for cell in self.cells
+                ],
+                variables=[
+                    PromptVariable(name=name, kind=type(value).__name__)
+                    for name, value in self.namespace.items()
+                    if name[:1] != "_"
+                ],
+            ),
+            tools=self.tools,
+        )
         assert reply.usage_metadata is not None
         self.tokens += reply.usage_metadata["total_tokens"]
         return reply
-
-    def _system(self) -> str:
-        how = "Call run_python." if self.tools else "A ```python block, or the answer in <answer>…</answer>."
-        return f"You are a data analyst. {how}\n{self.abstracts}"
-
-    def _variables(self) -> str:
-        rows = [f"{name}: {type(value).__name__}" for name, value in self.namespace.items() if name[:1] != "_"]
-        return "Variables now:\n" + "\n".join(rows) if rows else ""
-
-    def _ending(self, messages: list[BaseMessage], *, may_run: bool) -> list[BaseMessage]:
-        closing = "" if may_run else f"All {self.max_cells} cells of this turn are used. Write the <answer> now."
-        text = "\n\n".join(part for part in (messages[-1].text, self._variables(), closing) if part)
-        return [*messages[:-1], messages[-1].model_copy(update={"content": text})]
 
     def _cell(self, reply: AIMessage) -> Cell | None:
         number = len(self.cells) + 1
@@ -128,7 +154,7 @@ class Analysis:
             first = re.match(r"# (?:step (\d+): )?(.+)", code)
             assert first is not None
             purpose, step = first[2], int(first[1] or 0)
-        return Cell(number, purpose, code, step, self.run(number, code), reply.text)
+        return Cell(number, purpose, code, step, self.run(number, code), reply.text, len(self.questions))
 
     def run(self, number: int, code: str) -> str:
         if broken := self.fault(number, code):
@@ -169,6 +195,6 @@ NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 def numbers_not_printed(analysis: Analysis) -> list[str]:
     """Numbers of the answer that no observation, abstract or question holds."""
     printed = "\n".join(cell.observation for cell in analysis.cells) + analysis.abstracts
-    printed += "\n".join(message.text for message in analysis.earlier if isinstance(message, HumanMessage))
+    printed += "\n".join(analysis.questions)
     known = {number.rstrip(",") for number in NUMBER.findall(printed)}
     return [number for number in NUMBER.findall(analysis.answer) if number.rstrip(",") not in known]

@@ -5,24 +5,25 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import HumanMessage
 
-from models.playbook.cells import STAGES
+from models.playbook.cells import STAGE_OF, STAGES
 from models.playbook.model import Playbook
+from models.situation import PromptStep
 from tests.unit.playbook_host import (
-    RUN_PYTHON,
-    SUBMIT_ANSWER,
-    SUBMIT_PLAN,
-    SUBMIT_REVIEW,
+    TOOL,
     Analysis,
     abstract,
+    inputs_of,
+    make_situation,
     numbers_not_printed,
+    ran,
+    replied,
 )
 from tests.unit.playbook_tables import CSV, EXAMPLE, KINDS, birdstrikes, nasty, put, sound
 
@@ -169,28 +170,29 @@ async def test_files_that_the_profile_calls_unreadable_are_named_not_read(folder
     assert "`inputs/lie.xlsx`" in answer
 
 
-async def test_the_same_messages_give_the_same_reply(folder: Path) -> None:
-    analysis = Analysis(folder, birdstrikes(folder))
-    messages = [SystemMessage(analysis.abstracts), HumanMessage("Why?\n\nPlan:\n1. Look")]
-    replies = [await Playbook().bind_tools([RUN_PYTHON, SUBMIT_ANSWER]).ainvoke(messages) for _ in range(2)]
+async def test_the_same_situation_gives_the_same_reply(folder: Path) -> None:
+    situation = make_situation(inputs=inputs_of(birdstrikes(folder)))
+    replies = [await replied(situation) for _ in range(2)]
     assert replies[0].tool_calls == replies[1].tool_calls
-    again = await asyncio.to_thread(Playbook().bind_tools([RUN_PYTHON, SUBMIT_ANSWER]).invoke, messages)
+    model = Playbook().with_situation(situation).bind_tools([TOOL])
+    again = await asyncio.to_thread(model.invoke, [HumanMessage("Another prompt.")])
     assert again.tool_calls == replies[0].tool_calls
+
+
+async def test_a_prompt_alone_says_nothing_to_it() -> None:
+    with pytest.raises(ValueError, match="give it a situation"):
+        await Playbook().ainvoke([HumanMessage("What is the capital of France?")])
 
 
 async def test_a_doubted_number_is_taken_out_of_the_answer() -> None:
     observation = "cell 1 · ok · 0.1 s\n- Data: t.csv has 77 rows and 3 columns.\n- Trend: it rises to 4,321 in May."
-    call = {"name": "run_python", "args": {"purpose": "List all findings", "code": ""}, "id": "a", "type": "tool_call"}
-    sent = {"name": "submit_answer", "args": {"answer": "4,321", "skipped": []}, "id": "b", "type": "tool_call"}
-    messages = [
-        SystemMessage(abstract("inputs/t.csv", CSV.format("t.csv"))),
-        HumanMessage("Why?\n\nPlan:\n1. Look"),
-        AIMessage("", tool_calls=[call]),
-        ToolMessage(observation, tool_call_id="a"),
-        AIMessage("", tool_calls=[sent]),
-        ToolMessage("Not good enough yet:\n- No cell printed these numbers of the answer: 4,321.", tool_call_id="b"),
-    ]
-    reply = await Playbook().bind_tools([RUN_PYTHON, SUBMIT_ANSWER]).ainvoke(messages)
+    reply = await replied(
+        make_situation(
+            inputs=inputs_of(abstract("inputs/t.csv", CSV.format("t.csv"))),
+            cells=[ran("List all findings", observation)],
+            missing=["No cell printed these numbers of the answer: 4,321."],
+        )
+    )
     answer = reply.tool_calls[0]["args"]["answer"]
     assert reply.tool_calls[0]["name"] == "submit_answer"
     assert "77 rows" in answer
@@ -198,55 +200,39 @@ async def test_a_doubted_number_is_taken_out_of_the_answer() -> None:
 
 
 async def test_a_review_finds_every_answer_good_enough() -> None:
-    messages = [SystemMessage('Reply with JSON: {"good_enough": true or false}'), HumanMessage("An answer")]
-    by_tool = await Playbook().bind_tools([SUBMIT_REVIEW]).ainvoke(messages)
-    assert by_tool.tool_calls[0]["args"] == {"good_enough": True, "missing": []}
-    assert (await Playbook().ainvoke(messages)).text == '{"good_enough": true, "missing": []}'
-
-
-async def test_cells_that_are_only_told_of_in_one_line_are_not_run_again(folder: Path) -> None:
-    told = "\n".join(
-        f"{number} · ok · {STAGES[stage].purpose}: and so on"
-        for number, stage in enumerate(["load", "clean", "quality", "distributions"], 1)
-    )
-    plan = await Playbook().bind_tools([SUBMIT_PLAN]).ainvoke([SystemMessage(birdstrikes(folder)), HumanMessage("?")])
-    steps = "\n".join(f"{n}. {step}" for n, step in enumerate(plan.tool_calls[0]["args"]["steps"], 1))
-    opening = (
-        f"Why?\n\nPlan:\n{steps}\n\nCells run before, in short:\n{told}\n\nVariables now:\ndf: DataFrame 3,296 x 14"
-    )
-    reply = (
-        await Playbook().bind_tools([RUN_PYTHON]).ainvoke([SystemMessage(birdstrikes(folder)), HumanMessage(opening)])
-    )
-    assert reply.tool_calls[0]["args"]["purpose"] == STAGES["relations"].purpose
+    situation = make_situation(wanted="review")
+    assert (await replied(situation)).tool_calls[0]["args"] == {"good_enough": True, "missing": []}
+    assert (await replied(situation, tools=False)).text == '{"good_enough": true, "missing": []}'
 
 
 async def test_a_step_taken_out_of_the_plan_is_not_done(folder: Path) -> None:
-    analysis = Analysis(folder, birdstrikes(folder))
-    opening = "Why?\n\nPlan:\n1. Look for outliers"
-    bound = Playbook().bind_tools([RUN_PYTHON])
-    purposes: list[str] = []
-    said: list[Any] = []
-    for number in range(1, 6):
-        reply = await bound.ainvoke([SystemMessage(analysis.abstracts), HumanMessage(opening), *said])
+    inputs, purposes = inputs_of(birdstrikes(folder)), list[str]()
+    plan = [PromptStep(text="Look for outliers", done=False)]
+    for _ in range(6):
+        reply = await replied(make_situation(inputs=inputs, plan=plan, cells=[ran(purpose) for purpose in purposes]))
         if reply.tool_calls[0]["name"] != "run_python":
             break
         purposes.append(reply.tool_calls[0]["args"]["purpose"])
-        said += [reply, ToolMessage(f"cell {number} · ok · 0.1 s", tool_call_id=reply.tool_calls[0]["id"])]
     assert purposes == [STAGES[name].purpose for name in ("load", "clean", "quality", "outliers", "list")]
 
 
+async def test_cells_that_another_model_ran_in_this_turn_are_passed_over(folder: Path) -> None:
+    cells = [ran("See what there is"), ran(STAGES["load"].purpose), ran("Count", status="error", error="E: no")]
+    reply = await replied(make_situation(inputs=inputs_of(birdstrikes(folder)), cells=cells))
+    assert reply.tool_calls[0]["args"]["purpose"] == STAGES["clean"].purpose
+
+
 @pytest.mark.parametrize("name", list(STAGES))
-@pytest.mark.parametrize("mended", [False, True])
-def test_every_cell_compiles_and_stays_short(name: str, mended: bool) -> None:
-    code = STAGES[name].code("", mended=mended, error="TypeError: 'x'")
+@pytest.mark.parametrize("again", [False, True])
+def test_every_cell_compiles_and_stays_short(name: str, again: bool) -> None:
+    code = STAGES[name].code(again=again)
     compile(code, name, "exec")
-    assert code.startswith(f"# {STAGES[name].purpose_of(mended=mended)}\n")
-    assert mended or len(code.splitlines()) < 60
+    assert code.startswith(f"# {STAGES[name].purpose_of(again=again)}\n")
+    assert again or len(code.splitlines()) < 60
 
 
 def test_no_two_cells_have_the_same_purpose() -> None:
-    purposes = [stage.purpose_of(mended=mended) for stage in STAGES.values() for mended in (False, True)]
-    assert len(set(purposes)) == len(purposes)
+    assert len(STAGE_OF) == 2 * len(STAGES)
 
 
 def test_it_is_cheap_to_import() -> None:

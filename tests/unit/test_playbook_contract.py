@@ -1,82 +1,83 @@
-"""The playbook against the prompts that the nodes really write, and against the checks of its answer."""
+"""The playbook under the nodes that ask it: it goes by the state, whatever the prompts say, and its answers pass."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.outputs import ChatResult
+from langgraph.runtime import Runtime
 
 from graph.context import Context
-from graph.state import Cell, CellStatus, FileChange, Input, PlanStep, State, Turn, Variable
+from graph.state import Cell, CellStatus, FileChange, Pending, PlanStep, Review, State, Turn, Variable
+from models.asking import ask
+from models.base import Form, Reply
+from models.playbook.inputs import Table, read_profiles
 from models.playbook.model import Playbook
-from models.replies import answer_in, code_in, steps_in
+from models.replies import steps_in
 from nodes.answer_checks.answer_numbers import numbers_printed
-from nodes.prompts.conversation import namespace_table, write_conversation
-from nodes.prompts.instructions import (
-    ANSWER_TOOL,
-    CELL_TOOL,
-    PLAN_BY_LIST,
-    PLAN_RULES,
-    PLAN_TOOL,
-    inputs_text,
-    system_prompt,
-    with_inputs,
-)
+from nodes.generate import generate
+from nodes.prompts.conversation import situation_of
 from nodes.prompts.observation import shorten
+from sandboxes.inside.profiler.findings import Inspection, render
+from sandboxes.inside.profiler.profiling import profile_file
+from tests import profiled_files
+from tests.states import make_cell, make_input, make_state
 from tests.unit.playbook_host import Analysis, abstract
+from tests.unit.test_asking import RecitingModel
 
 matplotlib.use("Agg")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "birdstrikes.csv"
 LIMIT = 4_000
+QUESTIONS = ["When do birds strike?", "And how does the Speed IAS in knots differ?"]
 
 
-async def plan(state: State, *, tools: bool) -> list[str]:
-    system = "\n".join([PLAN_RULES, "" if tools else PLAN_BY_LIST])
-    asked = f"{inputs_text(state)}\n\n{namespace_table(state['namespace'])}\n\nThe question now:\n{state['question']}"
-    messages = [SystemMessage(system), HumanMessage(asked)]
-    if tools:
-        reply = await Playbook().bind_tools([PLAN_TOOL]).ainvoke(messages)
-        return list(reply.tool_calls[0]["args"]["steps"])
-    return steps_in((await Playbook().ainvoke(messages)).text)
+class Wordless(Playbook):
+    """A playbook that is shown prompts in which no word is left."""
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return super()._generate([HumanMessage("…") for _ in messages], stop, run_manager, **kwargs)
 
 
-async def ask(state: State, *, tools: bool, prompt_chars: int) -> dict[str, Any]:
-    """One call of `generate`: the arguments of the tool, or what is read out of the text."""
-    messages = [
-        SystemMessage(system_prompt(state, Context(), tools=tools)),
-        *with_inputs(write_conversation(state, tools=tools, limit=prompt_chars), state),
-    ]
-    if tools:
-        reply = await Playbook().bind_tools([CELL_TOOL, ANSWER_TOOL]).ainvoke(messages)
-        return dict(reply.tool_calls[0]["args"])
-    text = (await Playbook().ainvoke(messages)).text
-    answer = answer_in(text)
-    if answer is not None:
-        return {"answer": answer, "skipped": []}
-    code = code_in(text)
-    first = re.match(r"# step (\d+): (.+)", code)
-    assert first is not None
-    return {"code": code, "step": int(first[1]), "purpose": first[2]}
+def prompt(form: Form) -> list[BaseMessage]:
+    return [HumanMessage("Plan it.")]
 
 
-def run(host: Analysis, state: State, wanted: dict[str, Any]) -> None:
+def steps(reply: Reply) -> list[str]:
+    return list(reply.calls[0].arguments["steps"]) if reply.calls else steps_in(reply.text)
+
+
+async def generated(state: State, model: Playbook, **changes: Any) -> State:
+    async def choose(name: str) -> Playbook:
+        return model
+
+    return await generate(state, Runtime(context=Context(**changes)), choose_model=choose)
+
+
+def run(host: Analysis, state: State, pending: Pending) -> None:
     """Run a cell and remember it, as `execute` does."""
     cells = state["cells"]
     number = len(cells) + 1
-    observation = shorten(host.run(number, wanted["code"]), LIMIT)
+    observation = shorten(host.run(number, pending["code"]), LIMIT)
     status: CellStatus = "ok" if " · ok · " in observation else "error"
     figures = sorted(str(path.relative_to(host.folder)) for path in host.folder.glob(f"figures/cell-{number}-*.png"))
     cells.append(
         Cell(
-            number=number, turn=state["turn"], step=wanted["step"], purpose=wanted["purpose"], thought="",
-            code=wanted["code"], status=status, observation=observation, error="", seconds=0.1,
+            number=number, turn=state["turn"], step=pending["step"], purpose=pending["purpose"], thought="",
+            code=pending["code"], status=status, observation=observation, error="", seconds=0.1,
             files=[FileChange(path=path, change="created", size=1) for path in figures], figures=figures,
         )
     )  # fmt: skip
-    if status == "ok" and wanted["step"]:
-        state["plan"][wanted["step"] - 1]["done"] = True
+    if status == "ok" and pending["step"]:
+        state["plan"][pending["step"] - 1]["done"] = True
     state["namespace"] = [
         Variable(name=name, kind=type(value).__name__, summary="")
         for name, value in host.namespace.items()
@@ -84,34 +85,78 @@ def run(host: Analysis, state: State, wanted: dict[str, Any]) -> None:
     ]
 
 
-@pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.parametrize("calling", ["on", "off"])
 @pytest.mark.slow
-async def test_it_gets_through_two_turns_of_real_prompts_however_short_they_are(tmp_path: Path, tools: bool) -> None:
+async def test_it_gets_through_two_turns_of_which_the_prompts_tell_it_nothing(tmp_path: Path, calling: Any) -> None:
     for name in ("inputs", "outputs"):
         (tmp_path / name).mkdir()
     (tmp_path / "inputs" / "birdstrikes.csv").write_bytes(EXAMPLE.read_bytes())
-    told = abstract("inputs/birdstrikes.csv", "pd.read_csv('inputs/birdstrikes.csv')")
-    host = Analysis(tmp_path, told)
-    brought = Input(path="inputs/birdstrikes.csv", source="b", size=1, sha256="", abstract=told, problem="")
-    state = State(inputs=[brought], cells=[], turns=[], namespace=[], turn=0, question="")
+    profile = abstract("inputs/birdstrikes.csv", "pd.read_csv('inputs/birdstrikes.csv')")
+    host = Analysis(tmp_path, profile)
+    state = make_state(inputs=[make_input("inputs/birdstrikes.csv", profile)])
     counts = []
-    for number, question in enumerate(["When do birds strike?", "And how does the Speed IAS in knots differ?"], 1):
+    for number, question in enumerate(QUESTIONS, 1):
         state["turn"], state["question"], state["proposal"] = number, question, ""
-        state["plan"] = [PlanStep(text=text, done=False) for text in await plan(state, tools=tools)]
+        planned = await ask(
+            Wordless(), prompt, read=steps, tools=[{"function": {"name": "submit_plan"}}], tool_calling=calling,
+            situation=situation_of(state, "plan"),
+        )  # fmt: skip
+        state["plan"] = [PlanStep(text=text, done=False) for text in planned.value]
         for _ in range(14):
-            wanted = await ask(state, tools=tools, prompt_chars=8_000)
-            if "answer" in wanted:
-                state["proposal"] = wanted["answer"]
+            wanted = await generated(state, Wordless(), prompt_chars=8_000, tool_calling=calling)
+            if wanted["pending"]:
+                read = await generated(state, Playbook(), tool_calling=calling)  # the same with the words
+                assert [cell["code"] for cell in read["pending"]] == [cell["code"] for cell in wanted["pending"]]
+                run(host, state, wanted["pending"][0])
+            else:
+                assert (await generated(state, Playbook(), tool_calling=calling))["proposal"] == wanted["proposal"]
+                state["proposal"] = wanted["proposal"]
                 break
-            run(host, state, wanted)
         own = [cell for cell in state["cells"] if cell["turn"] == number]
         assert [cell["observation"] for cell in own if cell["status"] != "ok"] == []
         assert all(step["done"] for step in state["plan"])
         assert numbers_printed(state) == []
         counts.append(len(own))
-        said = Turn(number=number, question=question, plan=[], answer=state["proposal"])
-        state["turns"] = [*state["turns"], said]
+        answered = Turn(number=number, question=question, plan=[], answer=state["proposal"])
+        state["turns"] = [*state["turns"], answered]
     assert counts == [10, 4]
     assert "'Speed IAS in knots' differs by 'Phase of flight'" in state["turns"][0]["answer"]
     assert "The mean of 'Speed IAS in knots' by" in state["turns"][1]["answer"]
     assert (tmp_path / "outputs" / "follow-up-2.xlsx").stat().st_size > 0
+
+
+@pytest.mark.parametrize("calling", ["on", "off"])
+async def test_it_answers_when_the_cells_are_used_up_or_its_answer_was_sent_back(calling: Any) -> None:
+    state = make_state(inputs=[make_input("inputs/t.csv")], cells=[make_cell(1)])
+    assert (await generated(state, Wordless(), tool_calling=calling))["pending"]
+    last = await generated(state, Wordless(), max_cells=1, tool_calling=calling)
+    assert "cells of this turn were used up" in last["proposal"]
+    state["review"] = Review(after_cell=1, answer="a", missing=["It is wrong."], round=1)
+    assert "A review asked for more" in (await generated(state, Wordless(), tool_calling=calling))["proposal"]
+
+
+async def test_another_model_is_sent_nothing_of_the_situation() -> None:
+    model = RecitingModel(script=["Done."])  # it fails when it gets more than messages
+    asked = await ask(model, prompt, read=lambda reply: reply.text, situation=situation_of(make_state(), "cell"))
+    assert asked.value == "Done."
+    assert model.heard == [[HumanMessage("Plan it.")]]
+
+
+def test_the_tables_of_a_real_profile_are_found(tmp_path: Path) -> None:
+    for file in (profiled_files.gbk_csv(tmp_path), profiled_files.german_csv(tmp_path)):
+        profile = render(str(file), profile_file(Inspection(str(file), file.stat().st_size)), 2_000)
+        found = read_profiles([make_input(f"inputs/{file.name}", profile)])
+        assert [table.name for table in found.tables] == [file.name]
+        assert found.tables[0].expression.startswith("pd.read_csv(")
+
+
+def test_a_workbook_has_a_table_for_each_sheet_and_half_an_expression_is_none() -> None:
+    profile = "### inputs/b.xlsx\na workbook\n## one: 2 rows\nread with: pd.read_excel('b', sheet_name=0)\n"
+    profile += "## two\nread with: pd.read_excel('b', sheet_name=1)\n"
+    broken = "### inputs/c.csv\nread with: pd.read_csv(…)\n"
+    found = read_profiles([make_input("inputs/b.xlsx", profile), make_input("inputs/c.csv", broken)])
+    assert found.tables == (
+        Table("b.xlsx [one]", "inputs/b.xlsx", "pd.read_excel('b', sheet_name=0)"),
+        Table("b.xlsx [two]", "inputs/b.xlsx", "pd.read_excel('b', sheet_name=1)"),
+        Table("c.csv", "inputs/c.csv", "pd.read_csv('inputs/c.csv')"),
+    )

@@ -1,6 +1,15 @@
 """Cells that bring a table in: loading, cleaning, and saying which columns hold what."""
 
 HELPERS = r'''
+import re
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+
 def note(topic, text):
     """Print a finding and remember it."""
     findings.append(f"{topic}: {' '.join(str(text).split())}")
@@ -19,7 +28,7 @@ def label(name, width=28):
     name = str(name)
     return (name if len(name) <= width else name[: width - 1] + "…").replace("$", r"\$")
 '''
-"""Put in front of whatever loads first."""
+"""In front of whatever loads first: imports and functions that the later cells use, too."""
 
 TOLERANT_READ = '''
 def attempt(read, path):
@@ -41,24 +50,16 @@ def attempt(read, path):
 '''
 
 LOAD = """
-for name, table in list(tables.items()):
-    if isinstance(table, dict):
-        del tables[name]
-        tables.update({f"{name} [{part}]": pd.DataFrame(sheet) for part, sheet in table.items()})
 tables = {name: pd.DataFrame(table).reset_index(drop=True) for name, table in tables.items() if table is not None}
 for table in tables.values():
-    names, seen = [], {}
-    for c in (" ".join(str(c).split()) or "unnamed" for c in table.columns):
-        seen[c] = seen.get(c, 0) + 1
-        names.append(c if seen[c] == 1 else f"{c} ({seen[c]})")
-    table.columns = names
+    names = pd.Series([" ".join(str(c).split()) or "unnamed" for c in table.columns], dtype=str)
+    nth = names.groupby(names).cumcount() + 1
+    table.columns = [name if n == 1 else f"{name} ({n})" for name, n in zip(names, nth, strict=True)]
 main = max(tables, key=lambda name: tables[name].size, default="")
 df = tables[main] if main else pd.DataFrame()
 if main:
     note("Data", f"{main} has {len(df):,} rows and {df.shape[1]:,} columns.")
-kinds = df.dtypes.astype(str)
-print(", ".join(f"{n:,} x {kind}" for kind, n in kinds.value_counts().items()))
-print(kinds.head(40).to_string())
+print(df.dtypes.astype(str).head(40).to_string())
 print(df.iloc[:3, :12].to_string(max_colwidth=40))
 for name, table in [(name, table) for name, table in tables.items() if name != main]:
     best, share = "", 0.0
@@ -75,10 +76,6 @@ if df.empty:
 """
 
 CLEAN = r"""
-import re
-
-import pandas as pd
-
 df.replace([float("inf"), float("-inf")], float("nan"), inplace=True)
 raw = raw.set_axis(df.columns, axis=1) if raw is not None and raw.shape == df.shape else None
 text_columns = [c for c in df.columns if df[c].dtype == object or pd.api.types.is_string_dtype(df[c].dtype)]
@@ -86,11 +83,10 @@ maybe_dates = []
 for c in text_columns:
     df[c] = df[c].map(lambda value: str(value).strip() or None, na_action="ignore")
     if raw is not None and df[c].isna().any():
-        wordless = raw[c].where(df[c].isna()).str.strip()
-        if (wordless == "None").any():
-            df[c] = df[c].astype(object).mask(wordless == "None", "None")
-            n = int((wordless == "None").sum())
-            note("Assumption", f"'None' in '{c}' is kept as a value of its own, not as missing ({n:,} rows).")
+        none = raw[c].where(df[c].isna()).str.strip() == "None"
+        if none.any():
+            df[c] = df[c].astype(object).mask(none, "None")
+            note("Assumption", f"'None' in '{c}' is kept as a value of its own, not as missing ({none.sum():,} rows).")
     values = df[c].dropna().astype(str)
     if values.empty:
         continue
@@ -100,8 +96,7 @@ for c in text_columns:
     parsed = pd.to_numeric(bare, errors="coerce")
     if parsed.notna().mean() >= 0.95 and not values.str.fullmatch(r"0\d+").any():
         df[c] = parsed.reindex(df.index)
-        lost = values[parsed.isna()]
-        note("Quality", f"'{c}' was text and became numbers; {len(lost):,} values could not be read as such.")
+        note("Quality", f"'{c}' was text and became numbers; {parsed.isna().sum():,} values could not be read as such.")
         continue
     head = values.sample(min(len(values), 100), random_state=0)
     head = head.str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
@@ -121,7 +116,6 @@ for c in maybe_dates:
         note("Assumption", f"in '{c}' day and month are read as the first value suggests ({first}).")
     df[c] = pd.to_datetime(df[c].str.replace(r"[年月]", "-", regex=True).str.replace("日", ""))
     note("Quality", f"'{c}' was text and became dates, {df[c].min():%Y-%m-%d} to {df[c].max():%Y-%m-%d}.")
-print("Text columns that stay text:", sum(c not in maybe_dates and df[c].dtype.kind not in "fiu" for c in text_columns))
 """
 
 TOLERANT_DATES = r"""
@@ -129,33 +123,24 @@ for c in maybe_dates:
     written = df[c].astype(str).where(df[c].notna()).str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
     slashed = written.str.extract(r"^\s*(\d{1,2})[/.-](\d{1,2})[/.-]\d{2,4}").astype(float)
     day_first = bool((slashed[0] > 12).sum() > (slashed[1] > 12).sum())
-    parsed = pd.to_datetime(written, errors="coerce", format="mixed", dayfirst=day_first, utc=True)
+    df[c] = pd.to_datetime(written, errors="coerce", format="mixed", dayfirst=day_first, utc=True)
     if not written.str.contains(r"\d[+-]\d\d:?\d\d$|Z$", na=False).any():
-        parsed = parsed.dt.tz_localize(None)
-    lost = written[parsed.isna() & written.notna()]
-    df[c] = parsed
-    note(
-        "Quality",
-        f"'{c}' became dates, {parsed.min():%Y-%m-%d} to {parsed.max():%Y-%m-%d}; {len(lost):,} values could not be "
-        f"read and count as missing{' (such as ' + repr(lost.iloc[0][:30]) + ')' if len(lost) else ''}.",
-    )
+        df[c] = df[c].dt.tz_localize(None)
+    lost = written[df[c].isna() & written.notna()]
+    such = f" (such as {lost.iloc[0][:30]!r})" if len(lost) else ""
+    dates = f"{df[c].min():%Y-%m-%d} to {df[c].max():%Y-%m-%d}"
+    note("Quality", f"'{c}' became dates, {dates}; {len(lost):,} values could not be read and count as missing{such}.")
     if slashed[0].notna().any():
         note("Assumption", f"in '{c}' the {'day' if day_first else 'month'} is taken to come first.")
 """
 
 QUALITY = r"""
-import numpy as np
-import pandas as pd
-
-cells = df.size
 missing = df.isna().sum().sort_values(ascending=False)
 missing = missing[missing > 0]
-print((missing / len(df)).map("{:.1%}".format).head(20).to_string() if len(missing) else "No value is missing.")
 worst = ", ".join(f"'{c}' {n:,} ({n / len(df):.1%})" for c, n in missing.head(3).items())
 worst = f", most of all {worst}" if worst else ""
 note("Quality", f"{len(missing):,} of {df.shape[1]:,} columns have missing values{worst}.")
-duplicates = int(df.duplicated().sum())
-note("Quality", f"{duplicates:,} rows repeat an earlier row exactly; they are counted, not removed.")
+note("Quality", f"{df.duplicated().sum():,} rows repeat an earlier row exactly; they are counted, not removed.")
 numbers, groups, dates, aside = [], [], [], {}
 for c in df.columns:
     kind = df[c].dtype
@@ -177,8 +162,6 @@ for c in df.columns:
             aside[c] = "an identifier or free text"
         else:
             groups.append(c)
-    elif np.iscomplexobj(values):
-        aside[c] = "complex numbers"
     else:
         whole = bool((values % 1 == 0).all())
         steady = values.is_monotonic_increasing or c.casefold().endswith(("id", "number", "key", "号"))
@@ -199,28 +182,8 @@ if not (numbers or groups or dates):
 """
 """Which columns hold what; grouping columns with few values come first, numbers that are mostly zero last."""
 
-PLAIN_QUALITY = r"""
-import pandas as pd
-
-numbers, groups, dates, aside = [], [], [], {}
-for c in df.columns:
-    try:
-        distinct = df[c].nunique()
-        if distinct < 2:
-            aside[c] = "a single value"
-        elif pd.api.types.is_datetime64_any_dtype(df[c]):
-            df[c] = pd.to_datetime(df[c], utc=True).dt.tz_localize(None)
-            dates.append(c)
-        elif pd.api.types.is_numeric_dtype(df[c]) and not pd.api.types.is_bool_dtype(df[c]):
-            df[c] = df[c].astype("float64")
-            numbers.append(c)
-        elif distinct <= max(20, df[c].notna().sum() / 2):
-            groups.append(c)
-    except Exception as problem:
-        aside[c] = type(problem).__name__
-        note("Skipped", f"'{c}' cannot be handled ({aside[c]}).")
-missing = df.isna().sum()
-missing = missing[missing > 0]
-note("Quality", f"{len(missing):,} of {df.shape[1]:,} columns have missing values.")
-print(f"{len(numbers):,} numeric, {len(groups):,} grouping, {len(dates):,} date columns.")
+UNSORTED = """
+if "numbers" not in globals():
+    numbers, groups, dates = [c for c in df.columns if pd.api.types.is_numeric_dtype(df[c])], [], []
 """
+"""In front of later cells when the columns could not be sorted."""
