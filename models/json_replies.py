@@ -17,9 +17,14 @@ DEEPEST = 50
 """Levels of nesting; Python's own parser is not to be trusted with thousands."""
 
 _NOTHING = object()
+_START = re.compile(r"[{\[]")
+_MARKS = re.compile(
+    r"""[{}\[\]] | "(?:[^"\\]|\\.)*+"? | (?<=[{\[(,:\ \n\t])'(?:[^'\\]|\\.)*+'?""", re.VERBOSE | re.DOTALL
+)
+"""Brackets, and strings as wholes; an apostrophe within a word begins none."""
 _SLIPS = re.compile(
-    r"""("(?:[^"\\]|\\.)*")     # a string stays as it is
-    | //[^\n]* | /\*.*?\*/      # comments
+    r"""("(?:[^"\\]|\\.)*+"?)     # a string stays as it is
+    | //[^\n]* | /\*(?:.*?\*/|(.*))  # comments; one that is not closed stays
     | ,(?=\s*(?:[}\]]|//[^\n]*\n\s*[}\]]))  # a comma after the last item
     """,
     re.VERBOSE | re.DOTALL,
@@ -51,48 +56,50 @@ def json_in(text: str) -> dict[str, Any] | list[Any] | None:
 
 def _values(text: str) -> list[dict[str, Any] | list[Any]]:
     values: list[dict[str, Any] | list[Any]] = []
+    ends: dict[int, int] = {}
     position = 0
     for _ in range(MOST_STARTS):
-        start = re.compile(r"[{\[]").search(text, position)
+        start = _START.search(text, position)
         if start is None:
             break
         position = start.end()
-        end = _end_of(text, start.start())
+        if start.start() not in ends:
+            _find_ends(text, start.start(), ends)
+        end = ends[start.start()]
         if end and (value := _read(text[start.start() : end])) is not _NOTHING:
             values.append(value)
             position = end
     return values
 
 
-def _end_of(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` is closed; 0 when it is not."""
-    stack: list[str] = []
-    quote = ""
-    position = start
-    while position < len(text):
-        character = text[position]
-        if quote:
-            if character == "\\":
-                position += 1
-            elif character == quote:
-                quote = ""
-        elif character == '"' or (character == "'" and text[position - 1] in "{[(,: \n\t"):
-            quote = character
-        elif character in "{[":
-            stack.append("}" if character == "{" else "]")
-            if len(stack) > DEEPEST:
-                return 0
-        elif character in "}]":
-            if stack.pop() != character:
-                return 0
-            if not stack:
-                return position + 1
-        position += 1
-    return 0
+def _find_ends(text: str, start: int, ends: dict[int, int]) -> None:
+    """Note where the bracket at `start`, and each one within it, is closed; 0 when it is not.
+
+    None is looked for twice: a reply of opening brackets takes no longer than another one.
+    """
+    opened: list[int] = []
+    for mark in _MARKS.finditer(text, start):
+        bracket = mark[0]
+        if bracket in "{[":
+            opened.append(mark.start())
+            ends[mark.start()] = 0
+            if len(opened) > DEEPEST:
+                return
+        elif bracket in "}]":
+            opening = opened.pop()
+            if text[opening] != ("{" if bracket == "}" else "["):
+                return
+            ends[opening] = mark.end()
+            if not opened:
+                return
+
+
+def _without_slip(match: re.Match[str]) -> str:
+    return match[1] or (match[0] if match[2] is not None else "")
 
 
 def _read(text: str) -> Any:
-    for candidate in (text, _SLIPS.sub(lambda match: match[1] or "", text)):
+    for candidate in (text, _SLIPS.sub(_without_slip, text)):
         try:
             return json.loads(candidate, strict=False, parse_constant=lambda _: None)
         except ValueError:

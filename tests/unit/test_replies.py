@@ -1,6 +1,7 @@
 """Code, answers, JSON and steps come out of whatever shape a model wraps them in."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -149,6 +150,46 @@ def test_the_prose_is_what_is_left_without_code_and_answer() -> None:
 )
 def test_json_is_found_with_the_slips_that_models_make(text: str, found: Any) -> None:
     assert json_in(text) == found
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", "[]", "/* ", '\\"', "{'", '{"a":', ", // ", '"\\'], ids=["braces", "lists", "comments", "escapes",
+    "apostrophes", "colons", "commas", "quotes"],
+)  # fmt: skip
+@pytest.mark.parametrize("around", ["{{{}}}", "{{{{[{}", "{{'{}'}}"], ids=["object", "open", "string"])
+def test_no_reply_takes_longer_than_its_length_accounts_for(piece: str, around: str) -> None:
+    def spent(size: int) -> float:
+        text = around.format(piece * (size // len(piece)))
+        began = time.process_time()
+        json_in(text)
+        return time.process_time() - began
+
+    assert spent(98_000) < 10 * max(spent(24_500), 0.05)
+
+
+def test_a_comment_that_does_not_end_is_none() -> None:
+    assert json_in('{"a": 1 /* one */, "b": 2 /* }') is None
+    assert json_in('{"a": "/*"}') == {"a": "/*"}
+    assert json_in("{'a': '\"', 'b': [1,],}") == {"a": '"', "b": [1]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"good_enough": true or false}',
+        '{"good_enough": not true}',
+        "{'good_enough': f(1)}",
+        '{"good_enough": yes}',
+        '{"good_enough": true',
+        '{"good_enough": true "missing": 1}',
+        '{"missing": ["one" two]}',
+        "{'a': {1}}",
+        "{(1, 2): 3}",
+        "[a, b]",
+    ],
+)
+def test_what_a_model_may_have_meant_is_not_guessed(text: str) -> None:
+    assert json_in(text) is None
 
 
 JSON = st.recursive(
