@@ -96,7 +96,10 @@ def walk(situation: Situation) -> Route:
     route.todo = _stages(route)
     for cell in route.cells:
         route.last = cell
-        if route.todo and STAGE_OF.get(cell["purpose"]) == route.todo[0]:
+        stage = STAGE_OF.get(cell["purpose"])
+        if stage in route.todo:
+            while route.todo[0] != stage:  # earlier versions called some second tries something else
+                route.worked.add(route.todo.pop(0))
             _take(route, cell)
     return route
 

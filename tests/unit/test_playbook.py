@@ -222,6 +222,13 @@ async def test_cells_that_another_model_ran_in_this_turn_are_passed_over(folder:
     assert reply.tool_calls[0]["args"]["purpose"] == STAGES["clean"].purpose
 
 
+async def test_what_an_earlier_version_did_is_not_done_again(folder: Path) -> None:
+    cells = [ran(STAGES["load"].purpose), ran(STAGES["clean"].purpose, status="error", error="ValueError: no")]
+    cells += [ran("Clean the columns again, counting dates"), ran(STAGES["quality"].purpose)]
+    reply = await replied(make_situation(inputs=inputs_of(birdstrikes(folder)), cells=cells))
+    assert reply.tool_calls[0]["args"]["purpose"] == STAGES["distributions"].purpose
+
+
 @pytest.mark.parametrize("name", list(STAGES))
 @pytest.mark.parametrize("again", [False, True])
 def test_every_cell_compiles_and_stays_short(name: str, again: bool) -> None:

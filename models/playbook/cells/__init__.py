@@ -4,6 +4,7 @@ They share a few names in the session: `df` (the main table), `findings` (what w
 and `label` (small functions), and `numbers`, `groups` and `dates` (which columns hold what).
 """
 
+import re
 from dataclasses import dataclass
 from textwrap import indent
 
@@ -17,15 +18,23 @@ numbers, groups, dates = ([c for c in names if c not in left_out] for names in (
 """
 """In front of a second try: without the columns that the error of the first one named."""
 
-FIGURE = "import matplotlib.pyplot as plt\n"
 GUARDED_FIGURE = """
 try:
     FIGURE
 except Exception as problem:
     print(f"The figure could not be drawn: {type(problem).__name__}.")
-    if "plt" in globals():
-        plt.close("all")
+    plt.close("all")
 """
+IMPORTS = {
+    "Counter": "from collections import Counter",
+    "Path": "from pathlib import Path",
+    "combinations": "from itertools import combinations",
+    "np": "import numpy as np",
+    "pd": "import pandas as pd",
+    "plt": "import matplotlib.pyplot as plt",
+    "re": "import re",
+}
+"""Each cell has those that it uses: an earlier one may be of another version of the playbook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +52,16 @@ class Stage:
 
     def code(self, given: str = "", *, again: bool = False) -> str:
         """The cell's source; `given` are the assignments that its body expects."""
-        parts = (f"# {self.purpose_of(again=again)}", given, self.second if again and self.second else self.body)
+        body = self.second if again and self.second else self.body
+        used = [line for name, line in IMPORTS.items() if re.search(rf"\b{name}[.(,]", given + body)]
+        parts = (f"# {self.purpose_of(again=again)}", *used, given, body)
         return "\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
 
 def _on_columns(purpose: str, body: str, figure: str = "") -> Stage:
     """A stage that is tried again without the columns that make trouble, and if need be without its figure."""
-    drawn = GUARDED_FIGURE.replace("    FIGURE", indent(FIGURE + figure.strip("\n"), "    ")) if figure else ""
-    return Stage(purpose, body + (FIGURE + figure if figure else ""), LEAVE_OUT + body + drawn)
+    drawn = GUARDED_FIGURE.replace("    FIGURE", indent(figure.strip("\n"), "    ")) if figure else ""
+    return Stage(purpose, body + figure, LEAVE_OUT + body + drawn)
 
 
 STAGES: dict[str, Stage] = {
@@ -78,7 +89,7 @@ STAGES: dict[str, Stage] = {
     "close": Stage("Write the tables of this look", tables.PAGES + tables.CLOSE),
     "read": Stage("Read the text", text.READ),
     "measure": Stage("Measure the text", text.MEASURE),
-    "words": Stage("Count the words", text.WORDS + FIGURE + text.WORDS_FIGURE, text.WORDS),
+    "words": Stage("Count the words", text.WORDS + text.WORDS_FIGURE, text.WORDS),
     "contents": Stage("Look at what the text contains", text.CONTENTS),
     "write_text": Stage("Write the word list", text.WRITE),
 }

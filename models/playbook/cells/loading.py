@@ -1,15 +1,6 @@
 """Cells that bring a table in: loading, cleaning, and saying which columns hold what."""
 
 HELPERS = r'''
-import re
-from collections import Counter
-from itertools import combinations
-from pathlib import Path
-
-import numpy as np
-import pandas as pd
-
-
 def note(topic, text):
     """Print a finding and remember it."""
     findings.append(f"{topic}: {' '.join(str(text).split())}")
@@ -28,7 +19,7 @@ def label(name, width=28):
     name = str(name)
     return (name if len(name) <= width else name[: width - 1] + "…").replace("$", r"\$")
 '''
-"""In front of whatever loads first: imports and functions that the later cells use, too."""
+"""In front of whatever loads first: functions that the later cells use, too."""
 
 TOLERANT_READ = '''
 def attempt(read, path):
