@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.base import SnapshotMissingError
+from sandboxes.bridged.place import Place
 from sandboxes.daytona import transfers
-from sandboxes.daytona.place import Place
 from sandboxes.host.living import Stay
 from sandboxes.results import FetchedFile, ProgramResult, WorkspaceFile
 

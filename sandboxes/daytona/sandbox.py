@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
+from sandboxes.bridged.channel import Channel
+from sandboxes.bridged.machine import Machine
+from sandboxes.bridged.place import Place
 from sandboxes.daytona import transfers
-from sandboxes.daytona.channel import Channel
 from sandboxes.daytona.files import DaytonaFiles
-from sandboxes.daytona.machine import Machine
-from sandboxes.daytona.place import Place
 from sandboxes.daytona.session import Session, note_lines
 from sandboxes.functions import Functions
 from sandboxes.host import replies
@@ -248,9 +248,9 @@ class DaytonaSandbox(Steps, DaytonaFiles):
         self._forget_session()
         await self._channel.close()
         if not self._keep:
-            await self._machine.delete()
-        elif self._machine.known and await transfers.end(self._place, self._channel.token):
-            await (self._machine.release() if all_stored else self._machine.stop())
+            await self._machine.end("delete")
+        elif await transfers.end(self._place, self._channel.token):
+            await self._machine.end("spare" if all_stored else "keep")
 
     @property
     def _all_stored(self) -> bool:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from sandboxes.base import Sandbox, SandboxError, SandboxRefusedError
 from sandboxes.daytona.client import Clients
 from sandboxes.daytona.errors import asked
-from sandboxes.daytona.freeing import delete_archived
-from sandboxes.daytona.labels import LABEL, THREAD_LABEL, state_of
-from sandboxes.daytona.machine import Machine
+from sandboxes.daytona.freeing import LABEL, THREAD_LABEL, delete_archived, state_of
+from sandboxes.daytona.lifecycle import Lifecycle
 from sandboxes.daytona.options import Options
 from sandboxes.host.living import Living
 
@@ -66,6 +65,7 @@ class Daytona:
         return await asyncio.to_thread(self._make, id)
 
     def _make(self, id: str) -> "DaytonaSandbox":
+        from sandboxes.daytona.machine import DaytonaMachine
         from sandboxes.daytona.sandbox import DaytonaSandbox
 
         if self._living is None:
@@ -73,7 +73,7 @@ class Daytona:
         mark = self._root / id / MARK
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
-        machine = Machine(self._clients, self._options, id, keep=self._keep)
+        machine = DaytonaMachine(self._clients, self._options, id, keep=self._keep)
         return DaytonaSandbox(machine, id, network=self._options.reaches, living=self._living, keep=self._keep)
 
     async def remove(self, id: str) -> None:
@@ -84,7 +84,7 @@ class Daytona:
             SandboxUnavailableError: it cannot be deleted now.
         """
         if await asyncio.to_thread((self._root / id / MARK).exists):
-            await Machine(self._clients, self._options, id).delete()
+            await Lifecycle(self._clients, self._options, id).delete()
 
     async def listed(self) -> list[Listed]:
         """All sandboxes of ours, whatever their state, sorted by name.
@@ -111,7 +111,7 @@ class Daytona:
         Raises:
             SandboxUnavailableError: it cannot be deleted now.
         """
-        await Machine(self._clients, self._options, thread).delete()
+        await Lifecycle(self._clients, self._options, thread).delete()
 
     async def close(self) -> None:
         """Let go of the connection to Daytona. Who made a sandbox removes those that lie in the archive for nothing."""

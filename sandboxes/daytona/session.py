@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
-from sandboxes.daytona.channel import LINGER_SECONDS, Channel
-from sandboxes.daytona.exchange import Exchange
+from sandboxes.bridged.channel import LINGER_SECONDS, Channel
+from sandboxes.bridged.connection import Exchange
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Limits

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, workspace_path
-from sandboxes.daytona.place import Place
+from sandboxes.bridged.place import Place
 from sandboxes.host.blobs import PARTIAL, checked, too_large
 from sandboxes.host.limits import Limits
 from sandboxes.host.processes import Ending, in_words
@@ -194,7 +194,7 @@ async def empty(place: Place, token: str) -> None:
 async def end(place: Place, token: str) -> bool:
     """End the session; returns whether it was ours, or nobody's."""
     try:
-        if not await place.machine.runs():
+        if not await place.machine.life(start=False):
             return True  # and it is not started for that
         return bool((await place.command("end", token=token)).get("ours", True))
     except SandboxUnavailableError:

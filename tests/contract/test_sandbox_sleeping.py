@@ -11,7 +11,7 @@ import pytest
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.daytona.client import Clients
-from sandboxes.daytona.machine import Machine
+from sandboxes.daytona.machine import DaytonaMachine
 from sandboxes.daytona.options import Options
 from sandboxes.daytona.sandbox import DaytonaSandbox
 from sandboxes.host.living import Living, Rest
@@ -88,7 +88,7 @@ def make_there(clients: Clients, options: Options) -> Make:
     """Makes sandboxes in Daytona, which go when they are closed."""
 
     async def make(id: str, living: Living) -> Sleeping:
-        return DaytonaSandbox(Machine(clients, options, id), id, living=living, keep=False)
+        return DaytonaSandbox(DaytonaMachine(clients, options, id), id, living=living, keep=False)
 
     return make
 
