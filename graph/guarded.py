@@ -34,7 +34,7 @@ from graph.users.identity import (
     unknown_key,
 )
 from graph.users.policy import Policy
-from sandboxes.host.living import Owner, owner
+from sandboxes.host.session_pool import Owner, owner
 from sandboxes.opening import Sandboxes
 
 logger = logging.getLogger(__name__)

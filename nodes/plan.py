@@ -42,7 +42,7 @@ from nodes.restoring.outcome import functions_reached, reached_by
 from nodes.restoring.snapshots import Snapshots
 from nodes.spending import add_usage, budget_reached
 from sandboxes.base import OpenSandbox, Sandbox
-from sandboxes.host.environment import describe_environment
+from sandboxes.host.programs import describe_environment
 from sandboxes.host.reading import read_json
 from sandboxes.inside import PROGRAMS
 from sandboxes.network import NO_NETWORK, Network

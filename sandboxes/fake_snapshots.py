@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.base import SnapshotMissingError
-from sandboxes.host import removing, workspace
+from sandboxes.host import workspace
 from sandboxes.host.blobs import too_large
 from sandboxes.results import SnapshotTaken
 
@@ -56,7 +56,7 @@ class FakeSnapshots:
         try:
             self._restore(root, id)
         except SnapshotMissingError:
-            removing.remove(self._supplied)
+            workspace.remove(self._supplied)
             raise
 
     def _restore(self, root: Path, id: str) -> None:

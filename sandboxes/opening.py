@@ -11,7 +11,7 @@ from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
 from sandboxes.daytona.options import Options
 from sandboxes.daytona.service import Daytona
 from sandboxes.host.limits import Limits
-from sandboxes.host.living import Living
+from sandboxes.host.session_pool import SessionPool
 from sandboxes.local.isolation import Asked
 from sandboxes.network import NO_NETWORK, Network
 
@@ -59,7 +59,7 @@ class Sandboxes:
         self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits, network)
         self._sleep_after = sleep_after
         self._max_live = max_live
-        self._living: Living | None = None
+        self._pool: SessionPool | None = None
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
         self._daytona = Daytona(root, daytona or Options(), sleep_after=sleep_after, keep=keep)
@@ -82,11 +82,11 @@ class Sandboxes:
     def counts(self) -> dict[str, int]:
         """Open sandboxes of this process that are `active`, that are `sleeping`, and how many are `waiting`."""
         opened = len(self._open)
-        if self._living is None:
+        if self._pool is None:
             return {"active": opened, "sleeping": 0, "waiting": 0}
         local = sum(kind == "local" for kind, _ in list(self._open))
-        active = min(self._living.count, local)
-        return {"active": opened - local + active, "sleeping": local - active, "waiting": self._living.waiting}
+        active = min(self._pool.count, local)
+        return {"active": opened - local + active, "sleeping": local - active, "waiting": self._pool.waiting}
 
     async def open(self, kind: str, id: str) -> Sandbox:
         """Attach to the sandbox of that name, or create it.
@@ -104,8 +104,8 @@ class Sandboxes:
             sandbox = self._open.get((kind, id))
             if sandbox is None:
                 sandbox = self._open[kind, id] = await make(id)
-            elif self._living is not None:
-                self._living.touch(sandbox)
+            elif self._pool is not None:
+                self._pool.mark_used(sandbox)
             return sandbox
 
     async def close(self, id: str) -> None:
@@ -135,8 +135,8 @@ class Sandboxes:
         try:
             await self._close(list(self._open))
         finally:
-            if self._living is not None:
-                await self._living.close()
+            if self._pool is not None:
+                await self._pool.close()
             await self._daytona.close()
 
     async def _close(self, keys: list[tuple[str, str]]) -> None:
@@ -157,12 +157,12 @@ class Sandboxes:
     async def _local(self, id: str) -> Sandbox:
         def make() -> "LocalSandbox":
             from sandboxes.local import LocalSandbox
-            from sandboxes.local.choosing import choose
+            from sandboxes.local.isolation_choice import choose
 
-            if self._living is None:
-                self._living = Living(most=self._max_live, sleep_after=self._sleep_after)
+            if self._pool is None:
+                self._pool = SessionPool(capacity=self._max_live, sleep_after=self._sleep_after)
             walls = choose(self._asked)
-            sandbox = LocalSandbox(self._root, id, walls, network=self._asked.network, living=self._living)
+            sandbox = LocalSandbox(self._root, id, walls, network=self._asked.network, pool=self._pool)
             sandbox.make_folders()
             return sandbox
 
@@ -171,6 +171,6 @@ class Sandboxes:
 
 
 def _remove_folder(folder: Path) -> None:
-    from sandboxes.host.removing import remove
+    from sandboxes.host.workspace import remove
 
     remove(folder)

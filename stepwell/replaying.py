@@ -16,7 +16,7 @@ from nodes.prompts.observation import observe
 from nodes.restoring.catching_up import catch_up
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxError
-from sandboxes.host.environment import describe_environment
+from sandboxes.host.programs import describe_environment
 from sandboxes.opening import Sandboxes
 from stepwell.errors import ThreadError
 from stepwell.replayed_calls import Record, ReplayedCalls

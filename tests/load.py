@@ -185,8 +185,8 @@ async def _sleeping(folder: Path, count: int, wakes: int, places: int, chance: r
             began = time.perf_counter()
             await thread.wake(snapshots, report)
             spent.append(time.perf_counter() - began)
-            living = sandboxes._living
-            most = max(most, living.count if living is not None else 0)
+            pool = sandboxes._pool
+            most = max(most, pool.count if pool is not None else 0)
 
         for some in (chosen, again):
             await at_once([partial(wake, thread) for thread in some], min(AT_ONCE, places))

@@ -6,14 +6,14 @@ A server is told to serve this in the place of `graph.app`; nothing else is diff
 from typing import Any
 
 from graph.app import agent
-from sandboxes.local import warm, warm_parent
-from sandboxes.local.walls import Walls
+from sandboxes.local import zygote
+from sandboxes.local.isolation import Walls
 
 
-class ColdParents(warm.WarmParents):
+class ColdParents(zygote.WarmParents):
     """A parent of its own for each sandbox; several are started at the same time."""
 
-    def begin(self, walls: Walls, order: dict[str, Any]) -> warm_parent.Ready:
+    def begin(self, walls: Walls, order: dict[str, Any]) -> zygote.Ready:
         """Start a parent, and have it fork the one sandbox that it is for."""
         return self.begin_alone(walls, (), order)
 
@@ -21,7 +21,7 @@ class ColdParents(warm.WarmParents):
         """Nothing is made ready."""
 
 
-warm_parent.POOL = 0
-warm.PARENTS.__class__ = ColdParents  # whoever uses them holds this very object
+zygote.POOL = 0
+zygote.PARENTS.__class__ = ColdParents  # whoever uses them holds this very object
 
 __all__ = ["agent"]

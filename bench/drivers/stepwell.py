@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.drivers.driving import DiedError, Driver, Session, TooSlowError, serve
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox
-from sandboxes.local import warm, warm_parent
+from sandboxes.local import zygote
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 
@@ -77,7 +77,7 @@ class Stepwell(Driver):
     async def rest(self) -> None:
         await super().rest()
         if self._cold:
-            await asyncio.to_thread(warm.PARENTS.close)
+            await asyncio.to_thread(zygote.PARENTS.close)
 
     async def start(self) -> Session:
         sandbox = await self._sandboxes.open("local", f"bench-{next(self._number)}")
@@ -98,7 +98,7 @@ class Stepwell(Driver):
 
 async def _main(*, keeps: bool, start: str) -> None:
     if start != "pool":
-        warm_parent.POOL = 0
+        zygote.POOL = 0
     with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
         driver = Stepwell(Path(folder), keeps=keeps, cold=start == "cold")
         await serve(driver)

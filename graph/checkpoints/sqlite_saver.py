@@ -24,7 +24,7 @@ from graph.checkpoints.saver import (
     run_of,
 )
 from graph.checkpoints.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
-from sandboxes.host.uninterrupted import to_its_end
+from sandboxes.host.tasks import to_its_end
 
 HASH = re.compile(rb"[0-9a-f]{64}")
 OURS = """

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from graph.data_home import make_home
 from graph.draining import BrokenOffError
 from graph.settings import Settings, SettingsError
-from sandboxes.host.uninterrupted import to_its_end
+from sandboxes.host.tasks import to_its_end
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from nodes.restoring.rebuilding import foresee, rebuild
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import OpenSandbox, Sandbox
 from sandboxes.functions import Functions
-from sandboxes.host.living import on_wait
+from sandboxes.host.session_pool import on_wait
 from sandboxes.results import LostVariable, RestoredSession
 
 BEGINNING = "beginning"

@@ -56,6 +56,7 @@ class Channel:
 
     def __init__(self, place: Place) -> None:
         self._place = place
+        self.noun = place.machine.noun
         self.token = secrets.token_hex(16)
         self.when_gone: Callable[[], None] = _nobody_to_tell
         """Called when the kernel ended by itself and we happen to hear of it."""
@@ -184,8 +185,8 @@ class Channel:
     def _lost(self, exchange: Exchange, why: object) -> Exception:
         said = " ".join(str(why).split())[:300].rstrip(".") or type(why).__name__
         if not exchange.sent:
-            return SandboxUnavailableError(f"The session in {self._place.machine.noun} cannot be reached ({said}).")
-        return SandboxLostError(f"The session in {self._place.machine.noun} is lost ({said}).")
+            return SandboxUnavailableError(f"The session in {self.noun} cannot be reached ({said}).")
+        return SandboxLostError(f"The session in {self.noun} is lost ({said}).")
 
     async def _still_there(self) -> bool:
         """Whether the life of the sandbox in which the request began goes on."""
@@ -206,7 +207,7 @@ class Channel:
         again = exchange.sent
         header = {"do": "attach", "token": self.token, "who": self._who, "seen": exchange.seen, "again": again}
         message = frames.pack({**exchange.header, **header, "n": exchange.n}, exchange.body)
-        connection = Connection(self.deliver, self.fetch, self._gone, self._place.machine.noun)
+        connection = Connection(self.deliver, self.fetch, self._gone, self.noun)
         exchange.sent = True
         attach = f"{state.program}/bridge/attach.py"
         running = asyncio.ensure_future(self._place.machine.stream(attach, state.base, message, connection.hear))
@@ -280,7 +281,7 @@ class Channel:
             body = await asyncio.to_thread(_read, file) if path in found else None
         self._place.discard(Path(name).name)
         if body is None:
-            raise SandboxUnavailableError(f"What a cell said cannot be had from {self._place.machine.noun}.")
+            raise SandboxUnavailableError(f"What a cell said cannot be had from {self.noun}.")
         return body
 
     async def _hang_up(self) -> None:

@@ -17,6 +17,8 @@ class Machine(ABC):
     started when it is used and does not run, and made when there is none. Relative paths are below that directory.
 
     Attributes:
+        kind: Which kind of sandbox is on it.
+        isolation: What keeps code in it away from this machine, in one sentence.
         noun: What it is called in messages.
         advice: A sentence that says how another Python is chosen for it.
         late_seconds: How long after its time limit the end of a cell may be waited for; then the machine is ended.
@@ -24,6 +26,8 @@ class Machine(ABC):
         why_down: Why it did not run when it was asked about last; empty when that is not known.
     """
 
+    kind: str
+    isolation: str
     noun: str
     advice: str
     late_seconds: float = 120.0

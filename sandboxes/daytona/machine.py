@@ -29,6 +29,8 @@ MAX_CODE = 200_000
 class DaytonaMachine(Machine):
     """The sandbox of one thread; see `Lifecycle` for the arguments."""
 
+    kind = "daytona"
+    isolation = "Daytona: a sandbox on Daytona's machines; nothing runs on this one."
     noun = "the Daytona sandbox"
     advice = "Choose another snapshot or image with STEPWELL_DAYTONA_SNAPSHOT or STEPWELL_DAYTONA_IMAGE."
 

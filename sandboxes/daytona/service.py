@@ -12,10 +12,10 @@ from sandboxes.daytona.errors import asked
 from sandboxes.daytona.freeing import LABEL, THREAD_LABEL, delete_archived, state_of
 from sandboxes.daytona.lifecycle import Lifecycle
 from sandboxes.daytona.options import Options
-from sandboxes.host.living import Living
+from sandboxes.host.session_pool import SessionPool
 
 if TYPE_CHECKING:
-    from sandboxes.daytona.sandbox import DaytonaSandbox
+    from sandboxes.bridged.sandbox import BridgedSandbox
 
 MARK = "in-daytona"
 """A file in a thread's folder: it has a sandbox there, which goes when the thread goes."""
@@ -51,7 +51,7 @@ class Daytona:
         self._keep = keep
         self._clients = Clients(options.account)
         self._sleep_after = sleep_after
-        self._living: Living | None = None
+        self._pool: SessionPool | None = None
 
     async def open(self, id: str) -> Sandbox:
         """The sandbox of a thread. Nothing is asked of Daytona before it is used.
@@ -64,17 +64,17 @@ class Daytona:
         await self._clients.get()
         return await asyncio.to_thread(self._make, id)
 
-    def _make(self, id: str) -> "DaytonaSandbox":
+    def _make(self, id: str) -> "BridgedSandbox":
+        from sandboxes.bridged.sandbox import BridgedSandbox
         from sandboxes.daytona.machine import DaytonaMachine
-        from sandboxes.daytona.sandbox import DaytonaSandbox
 
-        if self._living is None:
-            self._living = Living(most=MOST, sleep_after=self._sleep_after)
+        if self._pool is None:
+            self._pool = SessionPool(capacity=MOST, sleep_after=self._sleep_after)
         mark = self._root / id / MARK
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
         machine = DaytonaMachine(self._clients, self._options, id, keep=self._keep)
-        return DaytonaSandbox(machine, id, network=self._options.reaches, living=self._living, keep=self._keep)
+        return BridgedSandbox(machine, id, network=self._options.reaches, pool=self._pool, keep=self._keep)
 
     async def remove(self, id: str) -> None:
         """Delete the sandbox of a thread, if it has one.
@@ -115,8 +115,8 @@ class Daytona:
 
     async def close(self) -> None:
         """Let go of the connection to Daytona. Who made a sandbox removes those that lie in the archive for nothing."""
-        if self._living is not None:
-            await self._living.close()
+        if self._pool is not None:
+            await self._pool.close()
         if self._clients.made:
             with suppress(SandboxError, TimeoutError):  # whoever comes next does it
                 async with asyncio.timeout(TIDY_SECONDS):

@@ -19,8 +19,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from typing import Any
 from weakref import WeakValueDictionary
 
-from sandboxes.host.living import owner
-from sandboxes.host.uninterrupted import to_its_end
+from sandboxes.host.session_pool import owner
+from sandboxes.host.tasks import to_its_end
 from sandboxes.inside import PROGRAMS
 from sandboxes.inside.reader import pieces
 

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandboxes.host.removing import remove
+from sandboxes.host.workspace import remove
 
 FRESH_SECONDS = 60.0
 """A folder as young as this may have been made by somebody who does not hold it yet."""

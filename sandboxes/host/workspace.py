@@ -1,6 +1,6 @@
-"""A workspace folder seen from outside: files go in and come out without following anything that code put there.
+"""A sandbox folder seen from outside: files go in and come out without following anything that code put there.
 
-How paths are walked says `sandboxes/inside/bridge/tree.py`. All functions block; call them in a thread.
+`sandboxes/inside/bridge/tree.py` says how paths are walked. All functions block; call them in a thread.
 """
 
 import errno
@@ -14,10 +14,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError, workspace_path
-from sandboxes.host.removing import remove
+from sandboxes.host import replies
 from sandboxes.inside.bridge import tree
 from sandboxes.inside.zygote.users import change_owner
-from sandboxes.results import FetchedFile, WorkspaceFile
+from sandboxes.results import FetchedFile, Reached, WorkspaceFile
 
 BLOCK = 1 << 20
 
@@ -204,11 +204,6 @@ def _opened(root: Path, path: str, stack: ExitStack) -> tuple[str, int, int]:
     raise FileNotFoundError(errno.ENOENT, "there is no regular file of that name in the workspace", path)
 
 
-def _names_in(folder: int) -> list[str]:
-    with os.scandir(folder) as entries:
-        return [entry.name for entry in entries]
-
-
 @contextmanager
 def _clear(root: Path) -> Iterator[None]:
     """Say in one sentence what is wrong with the workspace's disk."""
@@ -222,3 +217,104 @@ def _clear(root: Path) -> Iterator[None]:
         raise SandboxUnavailableError(
             f"{why} in the sandbox folder {root}. Free some space there, or choose another place with STEPWELL_HOME."
         ) from error
+
+
+MOVED = ".stepwell-"
+AT_ONCE = 50
+"""How many folders deep it goes at once: deeper ones exhaust recursion, descriptors, and in the end paths."""
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder with all that is in it, however deep; links are removed, not followed."""
+    if folder.is_dir() and not folder.is_symlink():
+        folder.chmod(0o700)
+        top = os.open(folder, FOLDER_FLAGS)
+        try:
+            while _names_in(top):
+                _remove_contents(top, top, AT_ONCE)
+        finally:
+            os.close(top)
+        folder.rmdir()
+
+
+def _remove_contents(folder: int, top: int, depth: int) -> None:
+    """Remove what is in a folder; folders so deep in it that `depth` is used up are moved to the top instead."""
+    for name in _names_in(folder):
+        if not _is_folder(name, folder):
+            os.unlink(name, dir_fd=folder)
+            continue
+        inner = _open_up(name, folder)
+        try:
+            if depth:
+                _remove_contents(inner, top, depth - 1)
+        finally:
+            os.close(inner)
+        if depth:
+            os.rmdir(name, dir_fd=folder)
+        else:
+            os.rename(name, MOVED + secrets.token_hex(8), src_dir_fd=folder, dst_dir_fd=top)
+
+
+def _is_folder(name: str, folder: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+
+
+def _open_up(name: str, folder: int) -> int:
+    """A descriptor of a folder, made writable for us."""
+    try:
+        inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
+    except PermissionError:
+        os.chmod(name, 0o700, dir_fd=folder)
+        inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
+    os.fchmod(inner, 0o700)
+    return inner
+
+
+def _names_in(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
+
+
+NOTE = "reached"
+PLACE = "place"
+MAX_NOTE = 16_384
+"""Bytes."""
+
+
+def read_note(folder: Path) -> Reached:
+    """The note in a sandbox's folder; the place gets its name when it is first asked.
+
+    Raises:
+        SandboxUnavailableError: the folder cannot be written.
+    """
+    lines = _note_lines(folder / NOTE)
+    what = replies.reached({"reached": lines[1:]})
+    return Reached(sandbox=_place(folder), head=lines[0][:64] if lines else "", what=what)
+
+
+def _place(folder: Path) -> str:
+    if known := _note_lines(folder / PLACE):
+        return known[0][:32]
+    name = secrets.token_hex(8)
+    partial = folder / f"{PLACE}.{name}"
+    try:
+        partial.write_text(f"{name}\n", encoding="utf-8")
+        partial.replace(folder / PLACE)
+    except OSError as error:
+        raise SandboxUnavailableError(
+            f"The sandbox folder {folder} cannot be written ({error.strerror}). "
+            "Free some space there, or choose another place with STEPWELL_HOME."
+        ) from error
+    return name
+
+
+def _note_lines(path: Path) -> list[str]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return []
+    with os.fdopen(descriptor, "rb") as reading:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return []
+        return reading.read(MAX_NOTE).decode("utf-8", "replace").splitlines()

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.host import descriptors
-from sandboxes.host.pipes import Pipe
-from sandboxes.host.processes import Connection, Ending, Order
+from sandboxes.host import descriptors, workspace
+from sandboxes.host.descriptors import Pipe
+from sandboxes.host.limits import Ending
+from sandboxes.host.processes import Connection, Order
 from sandboxes.inside import PROGRAMS
-from sandboxes.local import reached, seatbelt
+from sandboxes.local import wrappers
+from sandboxes.local.isolation import Walls
 from sandboxes.local.network.doorway import listen_on_loopback
-from sandboxes.local.walls import Walls
 
 KERNEL = PROGRAMS / "kernel"
 
@@ -123,7 +124,7 @@ class StartChild:
         if order.program is not None:
             return [*start, "--program", str(order.program.absolute()), *order.arguments]
         folders = ["--spool", str(order.folder / "spool"), "--blobs", str(order.folder / "blobs")]
-        own = ["--reach", str(order.folder / reached.NOTE), "--inside", str(order.folder)]
+        own = ["--reach", str(order.folder / workspace.NOTE), "--inside", str(order.folder)]
         way = ["--network", order.network, "--proxy", str(proxy)]
         return [*start, *folders, *own, *way, "--cloudpickle", cloudpickle_path()]
 
@@ -131,7 +132,7 @@ class StartChild:
         if self._level != "seatbelt":
             return []
         program = str(order.program.absolute()) if order.program is not None else ""
-        return seatbelt.wrap(self._python, order.folder, self._cache, program=program)
+        return wrappers.in_seatbelt(self._python, order.folder, self._cache, program=program)
 
     def _environment(self, folder: Path) -> dict[str, str]:
         """All that code in the sandbox sees of the environment."""

@@ -5,34 +5,30 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from sandboxes.base import SandboxLostError, SandboxUnavailableError
-from sandboxes.functions import Functions
-from sandboxes.host import removing, workspace
-from sandboxes.host.living import Living, Standing, Stay
+from sandboxes.base import SandboxUnavailableError
+from sandboxes.host import blobs, workspace
+from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.host.processes import Order, Start
 from sandboxes.host.programs import run_program
-from sandboxes.host.steps import SNAPSHOT_SECONDS, Steps
+from sandboxes.host.session_pool import SessionPool
 from sandboxes.local.child_process import StartChild
-from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS
-from sandboxes.local.local_files import LocalFiles
+from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, Walls
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.session import Session
-from sandboxes.local.walls import Walls
-from sandboxes.local.warm_process import StartWarm
+from sandboxes.local.zygote_process import StartWarm
 from sandboxes.network import NO_NETWORK, Network
-from sandboxes.results import CellResult, ProgramResult, Reached, Streamed
+from sandboxes.results import FetchedFile, ProgramResult, Reached, WorkspaceFile
 
 OWNER = "owner"
 """The file that says which process's session was the last one in this folder."""
 
 
-class LocalSandbox(Steps, LocalFiles):
-    """A Python session on this machine, behind walls of the operating system.
+class LocalSandbox(KernelSandbox[Session]):
+    """A Python session on this machine, isolated by the operating system.
 
-    How strong they are says `isolation`; `process` are none: code in it can do what you can do. The kernel starts with
-    the first cell. Its files stay on disk: `<root>/<id>/workspace/{inputs,outputs,figures}`.
+    `isolation` says how strongly; at level `process` not at all: code in it can do what you can do. The kernel starts
+    with the first cell. Its files stay on disk: `<root>/<id>/workspace/{inputs,outputs,figures}`.
 
     Args:
         root: The folder that holds all local sandboxes.
@@ -41,7 +37,7 @@ class LocalSandbox(Steps, LocalFiles):
         network: What cells may reach.
         make_doorway: Makes the way there for each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
-        living: Where its session takes a place; default: there is always one.
+        pool: Where its session takes a place; default: there is always one.
     """
 
     def __init__(
@@ -53,19 +49,15 @@ class LocalSandbox(Steps, LocalFiles):
         network: Network = NO_NETWORK,
         make_doorway: Callable[[Network, Path], Doorway] = Doorway,
         grace: float = 3.0,
-        living: Living | None = None,
+        pool: SessionPool | None = None,
     ) -> None:
-        self._id = id
-        super().__init__(root.absolute() / id, Path(walls.cache), Stay(living or Living(most=1), self))
+        super().__init__(id, grace=grace, pool=pool)
+        self._folder = root.absolute() / id
+        self._workspace = self._folder / "workspace"
         self._walls = walls
         self._network = network
         self._make_doorway = make_doorway
         self._start: Start = StartChild(walls) if walls.level in ("process", "seatbelt") else StartWarm(walls)
-        self._grace = grace
-        self._session: Session | None = None
-        self._at = Standing()
-        self._slept = ""
-        self._closed = False
         self._token = str(uuid.uuid4())
 
     @property
@@ -74,14 +66,21 @@ class LocalSandbox(Steps, LocalFiles):
         return "local"
 
     @property
-    def id(self) -> str:
-        """Its name."""
-        return self._id
+    def isolation(self) -> str:
+        """What keeps code in it away from the rest of the machine."""
+        return IN_WORDS[self._walls.level]
 
-    @property
-    def head(self) -> str:
-        """The snapshot that it is at; empty without a living session."""
-        return self._at.head if self._session is not None and self._session.alive else ""
+    async def open(self) -> None:
+        """Make its folders.
+
+        Raises:
+            SandboxUnavailableError: they cannot be made.
+        """
+        await asyncio.to_thread(self.make_folders)
+
+    def make_folders(self) -> None:
+        """Make its folders; blocks."""
+        workspace.make_all(self._folder, Path(self._walls.cache))
 
     async def reached(self) -> Reached:
         """The note on the last cell that began, and what its way out has seen; see `Sandbox.reached`.
@@ -89,90 +88,19 @@ class LocalSandbox(Steps, LocalFiles):
         Raises:
             SandboxUnavailableError: its folder cannot be written.
         """
+        await self.open()
         confined = self._walls.level in PRIVATE_PATHS and self._network.mode == "none"
-        note = await super().reached()
+        note = await asyncio.to_thread(workspace.read_note, self._folder)
         seen = self._session.reached() if self._session is not None else ()
         return replace(note, what=tuple(dict.fromkeys((*note.what, *seen))), confined=confined)
 
-    async def sleep(self) -> None:
-        """End its session unless something would be lost by that; `restore` wakes it."""
-        async with self._turn:
-            if self.rest != "never":
-                slept = self._at.head
-                await self._drop()
-                self._slept = slept
-                await self._tidy()
-
-    @property
-    def isolation(self) -> str:
-        """What keeps code in it away from the rest of the machine."""
-        return IN_WORDS[self._walls.level]
-
-    async def run(
-        self,
-        code: str,
-        *,
-        number: int,
-        timeout: float,
-        head: str = "",
-        on_output: Callable[[Streamed], None] | None = None,
-        functions: Functions | None = None,
-    ) -> CellResult:
-        """Run one cell; see `Sandbox.run`.
-
-        Raises:
-            SandboxLostError: it is closed, or its process died between two cells.
-            SandboxUnavailableError: the interpreter cannot be started.
-        """
-        async with self._turn:
-            session = await self._ready()
-            before, self._at = self._at, Standing()
-            try:
-                result = await session.run(
-                    code,
-                    number=number,
-                    timeout=timeout,
-                    grace=self._grace,
-                    head=head,
-                    on_output=on_output,
-                    functions=functions,
-                )
-            finally:
-                if not session.alive:
-                    self._session = None
-            if result.variables_kept:
-                self._at = Standing(head)
-                return result
-            if result.recovered == "copy":
-                self._at = before
-            noted = (await self.reached()).what
-            return replace(result, reached=tuple(dict.fromkeys((*result.reached, *noted))))
-
-    async def _ready(self) -> Session:
-        """The living session, started if there is none yet."""
-        self._refuse_when_closed()
-        if self._session is not None and not self._session.alive:
-            await self._drop()
-            raise SandboxLostError(
-                f"The Python process of sandbox {self._id} ended between two cells; its variables are lost."
-            )
-        if self._slept:
-            self._slept = ""
-            raise SandboxLostError(f"The session of sandbox {self._id} was put to sleep; restore its snapshot.")
-        if self._session is None:
-            await self._turn.enter()
-            await asyncio.to_thread(self._claim)
-            walls = self._walls
-            order = Order(self._folder, network=self._network.mode)
-            doorway = self._make_doorway(self._network, self._folder) if self._network.mode != "none" else None
-            session = await Session.start(self._start, order, limits=walls.limits, python=walls.python, doorway=doorway)
-            if self._closed:
-                await session.close()
-            self._refuse_when_closed()
-            self._session = session
-            self._turn.began()
-            session.when_gone(self._turn.ended)
-        return self._session
+    async def _start_session(self) -> Session:
+        await asyncio.to_thread(self._claim)
+        order = Order(self._folder, network=self._network.mode)
+        doorway = self._make_doorway(self._network, self._folder) if self._network.mode != "none" else None
+        return await Session.start(
+            self._start, order, limits=self._walls.limits, python=self._walls.python, doorway=doorway
+        )
 
     def _claim(self) -> None:
         """Make its folders, and say whose they are now."""
@@ -185,20 +113,27 @@ class LocalSandbox(Steps, LocalFiles):
                 "Make room, or choose another place with STEPWELL_HOME."
             ) from error
 
-    def _refuse_when_closed(self) -> None:
-        if self._closed:
-            raise SandboxLostError(f"The sandbox {self._id} is closed.")
+    async def _put_away(self, stored: bool) -> None:
+        await asyncio.to_thread(self._remove_spools)
 
-    async def _break_off(self) -> None:
-        self._turn.give_up()
-        if self._session is not None:
-            self._session.discard()
+    def _remove_spools(self) -> None:
+        file = self._folder / OWNER
+        if file.exists() and file.read_text("utf-8", "replace") != self._token:
+            return  # another process works in this folder by now
+        for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
+            workspace.remove(self._folder / name)
+        file.unlink(missing_ok=True)
 
-    async def _drop(self) -> None:
-        session, self._session = self._session, None
-        self._at, self._slept = Standing(), ""
-        if session is not None:
-            await session.close()
+    async def _empty_workspace(self) -> None:
+        await asyncio.to_thread(self._empty)
+
+    def _empty(self) -> None:
+        workspace.empty(self._workspace, keep=frozenset({"inputs"}))
+        workspace.empty(self._folder / "tmp")
+        self.make_folders()
+
+    async def _remove_supplied(self) -> None:
+        await asyncio.to_thread(workspace.remove, self._folder / "blobs")
 
     async def run_program(self, program: Path, arguments: Sequence[str], *, timeout: float) -> ProgramResult:
         """Run a program of ours beside the session; see `Sandbox.run_program`.
@@ -206,72 +141,64 @@ class LocalSandbox(Steps, LocalFiles):
         Raises:
             SandboxUnavailableError: it cannot be started.
         """
-        with self._turn.beside():
+        with self._lease.in_use():
             await self.open()
             order = Order(self._folder, program, tuple(arguments))
             return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
 
-    async def _ask(
-        self,
-        kind: str,
-        content: dict[str, Any],
-        *,
-        answer: str = "",
-        body: dict[str, Any] | None = None,
-        seconds: float = SNAPSHOT_SECONDS,
-    ) -> dict[str, Any]:
-        session = await self._ready()
-        try:
-            return await session.ask(
-                kind, content, answer=answer or kind, timeout=seconds, grace=self._grace, body=body
-            )
-        finally:
-            if not session.alive:
-                self._session = None
+    async def put(self, source: Path, path: str) -> None:
+        """Copy a host file into the workspace; see `Sandbox.put`. What lies in `inputs/` is read-only.
 
-    async def _forget_blobs(self) -> None:
-        await asyncio.to_thread(removing.remove, self._folder / "blobs")
+        Raises:
+            FileNotFoundError: there is no such host file.
+            SandboxUnavailableError: there is no room for it, or the workspace cannot be written.
+            ValueError: the path leaves the workspace.
+        """
+        await self.open()
+        await asyncio.to_thread(workspace.put, self._workspace, source, path)
+
+    async def files(self, folder: str) -> list[WorkspaceFile]:
+        """The regular files below a folder; `.` stands for the whole workspace.
+
+        Raises:
+            ValueError: the folder leaves the workspace.
+        """
+        return await asyncio.to_thread(workspace.files, self._workspace, folder)
+
+    async def fetch(self, path: str, target: Path, *, max_bytes: int) -> FetchedFile:
+        """Copy a workspace file out; see `Sandbox.fetch`.
+
+        Raises:
+            FileNotFoundError: there is no regular file at that path.
+            ValueError: it is larger than `max_bytes`, or the path leaves the workspace.
+        """
+        return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
+
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
+        """Copy blobs out of the spool; see `Sandbox.take_blobs`.
+
+        Raises:
+            SnapshotMissingError: one is not there.
+            SnapshotTooLargeError: they have more than `max_bytes`.
+        """
+        with self._lease.in_use():
+            await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder, max_bytes=max_bytes)
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool."""
-        await super().drop_blobs(names)
-        self._note_stored(names)
+        with self._lease.in_use():
+            await asyncio.to_thread(blobs.drop, self._folder / "spool", names)
+        self._mark_stored(names)
 
-    async def reset(self) -> None:
-        """Start again with only the inputs; a cell that is running is killed.
+    async def supply_blobs(self, files: Sequence[Path]) -> None:
+        """Give the sandbox blobs for a restore.
 
         Raises:
-            SandboxUnavailableError: the workspace cannot be emptied.
+            SandboxUnavailableError: there is no room for them.
         """
-        await self._break_off()
-        async with self._turn:
-            await self._drop()
-            await asyncio.to_thread(self._empty)
+        with self._lease.in_use():
+            await asyncio.to_thread(blobs.supply, self._folder / "blobs", files)
 
-    def _empty(self) -> None:
-        workspace.empty(self._workspace, keep=frozenset({"inputs"}))
-        workspace.empty(self._folder / "tmp")
-        self.make_folders()
-
-    async def close(self) -> None:
-        """End the session, a running cell too. The workspace's files stay where they are."""
-        self._closed = True
-        await self._break_off()
-        async with self._turn:
-            await self._drop()
-            await self._tidy()
-
-    async def _tidy(self) -> None:
-        if await asyncio.to_thread(self._is_anothers):
-            return
-        for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
-            await asyncio.to_thread(removing.remove, self._folder / name)
-        await asyncio.to_thread(self._give_up_folder)
-
-    def _give_up_folder(self) -> None:
-        (self._folder / OWNER).unlink(missing_ok=True)
-
-    def _is_anothers(self) -> bool:
-        """Whether another process works in this folder by now; what is there is not ours to remove."""
-        file = self._folder / OWNER
-        return file.exists() and file.read_text("utf-8", "replace") != self._token
+    async def supplied_blobs(self) -> frozenset[str]:
+        """The blobs that it was given and still has."""
+        return await asyncio.to_thread(blobs.names_in, self._folder / "blobs")

@@ -10,12 +10,11 @@ from typing import Any
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
-from sandboxes.host.limits import Limits
-from sandboxes.host.processes import Connection, Order, Process, Start, in_words
+from sandboxes.host.limits import Limits, in_words, limit_note
+from sandboxes.host.processes import Connection, Order, Process, Start
 from sandboxes.host.running_cell import Offer, OnOutput, RunningCell, Stream
 from sandboxes.inside.kernel import frames
-from sandboxes.local.kernel_line import SEND_SECONDS, KernelLine
-from sandboxes.local.limit_notes import limit_note
+from sandboxes.local.kernel_connection import SEND_SECONDS, KernelLine
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.results import CellResult
 
@@ -108,9 +107,9 @@ class Session:
         """What the way out of it has seen the last cell connect to, whatever that cell did not note itself."""
         return self._doorway.reached() if self._doorway is not None else ()
 
-    def when_gone(self, tell: Callable[[], None]) -> None:
-        """Have `tell` called once its process is gone, whoever ended it."""
-        self._process.gone.add_done_callback(lambda _: tell())
+    def when_gone(self, call: Callable[[], None]) -> None:
+        """Have `call` called once its process is gone, whoever ended it."""
+        self._process.gone.add_done_callback(lambda _: call())
 
     async def run(
         self,
@@ -357,6 +356,10 @@ class Session:
         self._discarded = True
         self._process.kill()
         self._line.close()
+
+    async def kill(self) -> None:
+        """End what it does now; it is of no use any more."""
+        self.discard()
 
     async def close(self) -> None:
         """Kill the process and wait until it is gone."""

@@ -9,8 +9,8 @@ from rich.text import Text
 from graph.settings import Settings, read_settings
 from sandboxes.base import NoSuchSandboxError
 from sandboxes.host.limits import Limits
-from sandboxes.local.examining import Examination, LevelTried, examine
 from sandboxes.local.isolation import IN_WORDS, Asked
+from sandboxes.local.isolation_choice import Examination, LevelTried, examine
 from stepwell.cli.exits import FAILED, FINISHED, complain
 from stepwell.cli.rendering import json_out, line_out
 from stepwell.cli.terminal import Terminal

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandboxes.host.limits import Limits
-from sandboxes.local.choosing import walls_of
 from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation_choice import walls_of
 from sandboxes.network import NO_NETWORK
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed

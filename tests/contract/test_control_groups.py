@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.host.limits import MEGABYTE, Limits
-from sandboxes.host.processes import Ending, in_words
-from sandboxes.local import control_groups, upkeep
+from sandboxes.host import tasks
+from sandboxes.host.limits import MEGABYTE, Ending, Limits, in_words
+from sandboxes.local import control_groups
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed
 
@@ -46,7 +46,7 @@ async def test_a_swarm_ends_at_the_limit_and_no_group_is_left(tmp_path: Path, ca
     async with Sandboxes(tmp_path / "sandboxes", cache=cache, isolation=level, limits=LIMITS) as opened:
         sandbox = await opened.open("local", "grouped")
         printed(await sandbox.run("x = 1", number=1, timeout=60, head="one"))
-        await asyncio.to_thread(upkeep.wait)
+        await asyncio.to_thread(tasks.wait)
         had = set(await asyncio.to_thread(groups))
         await asyncio.sleep(0.3)
         result = await sandbox.run(SWARM, number=2, timeout=20)

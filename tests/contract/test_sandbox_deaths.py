@@ -14,10 +14,10 @@ from sandboxes.host import workspace
 from sandboxes.host.processes import Order
 from sandboxes.inside.kernel import frames
 from sandboxes.inside.zygote import landlock
-from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
-from sandboxes.local.warm_parent import Ready
-from sandboxes.local.warm_process import StartWarm
+from sandboxes.local.isolation_choice import choose
+from sandboxes.local.zygote import Ready
+from sandboxes.local.zygote_process import StartWarm
 
 SECONDS = 20.0
 

@@ -11,7 +11,7 @@ import pytest
 
 from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.daytona.options import Options
-from sandboxes.local import kernel_line
+from sandboxes.local import kernel_connection
 from sandboxes.network import Network
 from sandboxes.results import CellResult
 from tests.contract.conftest import DAYTONA, fine, opening
@@ -153,7 +153,7 @@ async def test_a_cell_that_ends_without_reading_its_answers_ends_its_session(san
 async def test_a_session_that_reads_no_orders_is_given_up(sandbox: Sandbox) -> None:
     fine(await run(sandbox, SESSION, 1))
     await run(sandbox, (FILLS % 278 if sandbox.kind != DAYTONA else FILLED) + "done()\ntime.sleep(1_000)", 2)
-    async with asyncio.timeout(kernel_line.SEND_SECONDS + 30):
+    async with asyncio.timeout(kernel_connection.SEND_SECONDS + 30):
         with pytest.raises(SandboxLostError):
             await sandbox.snapshot(limit_bytes=1 << 30)
     fine(await run(sandbox, "1", 3))
@@ -164,7 +164,7 @@ async def test_cancelling_ends_although_nobody_reads(sandbox: Sandbox) -> None:
     running = asyncio.ensure_future(run(sandbox, FILLS % 278 + "while True: time.sleep(1)", 2, timeout=60.0))
     await asyncio.sleep(1.5)
     running.cancel()
-    done, _ = await asyncio.wait((running,), timeout=kernel_line.SEND_SECONDS + 30)
+    done, _ = await asyncio.wait((running,), timeout=kernel_connection.SEND_SECONDS + 30)
     assert done
 
 

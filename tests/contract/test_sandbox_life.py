@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.base import Sandbox, SandboxLostError, SandboxUnavailableError
-from sandboxes.host.environment import describe_environment
+from sandboxes.host.programs import describe_environment
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
 from tests.contract.conftest import LEVELS, Run, fine, printed

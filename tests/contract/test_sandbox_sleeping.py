@@ -10,14 +10,15 @@ import pytest
 
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxLostError
+from sandboxes.bridged.sandbox import BridgedSandbox
 from sandboxes.daytona.client import Clients
 from sandboxes.daytona.machine import DaytonaMachine
 from sandboxes.daytona.options import Options
-from sandboxes.daytona.sandbox import DaytonaSandbox
-from sandboxes.host.living import Living, Rest
-from sandboxes.local import LocalSandbox, upkeep
-from sandboxes.local.choosing import choose
+from sandboxes.host import tasks
+from sandboxes.host.session_pool import Evictable, SessionPool
+from sandboxes.local import LocalSandbox
 from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation_choice import choose
 from sandboxes.opening import Sandboxes
 from sandboxes.results import RestoredSession
 from storage.blobs import Blobs
@@ -30,12 +31,12 @@ class Sleeping(Sandbox, Protocol):
     """A sandbox that can be put to sleep."""
 
     @property
-    def rest(self) -> Rest: ...
+    def evictable(self) -> Evictable: ...
 
     async def sleep(self) -> None: ...
 
 
-Make = Callable[[str, Living], Awaitable[Sleeping]]
+Make = Callable[[str, SessionPool], Awaitable[Sleeping]]
 
 
 class House:
@@ -49,8 +50,8 @@ class House:
         self.kept: dict[str, str] = {}
         """By sandbox, its newest snapshot."""
 
-    async def open(self, id: str, living: Living) -> Sleeping:
-        sandbox = await self._make(id, living)
+    async def open(self, id: str, pool: SessionPool) -> Sleeping:
+        sandbox = await self._make(id, pool)
         self._opened.append(sandbox)
         return sandbox
 
@@ -75,9 +76,9 @@ class House:
 def make_here(folder: Path, cache: Path, isolation: str) -> Make:
     """Makes sandboxes of this machine."""
 
-    async def make(id: str, living: Living) -> Sleeping:
+    async def make(id: str, pool: SessionPool) -> Sleeping:
         walls = await asyncio.to_thread(choose, Asked("", cache, isolation))
-        sandbox = await asyncio.to_thread(LocalSandbox, folder, id, walls, living=living)
+        sandbox = await asyncio.to_thread(LocalSandbox, folder, id, walls, pool=pool)
         await sandbox.open()
         return sandbox
 
@@ -87,8 +88,8 @@ def make_here(folder: Path, cache: Path, isolation: str) -> Make:
 def make_there(clients: Clients, options: Options) -> Make:
     """Makes sandboxes in Daytona, which go when they are closed."""
 
-    async def make(id: str, living: Living) -> Sleeping:
-        return DaytonaSandbox(DaytonaMachine(clients, options, id), id, living=living, keep=False)
+    async def make(id: str, pool: SessionPool) -> Sleeping:
+        return BridgedSandbox(DaytonaMachine(clients, options, id), id, pool=pool, keep=False)
 
     return make
 
@@ -123,7 +124,7 @@ async def until(what: Callable[[], bool]) -> None:
 async def descriptors() -> int:
     """How many this process has open, once nothing is on its way, such as a sandbox that is made ready for the next."""
     await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
-    await asyncio.to_thread(upkeep.wait)
+    await asyncio.to_thread(tasks.wait)
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
@@ -150,8 +151,8 @@ subprocess.Popen(['sleep', {!r}], stdout=subprocess.DEVNULL, stderr=subprocess.D
 
 @seen_from_outside
 async def test_an_idle_session_sleeps_and_is_woken_with_all_it_had(house: House) -> None:
-    living = Living(most=2, sleep_after=0.01)
-    sandbox = await house.open("one", living)
+    pool = SessionPool(capacity=2, sleep_after=0.01)
+    sandbox = await house.open("one", pool)
     await house.cell(sandbox, "1", keep=False)
     await sandbox.reset()
     before = await descriptors()
@@ -159,8 +160,8 @@ async def test_an_idle_session_sleeps_and_is_woken_with_all_it_had(house: House)
     await house.cell(sandbox, MAKE.format(child), keep=False)
     await until(lambda: sleepers(child) == 1)
     await house.cell(sandbox, "z = 1")
-    await until(lambda: living.count == 0)
-    await living.close()
+    await until(lambda: pool.count == 0)
+    await pool.close()
     assert sandbox.head == ""
     await until(lambda: sleepers(child) == 0)
     assert await descriptors() == before
@@ -172,11 +173,11 @@ async def test_an_idle_session_sleeps_and_is_woken_with_all_it_had(house: House)
     assert sandbox.head == house.kept["one"]
     look = "y.append(2)\nprint(x, open('outputs/a.txt').read(), z)"
     assert await house.cell(sandbox, look, keep=False) == "[1, 2] kept 1\n"
-    await living.close()
+    await pool.close()
 
 
 async def test_waking_at_another_snapshot_is_no_mere_waking(house: House) -> None:
-    sandbox = await house.open("one", Living(most=1))
+    sandbox = await house.open("one", SessionPool(capacity=1))
     await house.cell(sandbox, "x = 1")
     first = house.kept["one"]
     await sandbox.sleep()
@@ -189,8 +190,8 @@ async def test_waking_at_another_snapshot_is_no_mere_waking(house: House) -> Non
 
 
 async def test_a_session_whose_state_is_not_stored_stays_awake(house: House) -> None:
-    living = Living(most=1, sleep_after=0.01, settle=0)
-    sandbox = await house.open("one", living)
+    pool = SessionPool(capacity=1, sleep_after=0.01, step_gap=0)
+    sandbox = await house.open("one", pool)
     await house.cell(sandbox, "x = 1", keep=False)
     await asyncio.sleep(0.1)
     assert sandbox.head == "after"
@@ -200,24 +201,24 @@ async def test_a_session_whose_state_is_not_stored_stays_awake(house: House) -> 
     await house.cell(sandbox, "x += 1\nprint(x)", keep=False)
     await asyncio.sleep(0.1)
     assert await house.cell(sandbox, "print(x)") == "2\n"
-    await until(lambda: living.count == 0)
-    await living.close()
+    await until(lambda: pool.count == 0)
+    await pool.close()
 
 
 async def test_running_in_a_sleeping_sandbox_is_refused_and_not_begun_empty(house: House) -> None:
-    living = Living(most=1, sleep_after=0.01)
-    sandbox = await house.open("one", living)
+    pool = SessionPool(capacity=1, sleep_after=0.01)
+    sandbox = await house.open("one", pool)
     await house.cell(sandbox, "x = 1")
-    await until(lambda: living.count == 0)
+    await until(lambda: pool.count == 0)
     with pytest.raises(SandboxLostError, match="put to sleep"):
         await sandbox.run("print('x' in dir())", number=2, timeout=60)
-    await living.close()
+    await pool.close()
 
 
 @seen_from_outside
 async def test_a_sandbox_that_works_is_never_put_to_sleep(house: House, tmp_path: Path) -> None:
-    living = Living(most=1, settle=0)
-    sandbox, other = await house.open("one", living), await house.open("two", living)
+    pool = SessionPool(capacity=1, step_gap=0)
+    sandbox, other = await house.open("one", pool), await house.open("two", pool)
     await house.cell(sandbox, "x = 1")
     await house.wake(sandbox)
     program = tmp_path / "program"
@@ -235,18 +236,18 @@ async def test_a_sandbox_that_works_is_never_put_to_sleep(house: House, tmp_path
     assert (await beside).stdout == "done\n"
     assert await waiting == "other\n"
     assert sandbox.head == ""
-    await living.close()
+    await pool.close()
 
 
 async def test_places_are_limited_and_given_in_order(house: House) -> None:
-    living = Living(most=2, settle=0)
-    sandboxes = [await house.open(f"s{number}", living) for number in range(6)]
+    pool = SessionPool(capacity=2, step_gap=0)
+    sandboxes = [await house.open(f"s{number}", pool) for number in range(6)]
     most = 0
 
     async def work(number: int) -> str:
         nonlocal most
         said = await house.cell(sandboxes[number], f"x = {number}\nprint(x)")
-        most = max(most, living.count)
+        most = max(most, pool.count)
         return said
 
     assert await asyncio.gather(*(work(number) for number in range(6))) == [f"{number}\n" for number in range(6)]
@@ -256,15 +257,15 @@ async def test_places_are_limited_and_given_in_order(house: House) -> None:
         if not sandboxes[number].head:
             await house.wake(sandboxes[number])
         assert await house.cell(sandboxes[number], "print(x)") == f"{number}\n"
-        assert living.count == 2
-    await living.close()
+        assert pool.count == 2
+    await pool.close()
 
 
 @seen_at_once
 @pytest.mark.parametrize("end", ["os._exit, [3]", "os.kill, [os.getpid(), 9]"])
 async def test_a_session_that_dies_between_two_cells_gives_its_place_back(house: House, end: str) -> None:
-    living = Living(most=1)
-    one, two = await house.open("one", living), await house.open("two", living)
+    pool = SessionPool(capacity=1)
+    one, two = await house.open("one", pool), await house.open("two", pool)
     await house.cell(one, f"import os, threading\nthreading.Timer(0.5, {end}).start()", keep=False)
     assert await house.cell(two, "print(2)", keep=False) == "2\n"
     assert one.head == ""
@@ -273,36 +274,36 @@ async def test_a_session_that_dies_between_two_cells_gives_its_place_back(house:
 
 
 async def test_a_cell_that_waits_can_be_cancelled_or_closed(house: House) -> None:
-    living = Living(most=1)
-    one, two, three = [await house.open(name, living) for name in ("one", "two", "three")]
+    pool = SessionPool(capacity=1)
+    one, two, three = [await house.open(name, pool) for name in ("one", "two", "three")]
     await house.cell(one, "x = 1", keep=False)
     second = asyncio.ensure_future(house.cell(two, "1"))
     third = asyncio.ensure_future(house.cell(three, "1"))
     await asyncio.sleep(0.05)
-    assert living.waiting == 2
+    assert pool.waiting == 2
     second.cancel()
     await asyncio.wait((second,))
     assert second.cancelled()
     await three.close()
     with pytest.raises(SandboxLostError, match="closed or reset while it waited"):
         await third
-    assert (living.count, living.waiting) == (1, 0)
+    assert (pool.count, pool.waiting) == (1, 0)
     await one.close()
-    assert living.count == 0
+    assert pool.count == 0
     assert await house.cell(two, "print(2)", keep=False) == "2\n"
 
 
 async def test_what_a_snapshot_lacks_is_not_given_up_for_mere_time(house: House) -> None:
-    living = Living(most=1, sleep_after=0.01, settle=0)
-    one, two = await house.open("one", living), await house.open("two", living)
+    pool = SessionPool(capacity=1, sleep_after=0.01, step_gap=0)
+    one, two = await house.open("one", pool), await house.open("two", pool)
     await house.cell(one, "x = (n for n in range(3))\nprint(next(x))")
     await asyncio.sleep(0.1)
-    assert one.rest == "in need"
+    assert one.evictable == "under pressure"
     assert await house.cell(two, "print(2)") == "2\n"
     assert one.head == ""
     back = await house.wake(one)
     assert [lost.name for lost in back.lost] == ["x"]
-    await living.close()
+    await pool.close()
 
 
 async def test_everything_ends_when_all_are_closed(tmp_path: Path, cache: Path) -> None:

@@ -14,14 +14,12 @@ from typing import Any
 import pytest
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.host import workspace
+from sandboxes.host import tasks, workspace
 from sandboxes.host.processes import Connection, Order
-from sandboxes.local import upkeep
-from sandboxes.local.choosing import choose
-from sandboxes.local.isolation import Asked
-from sandboxes.local.walls import Walls
-from sandboxes.local.warm import WarmParents
-from sandboxes.local.warm_process import StartWarm
+from sandboxes.local.isolation import Asked, Walls
+from sandboxes.local.isolation_choice import choose
+from sandboxes.local.zygote import WarmParents
+from sandboxes.local.zygote_process import StartWarm
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed
 
@@ -266,5 +264,5 @@ async def test_a_start_that_is_cancelled_leaves_nothing_behind(walls: Walls, tmp
 
 def descriptors() -> int:
     """How many this process has open, once the next sandbox is ready."""
-    upkeep.wait()
+    tasks.wait()
     return len(list(Path("/proc/self/fd").iterdir()))

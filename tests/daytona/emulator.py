@@ -42,7 +42,7 @@ from typing import Any, Self, TypeVar
 
 from aiohttp import web
 
-from sandboxes.host.removing import remove
+from sandboxes.host.workspace import remove
 from tests.daytona.counters import Counters
 from tests.daytona.faults import Faults
 from tests.daytona.processes import members

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandboxes.host.removing import remove
+from sandboxes.host.workspace import remove
 from tests.daytona.answers import RefusedError, now
 from tests.daytona.contexts import Contexts
 from tests.daytona.faults import SlowStart, StartFails

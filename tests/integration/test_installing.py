@@ -14,8 +14,8 @@ import pytest
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host.limits import Limits
 from sandboxes.inside.kernel.packages import BESIDE
-from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation_choice import choose
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.sandbox import LocalSandbox
 from sandboxes.network import NO_NETWORK, Network

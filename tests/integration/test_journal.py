@@ -242,14 +242,14 @@ async def test_a_cell_that_reached_outside_is_not_run_again_to_rebuild(
 
 
 def test_the_note_is_small_and_its_place_is_named_once(tmp_path: Path) -> None:
-    from sandboxes.local import reached
+    from sandboxes.host import workspace
 
-    assert reached.read(tmp_path).what == ()
-    name = reached.read(tmp_path).sandbox
-    (tmp_path / reached.NOTE).write_text("abc\nnetwork x\n" + "y" * 100_000 + "\n")
-    note = reached.read(tmp_path)
+    assert workspace.read_note(tmp_path).what == ()
+    name = workspace.read_note(tmp_path).sandbox
+    (tmp_path / workspace.NOTE).write_text("abc\nnetwork x\n" + "y" * 100_000 + "\n")
+    note = workspace.read_note(tmp_path)
     assert (note.sandbox, note.head, note.what[0]) == (name, "abc", "network x")
     assert len(note.what[1]) == 200
-    (tmp_path / reached.NOTE).unlink()
-    (tmp_path / reached.NOTE).symlink_to("/etc/passwd")
-    assert reached.read(tmp_path).what == ()
+    (tmp_path / workspace.NOTE).unlink()
+    (tmp_path / workspace.NOTE).symlink_to("/etc/passwd")
+    assert workspace.read_note(tmp_path).what == ()

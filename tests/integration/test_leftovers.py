@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
-from sandboxes.local.probing import probe
+from sandboxes.local.isolation_choice import choose, probe
 from storage.artifacts import Artifacts
 
 TWO_MINUTES = 120.0

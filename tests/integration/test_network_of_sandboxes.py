@@ -16,8 +16,8 @@ from nodes.calls.held_cells import Asking
 from nodes.restoring.outcome import outcome_unknown
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host.limits import Limits
-from sandboxes.local.choosing import choose
 from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation_choice import choose
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.sandbox import LocalSandbox
 from sandboxes.network import NO_NETWORK, Network

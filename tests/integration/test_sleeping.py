@@ -79,7 +79,7 @@ async def test_a_thread_that_slept_goes_on_and_says_one_quiet_line(settings: Set
     async with served(settings, script) as graph:
         await graph.ask(thread, "First?")
         sandbox = await graph.sandbox(thread)
-        assert sandbox.rest == "well"
+        assert sandbox.evictable == "when idle"
         await sandbox.sleep()
         assert sandbox.head == ""
         told = await graph.ask(thread, "Second?")
@@ -137,7 +137,7 @@ async def test_a_run_that_waits_for_a_place_can_be_cancelled(settings: Settings)
         asked = asyncio.ensure_future(graph.ask(thread, "Go"))
         waiting = await graph.sandbox(thread)
         async with asyncio.timeout(60):
-            while waiting._turn.place is None:
+            while waiting._lease.place is None:
                 await asyncio.sleep(0.01)
         asked.cancel()
         await asyncio.wait((asked,))

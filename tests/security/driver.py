@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.host.limits import MEGABYTE, Limits
-from sandboxes.local import walls
+from sandboxes.local import isolation
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
 from tests.security.attack import Attack, attacks, preamble
@@ -110,7 +110,7 @@ class Driver:
         return sandbox
 
     async def _prepare(self, sandbox: Sandbox) -> None:
-        kernel = [str(path) for path in (walls.KERNEL / "session.py", walls.ZYGOTE / "init.py")]
+        kernel = [str(path) for path in (isolation.KERNEL / "session.py", isolation.ZYGOTE / "init.py")]
         known = self._victims.known(self._root / sandbox.id, kernel, [str(self._base / "cache" / "matplotlib")])
         self._listen_at = known["free"] = _free_port()
         result = await sandbox.run(preface(known) + preamble(), number=1, timeout=60)

@@ -19,14 +19,13 @@ from hypothesis import strategies as st
 from graph.functions.host_functions import HostFunctions
 from nodes.restoring.manifests import NotRestoredError, blobs_of, light_blobs_of, manifest_of
 from sandboxes.functions import Call, Description, Raised, Returned
-from sandboxes.host import replies
+from sandboxes.host import replies, workspace
 from sandboxes.host.calls import Calls, FloodError
-from sandboxes.host.pipes import Pipe
+from sandboxes.host.descriptors import Pipe
 from sandboxes.host.reading import UnreadableError, read_json
 from sandboxes.host.running_cell import MAX_FRAMES, RunningCell
 from sandboxes.inside.kernel import frames, values
-from sandboxes.local import reached
-from sandboxes.local.kernel_line import KernelLine
+from sandboxes.local.kernel_connection import KernelLine
 from stepwell.kept_step import _described
 from tests.unit.test_manifests import honest
 from tests.unit.test_reading import packed
@@ -220,8 +219,8 @@ def test_json(data: bytes) -> None:
     "data", [b"", b"\xff\xfe\0\n\x80", b"x" * 1_000_000, b"\n" * 100_000, b"head\n" + b"y\n" * 9_000]
 )
 def test_notes(data: bytes, tmp_path: Path) -> None:
-    (tmp_path / reached.NOTE).write_bytes(data)
-    note = reached.read(tmp_path)
+    (tmp_path / workspace.NOTE).write_bytes(data)
+    note = workspace.read_note(tmp_path)
     assert len(note.head) <= 64
     assert len(note.what) <= replies.MAX_REACHED
     assert all(len(line) <= 200 for line in note.what)

@@ -20,7 +20,7 @@ import pytest
 
 from sandboxes.inside.zygote import seccomp
 from sandboxes.local.isolation import LEVELS, Level
-from sandboxes.local.properties import states
+from sandboxes.local.isolation_properties import states
 from tests.security.attack import attacks
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -25,7 +25,7 @@ from graph.wiring import make_sandboxes
 from models.base import Tokens
 from nodes.spending import add_usage, budget_reached
 from nodes.upload import bytes_of
-from sandboxes.host.living import owner
+from sandboxes.host.session_pool import owner
 
 
 class Analysis:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from sandboxes.inside.zygote import seccomp, system
-from sandboxes.local import choosing, probing
+from sandboxes.local import isolation_choice
 from sandboxes.local.isolation import LEVELS, Asked, Level
-from sandboxes.local.properties import PROPERTIES, states
-from sandboxes.local.warm_parent import CannotWallInError
+from sandboxes.local.isolation_properties import PROPERTIES, states
+from sandboxes.local.zygote import CannotWallInError
 from tests.unit.walled import ROOT, walled
 
 pytestmark = pytest.mark.skipif(not seccomp.supported(), reason="no filter of system calls for this machine")
@@ -42,21 +42,21 @@ def without(numbers: tuple[int | None, ...], error: int, code: str, cache: Path)
     return walled(WITHOUT.format(numbers=numbers, error=error) + code, str(cache)).splitlines()
 
 
-@pytest.mark.parametrize("level", [*choosing.WARM, "bwrap"])
+@pytest.mark.parametrize("level", [*isolation_choice.WARM, "bwrap"])
 def test_a_level_that_works_here_keeps_what_it_promises(level: Level, tmp_path: Path) -> None:
-    walls = choosing.walls_of(Asked("", tmp_path / "cache"), level)
+    walls = isolation_choice.walls_of(Asked("", tmp_path / "cache"), level)
     try:
-        through = probing.probe(walls)
+        through = isolation_choice.probe(walls)
     except CannotWallInError as error:
         pytest.skip(f"{level}: {error}")
-    assert probing.broken_promises(level, through) == []
+    assert isolation_choice.broken_promises(level, through) == []
 
 
 def test_a_promise_that_is_broken_is_named() -> None:
     through = {"files read": ["reads a file of the machine"], "metadata": ["sees that a file of the machine exists"]}
-    assert probing.broken_promises("landlock", through) == ["reads a file of the machine"]
-    assert len(probing.broken_promises("namespaces", through)) == 2
-    assert probing.broken_promises("process", through) == []
+    assert isolation_choice.broken_promises("landlock", through) == ["reads a file of the machine"]
+    assert len(isolation_choice.broken_promises("namespaces", through)) == 2
+    assert isolation_choice.broken_promises("process", through) == []
 
 
 def test_the_probes_find_what_walls_would_stop(tmp_path: Path) -> None:

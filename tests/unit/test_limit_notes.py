@@ -2,9 +2,7 @@
 
 import pytest
 
-from sandboxes.host.limits import MEGABYTE, Limits
-from sandboxes.host.processes import Ending, in_words
-from sandboxes.local.limit_notes import limit_note
+from sandboxes.host.limits import MEGABYTE, Ending, Limits, in_words, limit_note
 from sandboxes.results import CellError
 
 LIMITS = Limits(memory=100 * MEGABYTE, processes=7, file=MEGABYTE, workspace=5 * MEGABYTE, tmp=2 * MEGABYTE)

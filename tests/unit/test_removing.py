@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.host import removing, workspace
+from sandboxes.host import workspace
 
 DEEP = 1_200
 """Deeper than Python recurses, than a process has descriptors, and than a path can be long."""
@@ -37,7 +37,7 @@ def test_folders_deeper_than_a_path_can_be_long_are_removed(tmp_path: Path) -> N
     root = tmp_path / "root"
     root.mkdir()
     dig(root, DEEP)
-    removing.remove(root)
+    workspace.remove(root)
     assert not root.exists()
 
 
@@ -48,7 +48,7 @@ def test_folders_that_are_closed_to_their_owner_are_removed(tmp_path: Path) -> N
     dig(root / "a", DEEP)
     for path in ("a/b/c", "a/b", "a", "."):
         (root / path).chmod(0)
-    removing.remove(root)
+    workspace.remove(root)
     assert not root.exists()
 
 
@@ -60,7 +60,7 @@ def test_what_links_lead_to_stays(tmp_path: Path) -> None:
     dig(root, DEEP)
     (root / "folder").symlink_to(outside)
     (root / "file").symlink_to(outside / "file")
-    removing.remove(root)
+    workspace.remove(root)
     assert not root.exists()
     assert (outside / "file").read_text() == "x"
 

@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-from sandboxes.local import seatbelt
+from sandboxes.local import wrappers
 
 
 def test_everything_is_refused_but_what_is_named() -> None:
-    lines = seatbelt.profile(sys.executable, read=["/data"], write=["/own/work"]).splitlines()
+    lines = wrappers.seatbelt_profile(sys.executable, read=["/data"], write=["/own/work"]).splitlines()
     assert lines[:2] == ["(version 1)", "(deny default)"]
     assert lines[-1] == "(deny network*)"
     writes = [line for line in lines if "file-write*" in line]
@@ -18,7 +18,7 @@ def test_everything_is_refused_but_what_is_named() -> None:
 
 
 def test_brackets_are_closed_and_quotes_in_paths_cannot_end_a_string() -> None:
-    text = seatbelt.profile(sys.executable, read=['/a"b) (allow default'], write=["/c\\d"])
+    text = wrappers.seatbelt_profile(sys.executable, read=['/a"b) (allow default'], write=["/c\\d"])
     assert '(subpath "/a\\"b) (allow default")' in text
     assert '(subpath "/c\\\\d")' in text
     outside = "".join(part for index, part in enumerate(text.replace('\\"', "").split('"')) if index % 2 == 0)
@@ -26,4 +26,4 @@ def test_brackets_are_closed_and_quotes_in_paths_cannot_end_a_string() -> None:
 
 
 def test_there_is_none_elsewhere() -> None:
-    assert seatbelt.seatbelt() == "" or sys.platform == "darwin"
+    assert wrappers.seatbelt() == "" or sys.platform == "darwin"

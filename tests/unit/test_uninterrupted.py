@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sandboxes.host.uninterrupted import to_its_end
+from sandboxes.host.tasks import to_its_end
 
 
 @pytest.mark.parametrize("fails", [False, True])

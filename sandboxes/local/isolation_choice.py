@@ -1,0 +1,301 @@
+"""The level of isolation that a local sandbox gets: the best that works here, found out by trying it.
+
+All functions block.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import select
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from sandboxes.base import NoSuchSandboxError, SandboxUnavailableError
+from sandboxes.host.processes import Order
+from sandboxes.host.scratch import held_folder
+from sandboxes.inside import PROGRAMS
+from sandboxes.inside.prober.probes import PROBES
+from sandboxes.inside.zygote import seccomp
+from sandboxes.inside.zygote.system import MACHINE
+from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, Asked, Level, Walls
+from sandboxes.local.isolation_properties import States, states
+from sandboxes.local.wrappers import seatbelt
+from sandboxes.local.zygote import PARENTS, CannotWallInError, Ready
+from sandboxes.local.zygote_process import StartWarm
+
+WARM: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "landlock")
+"""Levels whose sandboxes are forked from a warm parent."""
+
+
+def choose(asked: Asked) -> Walls:
+    """The walls of the best level that works here; blocks.
+
+    Raises:
+        NoSuchSandboxError: a level is asked for that there is not.
+        SandboxUnavailableError: no level that will do works here, or its interpreter cannot be started.
+    """
+    levels = _allowed(asked)
+    why: list[str] = []
+    for level in levels:
+        walls = walls_of(asked, level)
+        if level == "process":
+            return walls
+        try:
+            _try(walls)
+        except CannotWallInError as error:
+            why.append(f"{level}: {error}")
+            continue
+        return walls
+    raise SandboxUnavailableError(
+        f"No isolation that will do works on this machine ({'; '.join(why)}). `stepwell doctor` says more; "
+        "STEPWELL_ISOLATION=process runs code without any, as you."
+    )
+
+
+def _try(walls: Walls) -> None:
+    """Have what is needed for that level.
+
+    Raises:
+        CannotWallInError: it does not work here.
+        SandboxUnavailableError: the interpreter cannot be started.
+    """
+    if walls.level in (*WARM, "bwrap"):
+        check(walls)
+    if walls.level in WARM:
+        PARENTS.refill(walls)
+    elif walls.level == "seatbelt" and not seatbelt():
+        raise CannotWallInError("there is no sandbox-exec, which macOS has")
+
+
+def _allowed(asked: Asked) -> list[Level]:
+    for name in (asked.isolation, asked.require):
+        if name and name not in get_args(Level):
+            raise NoSuchSandboxError(f"There is no isolation level {name!r}. Levels: {', '.join(LEVELS)}.")
+    closed = asked.network.mode == "none"
+    floor = LEVELS.index(asked.require) if asked.require else len(LEVELS) - 1
+    good = [level for level in LEVELS[: floor + 1] if level != "process" or asked.isolation == "process"]
+    # Where the network is the machine's own, it can be closed to a sandbox or left open, but not narrowed.
+    good = [level for level in good if closed or level in (*PRIVATE_ROOT, "process")]
+    if not asked.isolation:
+        return good
+    if asked.isolation not in good:
+        why = f"is weaker than STEPWELL_REQUIRE_ISOLATION={asked.require}"
+        if not asked.require or LEVELS.index(asked.isolation) <= floor:
+            why = "cannot open the network in part; use --network none, or another level"
+        raise SandboxUnavailableError(f"STEPWELL_ISOLATION={asked.isolation} {why}.")
+    return [level for level in good if level == asked.isolation]
+
+
+def walls_of(asked: Asked, level: Level) -> Walls:
+    """The walls of a level, whether they can be had or not."""
+    python = str(Path(asked.python).absolute()) if os.sep in asked.python else asked.python or sys.executable
+    return Walls(
+        level=level,
+        python=_straight(python),
+        cache=str(asked.cache.absolute() / "matplotlib"),
+        limits=asked.limits,
+        network=asked.network.mode != "none",
+        timezone=os.environ.get("TZ", ""),
+    )
+
+
+def _straight(python: str) -> str:
+    """The same interpreter by a path without `..`: the folders that such a path goes through are not in a sandbox."""
+    path = Path(python)
+    return str(path.parent.resolve() / path.name) if ".." in path.parts else python
+
+
+PROBER = PROGRAMS / "prober"
+SECONDS = 20.0
+"""How long the probes may take; they take some milliseconds."""
+NEW_USERS, NEW_MOUNTS = 0x10000000, 0x20000
+TRIED: tuple[tuple[str, tuple[int, ...]], ...] = (
+    ("unshare", (NEW_USERS,)),
+    ("unshare", (NEW_MOUNTS,)),
+    ("mount", (0, 0, 0, 0, 0)),
+    ("io_uring_setup", (1, 0)),
+    ("keyctl", (0, -3, 0)),
+    ("bpf", (0, 0, 0)),
+    ("userfaultfd", (1,)),
+    ("perf_event_open", (0, 0, -1, -1, 0)),
+    ("io_setup", (0, 0)),
+    ("inotify_init1", (-1,)),
+    ("mq_open", (0, 0, 0, 0)),
+    ("semget", (0, -1, 0)),
+    ("msgget", (-1, 0)),
+    ("shmget", (0, 0, 0)),
+)
+"""Calls that must be refused, with arguments that do no harm where they are not."""
+OWN_PROCESSES = 16
+"""Numbers up to here may be those of a sandbox's own processes."""
+Through = dict[str, list[str]]
+"""What got through, by property."""
+
+_TRIED: set[Walls] = set()
+
+
+def check(walls: Walls) -> None:
+    """Make sure, once for each kind of walls, that they hold what their level promises.
+
+    Raises:
+        CannotWallInError: a sandbox cannot be started behind them, or something gets through that must not.
+        SandboxUnavailableError: the interpreter cannot be started.
+    """
+    if walls in _TRIED:
+        return
+    broken = broken_promises(walls.level, probe(walls))
+    if broken:
+        raise CannotWallInError(f"code in it {'; '.join(broken)}")
+    _TRIED.add(walls)
+
+
+def broken_promises(level: Level, through: Through) -> list[str]:
+    """What got through although the level is said to prevent it."""
+    said: States = states(level)
+    return [what for name, things in through.items() if said[name].state == "enforced" for what in things]
+
+
+def probe(walls: Walls) -> Through:
+    """Start a throw-away sandbox and try things in it.
+
+    Raises:
+        CannotWallInError: it cannot be started.
+        SandboxUnavailableError: the interpreter cannot be started.
+    """
+    with held_folder("probe") as folder, _host(folder) as facts:
+        own = folder / "sandboxes" / "probe"
+        own.mkdir(parents=True)
+        ready = StartWarm(walls).begin(Order(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
+        try:
+            said = _read(ready.stdout)
+            if not said:
+                raise CannotWallInError(_why(ready))
+            found: Through = json.loads(said)
+            return found
+        finally:
+            PARENTS.ended(ready)
+            ready.close()
+            if ready.group is not None:
+                ready.group.remove()
+
+
+@contextlib.contextmanager
+def _host(folder: Path) -> Iterator[dict[str, Any]]:
+    """Something of each kind that code in a sandbox must not reach; anybody else may, so that walls alone are tried."""
+    folder.chmod(0o755)
+    file, address, abstract = folder / "file", folder / "socket", f"stepwell-{secrets.token_hex(8)}"
+    file.write_text("x")
+    file.chmod(0o666)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as named,
+        socket.socket(socket.AF_UNIX) as unnamed,
+    ):
+        named.bind(str(address))
+        address.chmod(0o777)
+        unnamed.bind(f"\0{abstract}")
+        for listening in (named, unnamed):
+            listening.listen()
+        column = seccomp.COLUMN.get(MACHINE)
+        tables = seccomp.REFUSED | seccomp.ABSENT
+        numbers = {name: call[column] for name, call in tables.items()} if column is not None else {}
+        yield {
+            "file": str(file),
+            "socket": str(address),
+            "abstract": abstract,
+            "port": server.getsockname()[1],
+            "process": next((one for one in (os.getpid(), os.getppid()) if one > OWN_PROCESSES), 0),
+            "calls": [(numbers[name], arguments) for name, arguments in TRIED if numbers.get(name) is not None],
+        }
+
+
+def _read(output: int) -> str:
+    """What it prints until it ends."""
+    data, until = bytearray(), time.monotonic() + SECONDS
+    while (left := until - time.monotonic()) > 0:
+        if select.select([output], [], [], left)[0]:
+            block = os.read(output, 65_536)
+            if not block:
+                break
+            data += block
+    return data.decode("utf-8", "replace")
+
+
+def _why(ready: Ready) -> str:
+    """Why it printed nothing."""
+    ready.init.settimeout(1.0)
+    for _ in range(3):
+        with contextlib.suppress(OSError, ValueError):  # a reset comes before the last words of who reset it
+            said = json.loads(ready.init.recv(65_536) or b"{}")
+            if said.get("event") == "failed":
+                return str(said["why"])
+    lines = _read(ready.stderr).strip().splitlines()
+    return lines[-1][:300] if lines else "a sandbox was started, and it said nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class LevelTried:
+    """What trying a level came to."""
+
+    level: Level
+    works: bool
+    why: str
+    """Why it does not; else what was found."""
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What sandboxes of these settings get."""
+
+    levels: tuple[LevelTried, ...]
+    """All of them, best first."""
+    level: Level | None
+    """The chosen one; None: none that will do works."""
+    states: States
+    """What holds at the chosen level; empty without one."""
+    problem: str = ""
+    """Why none was chosen."""
+
+
+def examine(asked: Asked) -> Examination:
+    """Try every level, and say which one is chosen.
+
+    Raises:
+        NoSuchSandboxError: a level is asked for that there is not.
+        SandboxUnavailableError: the interpreter cannot be started.
+    """
+    problem = ""
+    level: Level | None = None
+    try:
+        level = choose(asked).level
+    except SandboxUnavailableError as error:
+        problem = str(error)
+    tried = tuple(_try_level(asked, one, chosen=one == level) for one in LEVELS)
+    return Examination(tried, level, states(level) if level else {}, problem)
+
+
+def _try_level(asked: Asked, level: Level, *, chosen: bool) -> LevelTried:
+    if level == "process":
+        return LevelTried(level, True, "always there, and no isolation: only when it is asked for", chosen)
+    if level == "seatbelt":
+        there = bool(seatbelt())
+        return LevelTried(level, there, "not tested by us" if there else "only macOS has it", chosen)
+    try:
+        through = probe(walls_of(asked, level))
+    except (CannotWallInError, SandboxUnavailableError) as error:
+        return LevelTried(level, False, str(error), chosen)
+    broken = broken_promises(level, through)
+    if broken:
+        return LevelTried(level, False, f"code in it {'; '.join(broken)}", chosen)
+    open_to = [what for things in through.values() for what in things]
+    found = f"of {len(PROBES)} things tried in it, none got through"
+    if open_to:
+        found = f"of {len(PROBES)} things tried in it, code {'; '.join(open_to)}, as is said of this level"
+    return LevelTried(level, True, found, chosen)
