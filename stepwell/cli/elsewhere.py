@@ -7,7 +7,7 @@ from graph.checkpoints.opening import open_checkpoints
 from graph.settings import Settings, read_settings
 from graph.wiring import make_sandboxes
 from sandboxes.base import SandboxError
-from sandboxes.daytona.service import Listed
+from sandboxes.bridged.service import Listed
 from stepwell import moving
 from stepwell.cli.exits import FINISHED
 from stepwell.cli.rendering import json_out
@@ -57,10 +57,10 @@ async def listed(settings: Settings, *, prune: bool = False) -> list[tuple[Liste
     found: list[tuple[Listed, bool, bool]] = []
     try:
         async with make_sandboxes(settings) as opened, open_checkpoints(settings) as saver:
-            for one in await opened.daytona.listed():
+            for one in await opened.elsewhere["daytona"].listed():
                 known = bool(one.thread) and one.thread in await saver.threads_beginning_with(one.thread)
                 if prune and not known:
-                    await opened.daytona.delete(one.thread)
+                    await opened.elsewhere["daytona"].delete(one.thread)
                 found.append((one, known, prune and not known))
     except SandboxError as error:
         raise ThreadError(str(error)) from None

@@ -27,10 +27,10 @@ async def test_a_session_there_is_kept_stopped_and_comes_back(tmp_path: Path) ->
         await sandbox.take_blobs(taken.new, tmp_path / "blobs")
         await sandbox.drop_blobs(taken.new)
         await sandbox.sleep()
-        assert [one.state for one in await sandboxes.daytona.listed()] == ["stopped"]
+        assert [one.state for one in await sandboxes.elsewhere["daytona"].listed()] == ["stopped"]
         there = await sandbox.supplied_blobs()
         await sandbox.supply_blobs([tmp_path / "blobs" / name for name in taken.new if name not in there])
         assert (await sandbox.restore(taken.id)).woken
         assert printed(await sandbox.run("print(x)", number=3, timeout=100)) == "[41]\n"
     async with elsewhere(tmp_path / "sandboxes", options) as sandboxes:
-        assert await sandboxes.daytona.listed() == []
+        assert await sandboxes.elsewhere["daytona"].listed() == []
