@@ -132,8 +132,9 @@ class Settings(BaseSettings):
     """IPv4 networks that cells there may reach, as Daytona takes them; goes before `network`."""
     docker_command: str = "docker"
     """The command line of the container engine that sandboxes of kind `docker` are made by: `podman`, `sudo docker`."""
-    docker_image: str = IMAGE
-    """The image of their containers: with `sh`, Python 3.11 or newer as `python3`, and pandas."""
+    docker_image: str = ""
+    """The image of their containers: with `sh`, Python 3.11 or newer as `python3`, and pandas; empty:
+    `stepwell-sandbox`. Where it is named, users of a server may ask for containers."""
     docker_prefix: str = Field(default="stepwell", pattern=r"^[a-z0-9][a-z0-9-]{0,20}$")
     """How the names of containers begin: different for installations that share an engine."""
     docker_cpus: float = Field(default=0.0, ge=0, allow_inf_nan=False)
@@ -318,11 +319,17 @@ class Settings(BaseSettings):
         )
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of sandboxes that are configured."""
+        configured = {"local": True, "daytona": self.daytona.account.known, "docker": bool(self.docker_image)}
+        return tuple(kind for kind, known in configured.items() if known)
+
+    @property
     def docker(self) -> DockerOptions:
         """How containers are made."""
         return DockerOptions(
             command=tuple(shlex.split(self.docker_command)),
-            image=self.docker_image,
+            image=self.docker_image or IMAGE,
             prefix=self.docker_prefix,
             limits=self.limits,
             cpus=self.docker_cpus,

@@ -68,17 +68,18 @@ class Channel:
         self._waiting: deque[bytes] = deque()
         self._sending = asyncio.Lock()
 
-    async def exchange(
-        self, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]
-    ) -> Exchange:
-        """Begin a request; it is over when its `over` is done.
+    def exchange(self, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]) -> Exchange:
+        """A request, to be begun; it is over when its `over` is done."""
+        return Exchange(next(self._numbers), header, body, take)
+
+    async def begin(self, exchange: Exchange) -> None:
+        """Begin a request. What comes of it may be there before this returns.
 
         Raises:
             SandboxLostError: it began, and nobody knows how it went on.
             SandboxUnavailableError: the sandbox cannot be reached; the request was not begun.
         """
         await self._place.ready()
-        exchange = Exchange(next(self._numbers), header, body, take)
         before = self._now
         last = before is not None and before.over.done() and not before.header.get("linger")
         if last and self._talk is not None:
@@ -90,13 +91,12 @@ class Channel:
                 # should it arrive twice, the bridge does it once.
                 exchange.sent = True
                 with suppress(SandboxUnavailableError):
-                    await self._upload({"do": "ask", **header, "n": exchange.n}, body)
+                    await self._upload({"do": "ask", **exchange.header, "n": exchange.n}, exchange.body)
                 exchange.asked_at = time.monotonic()
             else:
                 await self._hang_up()
         if self._talk is None or self._talk.done():
             self._talk = asyncio.get_running_loop().create_task(self._follow())
-        return exchange
 
     async def outcome(self, exchange: Exchange, within: float) -> None:
         """Wait until a request is over.

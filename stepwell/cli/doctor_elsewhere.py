@@ -1,4 +1,4 @@
-"""`stepwell doctor --daytona`: tries the account. A sandbox is made, used, stopped, started again and deleted."""
+"""`stepwell doctor --daytona`, `--docker`: a sandbox is made there, used, stopped, started again and deleted."""
 
 import asyncio
 import secrets
@@ -38,11 +38,13 @@ class Trial:
 
     Args:
         sandboxes: Where it is made.
+        kind: Its kind.
         folder: For the blobs of its snapshot.
     """
 
-    def __init__(self, sandboxes: Sandboxes, folder: Path) -> None:
+    def __init__(self, sandboxes: Sandboxes, kind: str, folder: Path) -> None:
         self._sandboxes = sandboxes
+        self._kind = kind
         self._folder = folder
         self._thread = f"doctor-{secrets.token_hex(4)}"
         self._sandbox: Sandbox | None = None
@@ -70,7 +72,7 @@ class Trial:
             yield deleted.result()
 
     async def _create(self) -> None:
-        self._sandbox = await self._sandboxes.open("daytona", self._thread)
+        self._sandbox = await self._sandboxes.open(self._kind, self._thread)
         await self._sandbox.files(".")
 
     async def _cell(self) -> None:
@@ -94,7 +96,7 @@ class Trial:
         await self._sandboxes.close(self._thread)
 
     async def _start(self) -> None:
-        self._sandbox = await self._sandboxes.open("daytona", self._thread)
+        self._sandbox = await self._sandboxes.open(self._kind, self._thread)
         there = await self._sandbox.supplied_blobs()
         await self._sandbox.supply_blobs([self._folder / name for name in self._taken.new if name not in there])
         restored = await self._sandbox.restore(self._taken.id)
@@ -120,19 +122,19 @@ async def _timed(step: str, work: Callable[[], Awaitable[None]]) -> Tried:
     return Tried(step, time.monotonic() - began)
 
 
-def doctor(*, as_json: bool) -> int:
-    """Try the account, saying how each thing went as it does; the exit code is 1 when one did not work."""
-    return asyncio.run(_doctor(read_settings(), as_json=as_json))
+def doctor(kind: str, *, as_json: bool) -> int:
+    """Try it, saying how each thing went as it does; the exit code is 1 when one did not work."""
+    return asyncio.run(_doctor(read_settings(), kind, as_json=as_json))
 
 
-async def _doctor(settings: Settings, *, as_json: bool) -> int:
+async def _doctor(settings: Settings, kind: str, *, as_json: bool) -> int:
     problem = ""
     try:
         # What the trial made goes while the sandboxes are open, even when nobody hears of it any more.
         async with (
             scratch_folder("doctor") as folder,
             make_sandboxes(settings) as sandboxes,
-            aclosing(Trial(sandboxes, folder).steps()) as steps,
+            aclosing(Trial(sandboxes, kind, folder).steps()) as steps,
         ):
             async for tried in steps:
                 problem = problem or tried.problem
