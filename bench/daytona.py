@@ -17,8 +17,8 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from sandboxes.base import Sandbox
+from sandboxes.bridged.sandbox import BridgedSandbox
 from sandboxes.daytona.options import Account, Options
-from sandboxes.daytona.sandbox import DaytonaSandbox
 from sandboxes.opening import Sandboxes
 from tests.daytona.counters import Counters
 from tests.daytona.emulator import Emulator
@@ -100,7 +100,7 @@ async def moved(here: Sandbox, there: Sandbox, emulator: Emulator, megabytes: in
 
     await there.files(".")  # made, but with nothing in it
     await restore(there, "local → Daytona")
-    assert isinstance(there, DaytonaSandbox)
+    assert isinstance(there, BridgedSandbox)
     await there.sleep()
     await restore(there, "again, after it was stopped")
     await restore(here, "Daytona → local")

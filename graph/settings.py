@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import shlex
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from graph.env_files import EnvFileError, load_env_files
 from sandboxes.daytona.options import API_URL, Account, Options
+from sandboxes.docker.options import IMAGE, DockerOptions
 from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.network import Mode, Network, parse_domains
 from storage.uploads import DEFAULT_TYPES
@@ -128,6 +130,23 @@ class Settings(BaseSettings):
     Its thread goes on in a new one."""
     daytona_network_allow_list: str = ""
     """IPv4 networks that cells there may reach, as Daytona takes them; goes before `network`."""
+    docker_command: str = "docker"
+    """The command line of the container engine that sandboxes of kind `docker` are made by: `podman`, `sudo docker`."""
+    docker_image: str = ""
+    """The image of their containers: with `sh`, Python 3.11 or newer as `python3`, and pandas; empty:
+    `stepwell-sandbox`. Where it is named, users of a server may ask for containers."""
+    docker_prefix: str = Field(default="stepwell", pattern=r"^[a-z0-9][a-z0-9-]{0,20}$")
+    """How the names of containers begin: different for installations that share an engine."""
+    docker_cpus: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Cores of one container; 0: all."""
+    docker_network: str = ""
+    """The engine's network that containers are in when `network` is `full`. Who names it has closed it to what is
+    private."""
+    docker_auto_stop: int = Field(default=15, ge=0)
+    """Minutes without use until a container that nobody has stopped stops by itself; 0: never."""
+    docker_auto_delete: int = Field(default=15, ge=-1)
+    """Minutes that a container is stopped until it is deleted, once all that is in it is stored; 0: at once; -1:
+    never. Its thread goes on in a new one."""
     mcp: Path | None = None
     """A JSON file that names MCP servers, whose tools cells can call."""
     network: Mode = "none"
@@ -199,6 +218,12 @@ class Settings(BaseSettings):
         if info.data.get("network") == "allowlist":
             Network("allowlist", allowed)
         return domains
+
+    @field_validator("docker_command")
+    @classmethod
+    def _words(cls, command: str) -> str:
+        shlex.split(command)
+        return command
 
     @field_validator("webhooks")
     @classmethod
@@ -291,6 +316,27 @@ class Settings(BaseSettings):
             auto_delete=self.daytona_auto_delete,
             network=self.network_rules,
             network_allow_list=self.daytona_network_allow_list,
+        )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of sandboxes that are configured."""
+        configured = {"local": True, "daytona": self.daytona.account.known, "docker": bool(self.docker_image)}
+        return tuple(kind for kind, known in configured.items() if known)
+
+    @property
+    def docker(self) -> DockerOptions:
+        """How containers are made."""
+        return DockerOptions(
+            command=tuple(shlex.split(self.docker_command)),
+            image=self.docker_image or IMAGE,
+            prefix=self.docker_prefix,
+            limits=self.limits,
+            cpus=self.docker_cpus,
+            network=self.network_rules,
+            engine_network=self.docker_network,
+            auto_stop=self.docker_auto_stop,
+            auto_delete=self.docker_auto_delete,
         )
 
     @property

@@ -39,6 +39,7 @@ def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
         max_live=settings.max_sandboxes,
         network=settings.network_rules,
         daytona=settings.daytona,
+        docker=settings.docker,
         keep=root is None,
     )
 

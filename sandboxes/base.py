@@ -67,7 +67,7 @@ class Sandbox(Protocol):
 
     @property
     def kind(self) -> str:
-        """Which kind of sandbox this is: `local`, `daytona`, `fake`."""
+        """Which kind of sandbox this is: `local`, `docker`, `daytona`, `fake`."""
 
     @property
     def id(self) -> str:

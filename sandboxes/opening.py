@@ -2,14 +2,17 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sandboxes.base import NoSuchSandboxError, Sandbox, SandboxUnavailableError
+from sandboxes.bridged.service import Service
 from sandboxes.daytona.options import Options
 from sandboxes.daytona.service import Daytona
+from sandboxes.docker.options import DockerOptions
+from sandboxes.docker.service import Docker
 from sandboxes.host.limits import Limits
 from sandboxes.host.session_pool import SessionPool
 from sandboxes.local.isolation import IsolationRequest
@@ -37,6 +40,7 @@ class Sandboxes:
         max_live: Local sessions at a time, further ones wait; 0: as many as the memory holds.
         network: What cells in local sandboxes may reach.
         daytona: How sandboxes in Daytona are made; None: as they are by default, with no key.
+        docker: How containers are made; None: as they are by default.
         keep: Whether sandboxes outlive this; else what is left of them elsewhere is deleted when they are closed.
     """
 
@@ -53,6 +57,7 @@ class Sandboxes:
         sleep_after: float = 0.0,
         max_live: int = 0,
         daytona: Options | None = None,
+        docker: DockerOptions | None = None,
         keep: bool = True,
     ) -> None:
         self._root = root
@@ -62,16 +67,19 @@ class Sandboxes:
         self._pool: SessionPool | None = None
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
-        self._daytona = Daytona(root, daytona or Options(), sleep_after=sleep_after, keep=keep)
+        self._elsewhere: dict[str, Service] = {
+            "daytona": Daytona(root, daytona or Options(), sleep_after=sleep_after, keep=keep),
+            "docker": Docker(root, docker or DockerOptions(), sleep_after=sleep_after, keep=keep),
+        }
         self._kinds: dict[str, Callable[[str], Awaitable[Sandbox]]] = {
             "local": self._local,
-            "daytona": self._daytona.open,
+            **{kind: service.open for kind, service in self._elsewhere.items()},
         }
 
     @property
-    def daytona(self) -> Daytona:
-        """Those in Daytona."""
-        return self._daytona
+    def elsewhere(self) -> Mapping[str, Service]:
+        """Those on other machines, or in containers, by their kind."""
+        return self._elsewhere
 
     @property
     def kinds(self) -> list[str]:
@@ -122,7 +130,8 @@ class Sandboxes:
         if not ID.fullmatch(id):
             raise ValueError(f"{id!r} does not name a sandbox: up to 64 letters, digits, - and _ do.")
         await self.close(id)
-        await self._daytona.remove(id)
+        for service in self._elsewhere.values():
+            await service.remove(id)
         try:
             await asyncio.to_thread(_remove_folder, self._root / id)
         except OSError as error:
@@ -137,7 +146,7 @@ class Sandboxes:
         finally:
             if self._pool is not None:
                 await self._pool.close()
-            await self._daytona.close()
+            await asyncio.gather(*(service.close() for service in self._elsewhere.values()))
 
     async def _close(self, keys: list[tuple[str, str]]) -> None:
         sandboxes = [self._open.pop(key) for key in keys if key in self._open]

@@ -101,9 +101,8 @@ class Readiness:
         Returns:
             Why it failed; empty when it did not.
         """
-        kinds = ["local", *(["daytona"] if self._settings.daytona.account.known else [])]
         reasons = []
-        for kind in kinds:
+        for kind in self._settings.kinds:
             name = f"{PREFIX}{socket.gethostname()[:40].replace('.', '-')}-{os.getpid()}"
             try:
                 reason = await self._try_kind(kind, name)

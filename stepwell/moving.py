@@ -45,7 +45,7 @@ async def move(thread: str, to: str, *, settings: Settings | None = None, lossy:
 
     Args:
         thread: Its full id.
-        to: The kind: `local`, `daytona`.
+        to: The kind: `local`, `docker`, `daytona`.
         settings: Where threads are kept; None reads the environment.
         lossy: Move it although variables would be lost.
 

@@ -35,7 +35,7 @@ class Limits(Part):
     models: tuple[str, ...] = Field(default=(), strict=False)
     """Names or patterns (`gpt-5.4*`) of the models that a run may name besides the default one and the playbook."""
     sandboxes: tuple[str, ...] = Field(default=(), strict=False)
-    """Kinds of sandboxes; empty: `local`, and `daytona` where it is configured."""
+    """Kinds of sandboxes; empty: `local`, and `daytona` and `docker` where they are configured."""
     max_cells: int = Field(default=100, ge=1, le=1000)
     cell_timeout: float = Field(default=1_800.0, gt=0)
     call_timeout: float = Field(default=600.0, gt=0)
@@ -182,7 +182,7 @@ class Policy:
         self.bodies = document.bodies
         self._document = document
         self._model = settings.model.strip()
-        self._kinds = ("local", "daytona") if settings.daytona.account.known else ("local",)
+        self._kinds = settings.kinds
         self._general = self._allowance(document.limits, document.quotas)
         self._others = {
             user: self._allowance(one.limits_over(document.limits), one.quotas_over(document.quotas))

@@ -11,15 +11,26 @@ from typing import TYPE_CHECKING
 
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona.errors import asked
-from sandboxes.daytona.labels import KEEPING_LABEL, LABEL, state_of
 
 if TYPE_CHECKING:
     from daytona import AsyncDaytona, AsyncSandbox
 
+LABEL = "stepwell"
+"""The label that all of ours have; its value is the prefix of their names."""
+THREAD_LABEL = "stepwell-thread"
+"""The thread that it belongs to."""
+KEEPING_LABEL = "stepwell-keeping"
+"""Those have it whose time until deletion says what is in them; in older versions it only said what was configured."""
 UNSTORED = 43_200
 """Minutes that a stopped sandbox is kept that has what the store does not have: 30 days."""
 HELD = UNSTORED + 1
 """The same, when that is an input."""
+
+
+def state_of(sandbox: "AsyncSandbox") -> str:
+    """Its state, by Daytona's name for it."""
+    state = sandbox.state
+    return str(getattr(state, "value", state) or "")
 
 
 def stored(sandbox: "AsyncSandbox") -> bool:

@@ -2,41 +2,24 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandboxes.base import Sandbox, SandboxError, SandboxRefusedError
+from sandboxes.base import SandboxError, SandboxRefusedError
+from sandboxes.bridged.service import Listed, Service
 from sandboxes.daytona.client import Clients
 from sandboxes.daytona.errors import asked
-from sandboxes.daytona.freeing import delete_archived
-from sandboxes.daytona.labels import LABEL, THREAD_LABEL, state_of
-from sandboxes.daytona.machine import Machine
+from sandboxes.daytona.freeing import LABEL, THREAD_LABEL, delete_archived, state_of
 from sandboxes.daytona.options import Options
-from sandboxes.host.session_pool import SessionPool
 
 if TYPE_CHECKING:
-    from sandboxes.daytona.sandbox import DaytonaSandbox
+    from sandboxes.daytona.machine import DaytonaMachine
 
-MARK = "in-daytona"
-"""A file in a thread's folder: it has a sandbox there, which goes when the thread goes."""
-MOST = 1_000
-"""Sandboxes of one process that are awake; what they cost is not this machine's memory."""
 TIDY_SECONDS = 10.0
 """How long removing what is archived may hold up the end of a process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A sandbox of ours in Daytona."""
-
-    name: str
-    thread: str
-    state: str
-    """By Daytona's name for it: `started`, `stopped`, `archived`, …"""
-
-
-class Daytona:
+class Daytona(Service):
     """Opens sandboxes in Daytona.
 
     Args:
@@ -47,15 +30,12 @@ class Daytona:
     """
 
     def __init__(self, root: Path, options: Options, *, sleep_after: float = 0.0, keep: bool = True) -> None:
-        self._root = root
+        super().__init__(root, "daytona", options.reaches, sleep_after=sleep_after, keep=keep)
         self._options = options
-        self._keep = keep
         self._clients = Clients(options.account)
-        self._sleep_after = sleep_after
-        self._pool: SessionPool | None = None
 
-    async def open(self, id: str) -> Sandbox:
-        """The sandbox of a thread. Nothing is asked of Daytona before it is used.
+    async def check(self) -> None:
+        """See that there is a key, and that Daytona takes what is asked for.
 
         Raises:
             SandboxRefusedError: there is no key, the client is not installed, or Daytona cannot do what is asked for.
@@ -63,28 +43,12 @@ class Daytona:
         if self._options.problem:
             raise SandboxRefusedError(self._options.problem)
         await self._clients.get()
-        return await asyncio.to_thread(self._make, id)
 
-    def _make(self, id: str) -> "DaytonaSandbox":
-        from sandboxes.daytona.sandbox import DaytonaSandbox
+    def machine(self, id: str) -> "DaytonaMachine":
+        """The sandbox of a thread."""
+        from sandboxes.daytona.machine import DaytonaMachine
 
-        if self._pool is None:
-            self._pool = SessionPool(capacity=MOST, sleep_after=self._sleep_after)
-        mark = self._root / id / MARK
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
-        machine = Machine(self._clients, self._options, id, keep=self._keep)
-        return DaytonaSandbox(machine, id, network=self._options.reaches, pool=self._pool, keep=self._keep)
-
-    async def remove(self, id: str) -> None:
-        """Delete the sandbox of a thread, if it has one.
-
-        Raises:
-            SandboxRefusedError: the key is not good.
-            SandboxUnavailableError: it cannot be deleted now.
-        """
-        if await asyncio.to_thread((self._root / id / MARK).exists):
-            await Machine(self._clients, self._options, id).delete()
+        return DaytonaMachine(self._clients, self._options, id, keep=self._keep)
 
     async def listed(self) -> list[Listed]:
         """All sandboxes of ours, whatever their state, sorted by name.
@@ -105,18 +69,9 @@ class Daytona:
 
         return await asked("list the sandboxes", call, again=True)
 
-    async def delete(self, thread: str) -> None:
-        """Delete the sandbox of a thread, whether this machine knows of it or not.
-
-        Raises:
-            SandboxUnavailableError: it cannot be deleted now.
-        """
-        await Machine(self._clients, self._options, thread).delete()
-
     async def close(self) -> None:
         """Let go of the connection to Daytona. Who made a sandbox removes those that lie in the archive for nothing."""
-        if self._pool is not None:
-            await self._pool.close()
+        await super().close()
         if self._clients.made:
             with suppress(SandboxError, TimeoutError):  # whoever comes next does it
                 async with asyncio.timeout(TIDY_SECONDS):

@@ -131,7 +131,7 @@ Model = Annotated[
 ]
 SandboxKind = Annotated[
     str | None,
-    typer.Option(metavar="KIND", help="Where code runs: `local`, on this machine, or `daytona`."),
+    typer.Option(metavar="KIND", help="Where code runs: `local`, on this machine, `docker`, or `daytona`."),
 ]
 Approve = Annotated[
     bool | None, typer.Option("--approve/--no-approve", help="Ask before each cell runs, or do not ask any more.")

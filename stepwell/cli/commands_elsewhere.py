@@ -9,7 +9,7 @@ from stepwell.cli.command_options import AsJson, Thread, end
 
 def move(
     thread: Thread,
-    to: Annotated[str, typer.Option("--to", metavar="KIND", help="Where it goes on: `local` or `daytona`.")],
+    to: Annotated[str, typer.Option("--to", metavar="KIND", help="Where it goes on: `local`, `docker` or `daytona`.")],
     lossy: Annotated[bool, typer.Option("--lossy", help="Move it although variables would be lost there.")] = False,
 ) -> None:
     """Have a thread go on in a sandbox of another kind, with its variables and files.
@@ -29,20 +29,24 @@ def move(
 
 
 def sandboxes(
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="`daytona`, or `docker`; default: the one that is configured."),
+    ] = None,
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove those that no thread of this data folder names.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the sandboxes in Daytona that Stepwell has made: name, state, whether a thread names it.
+    """List the sandboxes in Daytona, or the containers, that Stepwell has made: name, state, whether a thread names it.
 
-    Installations that share an account need a STEPWELL_DAYTONA_PREFIX each: --prune removes what this one does not
-    know.
+    Installations that share an account, or an engine, need a STEPWELL_DAYTONA_PREFIX, or STEPWELL_DOCKER_PREFIX, each:
+    --prune removes what this one does not know.
     """
 
     def work() -> int:
         from stepwell.cli import elsewhere
 
-        return elsewhere.sandboxes(prune=prune, as_json=as_json)
+        return elsewhere.sandboxes(kind, prune=prune, as_json=as_json)
 
     end(work)

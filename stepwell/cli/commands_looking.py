@@ -104,6 +104,9 @@ def doctor(
             "--daytona", help="Try the account in Daytona instead: create, cell, snapshot, stop, start, delete."
         ),
     ] = False,
+    docker: Annotated[
+        bool, typer.Option("--docker", help="Try the container engine instead, in the same way.")
+    ] = False,
     repair: Annotated[
         bool, typer.Option("--repair", help="Write a damaged file of threads anew with what can be read of it.")
     ] = False,
@@ -115,7 +118,8 @@ def doctor(
     Nothing starts that is weaker. Exit code 1: no sandbox can be started with these settings.
 
     In a pipe the fields are separated by tabs: `level`, name, whether it works, why; `property`, name, state, why;
-    `limit`, name, value; `network`, mode. With --daytona: what was tried, whether it works, how long it took.
+    `limit`, name, value; `network`, mode. With --daytona or --docker: what was tried, whether it
+    works, how long it took.
 
     With --repair instead: threads that lost something go back to the newest step before it and are named; the damaged
     file is kept beside the new one. Nothing may be running.
@@ -124,12 +128,12 @@ def doctor(
     def work() -> int:
         from stepwell.errors import UsageError
 
-        if daytona and repair:
-            raise UsageError("Give only one of --daytona and --repair.")
-        if daytona:
-            from stepwell.cli import doctor
+        if daytona + docker + repair > 1:
+            raise UsageError("Give only one of --daytona, --docker and --repair.")
+        if daytona or docker:
+            from stepwell.cli import doctor_elsewhere
 
-            return doctor.doctor(as_json=as_json)
+            return doctor_elsewhere.doctor("daytona" if daytona else "docker", as_json=as_json)
         if repair:
             from stepwell.cli import maintenance
 

@@ -7,12 +7,15 @@ from graph.checkpoints.opening import open_checkpoints
 from graph.settings import Settings, read_settings
 from graph.wiring import make_sandboxes
 from sandboxes.base import SandboxError
-from sandboxes.daytona.service import Listed
+from sandboxes.bridged.service import Listed
 from stepwell import moving
 from stepwell.cli.exits import FINISHED
 from stepwell.cli.rendering import json_out
-from stepwell.errors import ThreadError
+from stepwell.errors import ThreadError, UsageError
 from stepwell.threads import find_thread
+
+ELSEWHERE = ("daytona", "docker")
+"""Kinds of which there can be sandboxes that this data folder does not know."""
 
 
 def move(name: str, to: str, *, lossy: bool = False) -> int:
@@ -32,10 +35,18 @@ async def _move(name: str, to: str, *, lossy: bool) -> moving.Moved:
     return await moving.move(await find_thread(name, settings), to, settings=settings, lossy=lossy)
 
 
-def sandboxes(*, prune: bool, as_json: bool) -> int:
-    """`stepwell sandboxes`."""
+def sandboxes(kind: str | None, *, prune: bool, as_json: bool) -> int:
+    """`stepwell sandboxes`.
+
+    Raises:
+        UsageError: there is no such kind, or it is `local`.
+    """
     settings = read_settings()
-    for one, known, removed in asyncio.run(listed(settings, prune=prune)):
+    if kind is None:
+        kind = "docker" if settings.kinds == ("local", "docker") else "daytona"
+    if kind not in ELSEWHERE:
+        raise UsageError(f"--kind is {kind!r}, and can be {' or '.join(ELSEWHERE)}.")
+    for one, known, removed in asyncio.run(listed(settings, kind, prune=prune)):
         said = "removed" if removed else "in use" if known else "no thread here names it"
         if as_json:
             json_out({"name": one.name, "thread": one.thread, "state": one.state, "known": known, "removed": removed})
@@ -44,11 +55,12 @@ def sandboxes(*, prune: bool, as_json: bool) -> int:
     return FINISHED
 
 
-async def listed(settings: Settings, *, prune: bool = False) -> list[tuple[Listed, bool, bool]]:
-    """Our sandboxes in Daytona; for each whether a thread of this data folder names it, and whether it was removed.
+async def listed(settings: Settings, kind: str, *, prune: bool = False) -> list[tuple[Listed, bool, bool]]:
+    """Our sandboxes of a kind; for each whether a thread of this data folder names it, and whether it was removed.
 
     Args:
-        settings: Which account, and which data folder.
+        settings: Which account or engine, and which data folder.
+        kind: Which kind.
         prune: Remove those that no thread names.
 
     Raises:
@@ -57,10 +69,10 @@ async def listed(settings: Settings, *, prune: bool = False) -> list[tuple[Liste
     found: list[tuple[Listed, bool, bool]] = []
     try:
         async with make_sandboxes(settings) as opened, open_checkpoints(settings) as saver:
-            for one in await opened.daytona.listed():
+            for one in await opened.elsewhere[kind].listed():
                 known = bool(one.thread) and one.thread in await saver.threads_beginning_with(one.thread)
                 if prune and not known:
-                    await opened.daytona.delete(one.thread)
+                    await opened.elsewhere[kind].delete(one.thread)
                 found.append((one, known, prune and not known))
     except SandboxError as error:
         raise ThreadError(str(error)) from None

@@ -16,10 +16,12 @@ from blockbuster import BlockBuster
 
 from sandboxes.base import Sandbox
 from sandboxes.daytona.options import API_URL, Account, Options
+from sandboxes.docker.options import DockerOptions
 from sandboxes.fake import FakeSandbox
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult, RestoredSession, SnapshotTaken, Streamed
 from tests.daytona.emulator import Emulator
+from tests.docker.emulator import EmulatedEngine
 
 Run = Callable[..., Awaitable[CellResult]]
 HERE = Path(__file__).parent
@@ -60,27 +62,40 @@ def in_daytona(emulated: Emulator) -> Options:
     return Options(account, prefix=f"test-{secrets.token_hex(4)}")
 
 
+@pytest.fixture(scope="session")
+def engine() -> Iterator[EmulatedEngine]:
+    """A container engine for all tests of this process."""
+    with EmulatedEngine() as emulated:
+        yield emulated
+
+
+@pytest.fixture
+def in_docker(engine: EmulatedEngine) -> DockerOptions:
+    """How containers are made there: with names of their own for each test."""
+    return engine.options()
+
+
 LEVELS = ("namespaces", "namespaces-noproc", "bwrap", "landlock", "process")
-DAYTONA = "daytona"
+DAYTONA, DOCKER = "daytona", "docker"
 REAL = "the real daytona"
 REAL_KEY = os.environ.get("DAYTONA_API_KEY", "")  # before a fixture clears the environment
 REAL_PLACE = {"api_url": os.environ.get("DAYTONA_API_URL", API_URL), "target": os.environ.get("DAYTONA_TARGET", "")}
 # What asks local sandboxes alone, and why:
-# - control groups, deaths (Landlock), zygotes, reach behind isolation: Daytona has no such part of ours.
-# - recovery by a frozen copy, limits of memory, processes and disk: Daytona has neither; coming back is asked of both.
+# - control groups, deaths (Landlock), zygotes, reach behind isolation: bridged sandboxes have no such part of ours.
+# - recovery by a frozen copy, limits of memory, processes and disk: of bridged ones the machine has its own.
 # - sleeping, as far as it is seen from this machine's processes and folders; what is heard between two cells.
-# - life: STEPWELL_PYTHON is a local interpreter; a sandbox in Daytona is meant to survive a killed host.
-KINDS = [*LEVELS, DAYTONA, *([pytest.param(REAL, marks=pytest.mark.daytona)] if REAL_KEY else [])]
+# - life: STEPWELL_PYTHON is a local interpreter; a bridged sandbox is meant to survive a killed host.
+KINDS = [*LEVELS, DAYTONA, DOCKER, *([pytest.param(REAL, marks=pytest.mark.daytona)] if REAL_KEY else [])]
 
 
 QUICK = "namespaces"
-"""The level that `make test` asks everything; the others and Daytona it asks what cells are."""
+"""The level that `make test` asks everything; the others and the bridged ones it asks what cells are."""
 ASKED_OF_ALL = "test_sandbox_cells.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave most of what is asked of every kind to `make test-slow`, but for one kind."""
-    others = {*LEVELS, DAYTONA, REAL} - {QUICK}
+    others = {*LEVELS, DAYTONA, DOCKER, REAL} - {QUICK}
     for item in items:
         if not isinstance(item, pytest.Function) or item.path.parent != HERE or item.path.name == ASKED_OF_ALL:
             continue
@@ -103,6 +118,10 @@ async def walled(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) ->
         async with elsewhere(folder, options) as opened:
             yield opened
         return
+    if request.param == DOCKER:
+        async with in_containers(folder, request.getfixturevalue("in_docker")) as opened:
+            yield opened
+        return
     async with Sandboxes(folder, cache=cache, isolation=request.param) as opened:
         yield opened
 
@@ -114,29 +133,42 @@ async def elsewhere(folder: Path, options: Options) -> AsyncIterator[Sandboxes]:
         try:
             yield opened
         finally:
-            for one in await opened.daytona.listed():
-                await opened.daytona.delete(one.thread)
+            for one in await opened.elsewhere["daytona"].listed():
+                await opened.elsewhere["daytona"].delete(one.thread)
+
+
+@asynccontextmanager
+async def in_containers(folder: Path, options: DockerOptions) -> AsyncIterator[Sandboxes]:
+    """Sandboxes in containers, of which nothing is left there afterwards."""
+    async with Sandboxes(folder, docker=options) as opened:
+        try:
+            yield opened
+        finally:
+            for one in await opened.elsewhere[DOCKER].listed():
+                await opened.elsewhere[DOCKER].delete(one.thread)
 
 
 def opening(kind: str, request: pytest.FixtureRequest, **local: Any) -> AbstractAsyncContextManager[Sandboxes]:
     """Sandboxes for a test.
 
     Args:
-        kind: `local`, or in the emulated Daytona.
+        kind: `local`, or in the emulated Daytona, or in a container of the emulated engine.
         request: The test's.
         local: How those on this machine are made.
     """
     folder: Path = request.getfixturevalue("tmp_path") / "sandboxes"
     if kind == DAYTONA:
         return elsewhere(folder, request.getfixturevalue("in_daytona"))
+    if kind == DOCKER:
+        return in_containers(folder, request.getfixturevalue("in_docker"))
     return Sandboxes(folder, cache=request.getfixturevalue("cache"), **local)
 
 
 @pytest.fixture
 async def sandbox(walled: Sandboxes, request: pytest.FixtureRequest) -> Sandbox:
     """A sandbox in which code runs."""
-    remote = request.node.callspec.params["walled"] in (DAYTONA, REAL)
-    return await walled.open(DAYTONA if remote else "local", "contract")
+    kind = {DAYTONA: DAYTONA, REAL: DAYTONA, DOCKER: DOCKER}.get(request.node.callspec.params["walled"], "local")
+    return await walled.open(kind, "contract")
 
 
 @pytest.fixture
@@ -144,15 +176,19 @@ async def own_folder(sandbox: Sandbox, tmp_path: Path, request: pytest.FixtureRe
     """Where the things of `sandbox` are on this machine: its workspace, its spool."""
     if request.node.callspec.params["walled"] == REAL:
         pytest.skip("it looks into the sandbox's folder from outside")
-    if sandbox.kind != DAYTONA:
+    if sandbox.kind == "local":
         return tmp_path / "sandboxes" / sandbox.id
     await sandbox.files(".")
+    if sandbox.kind == DOCKER:
+        engine, made = request.getfixturevalue("engine"), request.getfixturevalue("in_docker")
+        volume: Path = engine.home(f"{made.prefix}-{sandbox.id}")
+        return volume / "stepwell"
     emulated, options = request.getfixturevalue("emulated"), request.getfixturevalue("in_daytona")
     folder: Path = emulated.home(f"{options.prefix}-{sandbox.id}") / "stepwell"
     return folder
 
 
-@pytest.fixture(params=["local", DAYTONA, "fake"])
+@pytest.fixture(params=["local", DAYTONA, DOCKER, "fake"])
 async def any_sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Sandbox]:
     """A sandbox of any kind, for what does not need code."""
     if request.param == "fake":
@@ -275,12 +311,25 @@ async def steps_elsewhere(folder: Path, options: Options, emulated: Emulator) ->
         yield made
 
 
-@pytest.fixture(params=["local", DAYTONA])
+@asynccontextmanager
+async def steps_in_containers(folder: Path, options: DockerOptions, engine: EmulatedEngine) -> AsyncIterator[Steps]:
+    """A session in a container of the emulated engine."""
+    async with in_containers(folder, options) as opened:
+        made = Steps(opened, DOCKER, lambda id: engine.home(f"{options.prefix}-{id}") / "stepwell")
+        await made.open()
+        yield made
+
+
+@pytest.fixture(params=["local", DAYTONA, DOCKER])
 async def steps(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> AsyncIterator[Steps]:
     folder = tmp_path / "sandboxes"
+    begun: AbstractAsyncContextManager[Steps]
     if request.param == DAYTONA:
         options, emulated = request.getfixturevalue("in_daytona"), request.getfixturevalue("emulated")
         begun = steps_elsewhere(folder, options, emulated)
+    elif request.param == DOCKER:
+        made, engine = request.getfixturevalue("in_docker"), request.getfixturevalue("engine")
+        begun = steps_in_containers(folder, made, engine)
     else:
         begun = steps_here(folder, cache)
     async with begun as made:

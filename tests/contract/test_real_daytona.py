@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.daytona.sandbox import DaytonaSandbox
+from sandboxes.bridged.sandbox import BridgedSandbox
 from tests.contract.conftest import REAL_KEY, elsewhere, in_the_real_one, printed
 
 pytestmark = [
@@ -18,7 +18,7 @@ async def test_a_session_there_is_kept_stopped_and_comes_back(tmp_path: Path) ->
     options = in_the_real_one()
     async with elsewhere(tmp_path / "sandboxes", options) as sandboxes:
         sandbox = await sandboxes.open("daytona", "live")
-        assert isinstance(sandbox, DaytonaSandbox)
+        assert isinstance(sandbox, BridgedSandbox)
         code = "x = [41]\nprint('on', flush=True)\nimport os; os.system('printf no newline')"
         assert printed(await sandbox.run(code, number=1, timeout=100)).startswith("on\n")
         late = await sandbox.run("import time\nwhile True: time.sleep(1)", number=2, timeout=2)
@@ -27,10 +27,10 @@ async def test_a_session_there_is_kept_stopped_and_comes_back(tmp_path: Path) ->
         await sandbox.take_blobs(taken.new, tmp_path / "blobs")
         await sandbox.drop_blobs(taken.new)
         await sandbox.sleep()
-        assert [one.state for one in await sandboxes.daytona.listed()] == ["stopped"]
+        assert [one.state for one in await sandboxes.elsewhere["daytona"].listed()] == ["stopped"]
         there = await sandbox.supplied_blobs()
         await sandbox.supply_blobs([tmp_path / "blobs" / name for name in taken.new if name not in there])
         assert (await sandbox.restore(taken.id)).woken
         assert printed(await sandbox.run("print(x)", number=3, timeout=100)) == "[41]\n"
     async with elsewhere(tmp_path / "sandboxes", options) as sandboxes:
-        assert await sandboxes.daytona.listed() == []
+        assert await sandboxes.elsewhere["daytona"].listed() == []

@@ -53,7 +53,7 @@ def mark() -> str:
 
 
 async def test_it_says_what_it_is(any_sandbox: Sandbox) -> None:
-    assert any_sandbox.kind in ("local", "daytona", "fake")
+    assert any_sandbox.kind in ("local", "daytona", "docker", "fake")
     assert any_sandbox.id == "contract"
     assert any_sandbox.head == ""
     assert any_sandbox.isolation

@@ -10,10 +10,10 @@ import pytest
 
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxLostError
+from sandboxes.bridged.sandbox import BridgedSandbox
 from sandboxes.daytona.client import Clients
-from sandboxes.daytona.machine import Machine
+from sandboxes.daytona.machine import DaytonaMachine
 from sandboxes.daytona.options import Options
-from sandboxes.daytona.sandbox import DaytonaSandbox
 from sandboxes.host import tasks
 from sandboxes.host.session_pool import Evictable, SessionPool
 from sandboxes.local import LocalSandbox
@@ -89,7 +89,7 @@ def make_there(clients: Clients, options: Options) -> Make:
     """Makes sandboxes in Daytona, which go when they are closed."""
 
     async def make(id: str, pool: SessionPool) -> Sleeping:
-        return DaytonaSandbox(Machine(clients, options, id), id, pool=pool, keep=False)
+        return BridgedSandbox(DaytonaMachine(clients, options, id), id, pool=pool, keep=False)
 
     return make
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.daytona.processes import descendants, end
+from tests.process_table import descendants, end
 
 LONGEST_LINE = 1 << 20
 """The daemon reads the worker's lines with a buffer of this size. A longer one, and it reads no further."""

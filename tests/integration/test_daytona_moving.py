@@ -202,7 +202,9 @@ async def test_a_pause_for_approval_costs_nothing_and_resuming_starts_the_sandbo
     assert last(events, Finished).answer
     assert "42" in only(events, CellFinished)[0].cell["observation"]
     assert [one.problems for one in only(events, Rebuilt)] == [[]]
-    assert [(one.name, known, removed) for one, known, removed in await listed(settings)] == [(name, True, False)]
+    assert [(one.name, known, removed) for one, known, removed in await listed(settings, "daytona")] == [
+        (name, True, False)
+    ]
     await stepwell.delete(run.thread, settings=settings)
     assert name not in emulated.states()
 
@@ -213,8 +215,8 @@ async def test_pruning_removes_what_no_thread_names_and_nothing_else(settings: S
         run = start("Work", context=Context(sandbox="daytona"), settings=there)
         await follow(run)
     elsewhere = settings.model_copy(update={"home": settings.home.parent / "another"})
-    assert [removed for _, _, removed in await listed(settings, prune=True)] == [False]
-    assert [removed for _, _, removed in await listed(elsewhere, prune=True)] == [True]
+    assert [removed for _, _, removed in await listed(settings, "daytona", prune=True)] == [False]
+    assert [removed for _, _, removed in await listed(elsewhere, "daytona", prune=True)] == [True]
     assert f"{settings.daytona_prefix}-{run.thread}" not in emulated.states()
 
 

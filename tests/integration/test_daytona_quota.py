@@ -14,7 +14,7 @@ from graph.settings import Settings
 from nodes.inputs import keep_input
 from nodes.restoring.snapshots import Snapshots
 from sandboxes.base import Sandbox, SandboxRefusedError
-from sandboxes.daytona.labels import LABEL, THREAD_LABEL
+from sandboxes.daytona.freeing import LABEL, THREAD_LABEL
 from sandboxes.daytona.options import Account, Options
 from sandboxes.daytona.service import TIDY_SECONDS
 from sandboxes.opening import Sandboxes

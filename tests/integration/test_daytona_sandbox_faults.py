@@ -63,8 +63,8 @@ async def opened(folder: Path, options: Options) -> AsyncIterator[Sandboxes]:
         try:
             yield sandboxes
         finally:
-            for one in await sandboxes.daytona.listed():
-                await sandboxes.daytona.delete(one.thread)
+            for one in await sandboxes.elsewhere["daytona"].listed():
+                await sandboxes.elsewhere["daytona"].delete(one.thread)
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
-"""Runs in an interpreter context of the sandbox's service: the way from its protocol to the bridge, and nothing else.
+"""Runs in a context of the sandbox's service, or as a command: the way from there to the bridge, and nothing else.
 
-The context's standard output is the only way out. What the bridge sends is printed as lines of base64 that begin with a
-record separator, short enough for services that cut long lines. The bridge is no child of the context, so the kernel
-outlives the context, the connection and whoever is at its other end.
+Its standard output is the only way out. What the bridge sends is printed as lines of base64 that begin with a
+record separator, short enough for services that cut long lines. The bridge is no child of it, so the kernel
+outlives it, the connection and whoever is at its other end.
 
 This file is run by its path, so it imports nothing of ours.
 """
@@ -11,6 +11,7 @@ import base64
 import os
 import socket
 import sys
+import threading
 
 SEPARATOR = "\x1e"
 PIECE = 12_000
@@ -37,6 +38,13 @@ def attach(base: str, message: str) -> None:
         connection.close()
 
 
+def leave_with_input() -> None:
+    """End when standard input does: whoever listened has gone, and a command is not told."""
+    while os.read(0, 4_096):
+        pass
+    os._exit(0)
+
+
 def reach(base: str) -> "socket.socket | None":
     """A connection to the bridge that runs; None when none does."""
     folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
@@ -50,3 +58,9 @@ def reach(base: str) -> "socket.socket | None":
     finally:
         os.close(folder)
     return connection
+
+
+if __name__ == "__main__":
+    line = sys.stdin.readline()
+    threading.Thread(target=leave_with_input, daemon=True).start()
+    attach(sys.argv[1], line)

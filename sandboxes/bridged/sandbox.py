@@ -1,27 +1,27 @@
-"""The Daytona sandbox: the port, over a bridge that holds the kernel in it."""
+"""A bridged sandbox: the port, over a bridge that holds the kernel on a machine."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
-from sandboxes.daytona import transfers
-from sandboxes.daytona.channel import Channel
-from sandboxes.daytona.files import DaytonaFiles
-from sandboxes.daytona.machine import Machine
-from sandboxes.daytona.place import Place
-from sandboxes.daytona.session import Session, note_lines
+from sandboxes.bridged.channel import Channel
+from sandboxes.bridged.files import BridgedFiles, empty_workspace, end_session
+from sandboxes.bridged.machine import Machine
+from sandboxes.bridged.place import Place
+from sandboxes.bridged.session import Session, note_lines
 from sandboxes.host import replies
+from sandboxes.host.blobs import checked
 from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.host.session_pool import SessionPool
 from sandboxes.host.tasks import uncancellable
 from sandboxes.results import Reached
 
 
-class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
-    """A Python session in a sandbox of Daytona's. It is made, or started, when it is first used.
+class BridgedSandbox(KernelSandbox[Session], BridgedFiles):
+    """A Python session on a machine, which is made, or started, when it is first used.
 
     Args:
-        machine: The sandbox.
+        machine: The machine.
         id: The thread's.
         network: What the kernel is told that it may reach.
         grace: Seconds that an interrupted cell has to end before it is killed.
@@ -41,7 +41,7 @@ class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
     ) -> None:
         KernelSandbox.__init__(self, id, grace=grace, pool=pool)
         self._place = Place(machine)
-        DaytonaFiles.__init__(self, self._place, self._lease)
+        BridgedFiles.__init__(self, self._place, self._lease)
         self._machine = machine
         self._network = network
         self._keep = keep
@@ -51,13 +51,13 @@ class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
 
     @property
     def kind(self) -> str:
-        """`daytona`."""
-        return "daytona"
+        """That of its machine."""
+        return self._machine.kind
 
     @property
     def isolation(self) -> str:
         """What keeps code in it away from this machine."""
-        return "Daytona: a sandbox on Daytona's machines; nothing runs on this one."
+        return self._machine.isolation
 
     async def reached(self) -> Reached:
         """The note on the last cell that began; see `Sandbox.reached`.
@@ -83,18 +83,18 @@ class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
         return Session(self._channel, self._network, self._dropping)
 
     async def _put_away(self, stored: bool) -> None:
-        """Stop the sandbox, unless another worker is in it."""
+        """Stop the machine, unless another worker is in it."""
         # Inputs are in it before its first session, or `hold` was called.
         all_stored = stored if self._used else self._machine.was_stored
         self._used = False
         await self._channel.close()
         if not self._keep:
-            await self._machine.delete()
-        elif self._machine.known and await transfers.end(self._place, self._channel.token):
-            await (self._machine.release() if all_stored else self._machine.stop())
+            await self._machine.end("delete")
+        elif await end_session(self._place, self._channel.token):
+            await self._machine.end("spare" if all_stored else "keep")
 
     async def _empty_workspace(self) -> None:
-        await transfers.empty(self._place, self._channel.token)
+        await empty_workspace(self._place, self._channel.token)
 
     async def _remove_supplied(self) -> None:
         await self._place.command("forget")
@@ -104,18 +104,18 @@ class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
 
         What the newest snapshot needs stays in the sandbox, so that waking it moves nothing.
         """
-        self._to_drop.extend(transfers.checked(name) for name in names)
+        self._to_drop.extend(checked(name) for name in names)
         self._mark_stored(names)
 
     async def close(self) -> None:
-        """End the session, a running cell too, and stop the sandbox. The workspace's files stay where they are.
+        """End the session, a running cell too, and stop the machine. The workspace's files stay where they are.
 
-        Who is cancelled meanwhile leaves when it is done: a sandbox that is half stopped runs on, and costs.
+        Who is cancelled meanwhile leaves when it is done: a machine that is half stopped runs on, and costs.
         """
         await uncancellable(self._close())
 
     async def _close(self) -> None:
-        with suppress(SandboxUnavailableError, SandboxRefusedError):  # then Daytona stops it by itself, later
+        with suppress(SandboxUnavailableError, SandboxRefusedError):  # then it is stopped for being idle
             await super().close()
         await self._machine.settled()
 
@@ -123,6 +123,6 @@ class DaytonaSandbox(KernelSandbox[Session], DaytonaFiles):
         """Keep the sandbox: something in it is nowhere else.
 
         Raises:
-            SandboxUnavailableError: that cannot be said to the service.
+            SandboxUnavailableError: it cannot be said now.
         """
         await self._machine.hold()

@@ -1,4 +1,4 @@
-"""A living kernel in a Daytona sandbox, as the host's end of it: gives it cells, and takes in what they do."""
+"""The host's end of a kernel that a bridge holds: gives it cells, and takes in what they do."""
 
 import asyncio
 import json
@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
-from sandboxes.daytona.channel import LINGER_SECONDS, Channel
-from sandboxes.daytona.exchange import Exchange
+from sandboxes.bridged.channel import LINGER_SECONDS, Channel
+from sandboxes.bridged.connection import Exchange
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Ending, Limits, in_words
@@ -38,6 +38,9 @@ class Session:
         self._when_gone: list[Callable[[], None]] = []
         self._offer = FunctionOffer()
         self._exchange: Exchange | None = None
+        """The request of now."""
+        self._asked = False
+        """Whether it is known to have been begun."""
         channel.when_gone = self._gone
 
     def _gone(self) -> None:
@@ -116,7 +119,7 @@ class Session:
 
     async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
         """Have the bridge pass something on to the kernel, and wait until it is over."""
-        began, self._began, self.note = self._began, True, None
+        began, self._began, self.note, self._asked = self._began, True, None, False
         header = {**asked, "id": work.cell.id, "answer": work.cell.answer, "fresh": not began, "network": self._network}
         loop = asyncio.get_running_loop()
 
@@ -129,7 +132,10 @@ class Session:
                     work.ending = loop.create_task(self._channel.say(self._exchange, "kill"))
 
         try:
-            self._exchange = exchange = await self._channel.exchange(header, data, take)
+            # It is known before it is begun: a call may have to be answered before that has been heard to arrive.
+            self._exchange = exchange = self._channel.exchange(header, data, take)
+            await self._channel.begin(exchange)
+            self._asked = True
             await self._channel.outcome(exchange, asked["timeout"] + asked["grace"])
         except (SandboxLostError, SandboxUnavailableError):
             self.alive = False
@@ -137,9 +143,9 @@ class Session:
         self._close_with(work)
         if work.lost:
             self.alive = False
-            raise SandboxLostError(f"The session in the Daytona sandbox is lost: {work.lost}.")
+            raise SandboxLostError(f"The session in {self._channel.noun} is lost: {work.lost}.")
         if (failed := str(work.over.get("failed") or "")) and not began:
-            raise SandboxUnavailableError(f"A session cannot be started in the Daytona sandbox ({failed[:300]}).")
+            raise SandboxUnavailableError(f"A session cannot be started in {self._channel.noun} ({failed[:300]}).")
 
     def _close_with(self, work: "_Work") -> None:
         self.note = note_lines(work.over)
@@ -152,7 +158,7 @@ class Session:
     async def _stop(self, work: "_Work", grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting gives the session up."""
         exchange = self._exchange
-        if exchange is None:
+        if exchange is None or not self._asked:
             self.alive = False  # nobody knows whether it began
             return
         try:

@@ -1,12 +1,11 @@
-"""The way to the bridge: requests go in as the code of an interpreter context, what comes of them is its output.
+"""The way to the bridge: a request goes in with a stream, and what comes of it is what the stream prints.
 
-A context takes one request and cannot be cancelled; so what is said to a request under way is uploaded as a file, and a
-request that follows at once goes the same way and answers over the connection that is still open. A connection that
-breaks off costs nothing: the bridge keeps what it said, and another context hears the rest of it.
+A stream takes one request; so what is said to a request under way is uploaded as a file, and a request that follows at
+once goes the same way and answers over the connection that is still open. A connection that breaks off costs nothing:
+the bridge keeps what it said, and another stream hears the rest of it.
 """
 
 import asyncio
-import base64
 import itertools
 import os
 import secrets
@@ -16,20 +15,14 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
-from sandboxes.daytona.connection import Connection, TakenError
-from sandboxes.daytona.errors import KeyRefusedError, translated
-from sandboxes.daytona.exchange import Exchange
-from sandboxes.daytona.place import Place, State
+from sandboxes.bridged.connection import Connection, Exchange, TakenError
+from sandboxes.bridged.place import Place
 from sandboxes.host.scratch import scratch_folder
 from sandboxes.inside.bridge.attach import NO_BRIDGE
 from sandboxes.inside.kernel import frames
-
-if TYPE_CHECKING:
-    from daytona import AsyncSandbox, ExecutionResult
-    from daytona_toolbox_api_client_async import InterpreterContext
 
 LINGER_SECONDS = 3.0
 """How long a connection stays open for the request that follows: the snapshot after a cell."""
@@ -38,7 +31,7 @@ CLOSING_SECONDS = 1.0
 BEGUN_SECONDS = 4.0
 """How soon the bridge says that it has begun what was asked over an open connection."""
 FIRST_SECONDS = 15.0
-"""How soon it says anything over a new one; a context whose worker has died never does."""
+"""How soon it says anything over a new one; a stream that leads nowhere never does."""
 LOOK_SECONDS = 1.0
 SILENT_SECONDS = 45.0
 """A bridge says something every ten seconds; a connection that is silent for so long is dead."""
@@ -52,8 +45,6 @@ USEFUL_SECONDS = 20.0
 """A connection that held for so long was worth it, whatever came."""
 TOGETHER = 1 << 20
 """Bytes of answers that go together."""
-MAX_CODE = 200_000
-"""Characters of code; a longer request is uploaded."""
 
 
 class Channel:
@@ -65,31 +56,30 @@ class Channel:
 
     def __init__(self, place: Place) -> None:
         self._place = place
+        self.noun = place.machine.noun
         self.token = secrets.token_hex(16)
         self.when_gone: Callable[[], None] = _nobody_to_tell
         """Called when the kernel ended by itself and we happen to hear of it."""
         self._who = f"process {os.getpid()} on {socket.gethostname()}"
         self._numbers = itertools.count(1)
         self._names = itertools.count(1)
-        self._context: tuple[int, InterpreterContext] | None = None
-        """With the life of the sandbox that it is in."""
-        self._dropped: list[tuple[int, InterpreterContext]] = []
         self._now: Exchange | None = None
         self._talk: asyncio.Task[None] | None = None
         self._waiting: deque[bytes] = deque()
         self._sending = asyncio.Lock()
 
-    async def exchange(
-        self, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]
-    ) -> Exchange:
-        """Begin a request; it is over when its `over` is done.
+    def exchange(self, header: dict[str, Any], body: bytes, take: Callable[[dict[str, Any], bytes], None]) -> Exchange:
+        """A request, to be begun; it is over when its `over` is done."""
+        return Exchange(next(self._numbers), header, body, take)
+
+    async def begin(self, exchange: Exchange) -> None:
+        """Begin a request. What comes of it may be there before this returns.
 
         Raises:
             SandboxLostError: it began, and nobody knows how it went on.
             SandboxUnavailableError: the sandbox cannot be reached; the request was not begun.
         """
         await self._place.ready()
-        exchange = Exchange(next(self._numbers), header, body, take)
         before = self._now
         last = before is not None and before.over.done() and not before.header.get("linger")
         if last and self._talk is not None:
@@ -101,13 +91,12 @@ class Channel:
                 # should it arrive twice, the bridge does it once.
                 exchange.sent = True
                 with suppress(SandboxUnavailableError):
-                    await self._upload({"do": "ask", **header, "n": exchange.n}, body)
+                    await self._upload({"do": "ask", **exchange.header, "n": exchange.n}, exchange.body)
                 exchange.asked_at = time.monotonic()
             else:
                 await self._hang_up()
         if self._talk is None or self._talk.done():
             self._talk = asyncio.get_running_loop().create_task(self._follow())
-        return exchange
 
     async def outcome(self, exchange: Exchange, within: float) -> None:
         """Wait until a request is over.
@@ -131,7 +120,7 @@ class Channel:
     async def _end_all(self) -> None:
         """Stop the sandbox, whose bridge is gone or kept from its work; its files stay."""
         with suppress(SandboxUnavailableError):  # then it is stopped for being idle
-            await self._place.machine.stop()
+            await self._place.machine.end("keep")
 
     async def say(self, exchange: Exchange, do: str, **more: Any) -> None:
         """Say something to a request that is under way; when it cannot be said, its end will tell."""
@@ -175,18 +164,16 @@ class Channel:
             except (SandboxLostError, SandboxRefusedError) as error:
                 self._fail(exchange, error)
                 return
-            except Exception as error:  # of the client; whatever it is, the bridge knows how it goes on
+            except Exception as error:  # of a client; whatever it is, the bridge knows how it goes on
                 why = error
-                self._drop_context()
             if exchange.over.done():
                 continue  # and what follows it is heard, if there is something
-            self._drop_context()
             useful = exchange.seen > seen or time.monotonic() - began > USEFUL_SECONDS
             breaks = 1 if useful else breaks + 1
             if breaks > MAX_BREAKS or (exchange.sent and not await self._still_there()):
                 if exchange.sent:
                     await self._end_all()
-                self._fail(exchange, self._lost(exchange, why))
+                self._fail(exchange, self._lost(exchange, self._place.machine.why_down or why))
                 return
             await asyncio.sleep(min(0.1 * 2**breaks, 3.0))
 
@@ -198,13 +185,13 @@ class Channel:
     def _lost(self, exchange: Exchange, why: object) -> Exception:
         said = " ".join(str(why).split())[:300].rstrip(".") or type(why).__name__
         if not exchange.sent:
-            return SandboxUnavailableError(f"The session in the Daytona sandbox cannot be reached ({said}).")
-        return SandboxLostError(f"The session in the Daytona sandbox is lost ({said}).")
+            return SandboxUnavailableError(f"The session in {self.noun} cannot be reached ({said}).")
+        return SandboxLostError(f"The session in {self.noun} is lost ({said}).")
 
     async def _still_there(self) -> bool:
         """Whether the life of the sandbox in which the request began goes on."""
         try:
-            return await self._place.machine.runs()
+            return await self._place.machine.life(start=False) > 0
         except SandboxUnavailableError:
             return True  # that could not be said; trying will show
 
@@ -220,23 +207,10 @@ class Channel:
         again = exchange.sent
         header = {"do": "attach", "token": self.token, "who": self._who, "seen": exchange.seen, "again": again}
         message = frames.pack({**exchange.header, **header, "n": exchange.n}, exchange.body)
-        encoded = base64.b64encode(message).decode()
-        if len(encoded) > MAX_CODE:
-            uploaded = f"{state.base}/in/{secrets.token_hex(16)}"
-            await self._place.upload({uploaded: encoded.encode()}, doing="send a request to the sandbox")
-            argument = f"open({uploaded!r}).read()"
-        else:
-            argument = repr(encoded)
-        code = (
-            f"__import__('runpy').run_path({state.program + '/bridge/attach.py'!r})['attach']"
-            f"({state.base!r}, {argument})"
-        )
-        sandbox, context = await self._in_context(state)
-        connection = Connection(self.deliver, self.fetch, self._gone)
+        connection = Connection(self.deliver, self.fetch, self._gone, self.noun)
         exchange.sent = True
-        running = asyncio.ensure_future(
-            sandbox.code_interpreter.run_code(code, context=context, on_stdout=connection.hear, timeout=0)
-        )
+        attach = f"{state.program}/bridge/attach.py"
+        running = asyncio.ensure_future(self._place.machine.stream(attach, state.base, message, connection.hear))
         done = asyncio.Event()
         beating = asyncio.ensure_future(self._beat(done))
         try:
@@ -249,26 +223,21 @@ class Channel:
             await connection.close()
         if connection.refused.done():
             raise connection.refused.result()
-        if not running.cancelled() and (error := running.exception()) is not None:
-            if isinstance(getattr(error.__cause__, "status", None), int) and isinstance(error, Exception):
-                exchange.sent = again  # the handshake was refused, so nothing was sent by this one
-                said = translated("open a connection to the sandbox", error)
-                final = isinstance(said, SandboxRefusedError) and not isinstance(said, KeyRefusedError)
-                # The client does not say why: one that is stopped is a 400, too.
-                if final and await self._still_there():
-                    raise said from error
+        if running.cancelled():
+            return
+        if (error := running.exception()) is not None:
+            if isinstance(error, (SandboxUnavailableError, SandboxRefusedError)):
+                exchange.sent = again
             raise error
-        if not running.cancelled() and (complaint := running.result().error) is not None:
-            if NO_BRIDGE in complaint.value:
+        if complaint := running.result():
+            if NO_BRIDGE in complaint:
                 self._place.forget()  # looking at it again starts one
                 if again or not exchange.header.get("fresh"):
                     await self._end_all()  # what its session had started may go on without it
-            raise ConnectionError(f"{complaint.name}: {complaint.value}")
+            raise ConnectionError(complaint)
 
-    async def _listen(
-        self, exchange: Exchange, connection: Connection, running: "asyncio.Future[ExecutionResult]"
-    ) -> None:
-        """Wait until the connection has ended, or is found to be dead; then its context is not used again."""
+    async def _listen(self, exchange: Exchange, connection: Connection, running: asyncio.Future[str]) -> None:
+        """Wait until the connection has ended, or is found to be dead."""
         heard, last = -1, 0.0
         ends = (running, connection.refused)
         while not any(end.done() for end in ends):
@@ -279,31 +248,8 @@ class Channel:
             deaf = unheard and now is not None and time.monotonic() - now.asked_at > BEGUN_SECONDS
             patience = SILENT_SECONDS if heard else FIRST_SECONDS
             if deaf or time.monotonic() - last > patience:
-                self._drop_context()
                 return
             await asyncio.wait(ends, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-
-    async def _in_context(self, state: State) -> "tuple[AsyncSandbox, InterpreterContext]":
-        """The context of ours, a new one if there is none in this life of the sandbox."""
-        if self._context is None or self._context[0] != state.life:
-            self._drop_context()
-            dropped, self._dropped = [one for life, one in self._dropped if life == state.life], []
-
-            async def call(sandbox: "AsyncSandbox") -> "InterpreterContext":
-                for context in dropped:
-                    with suppress(Exception):  # it goes with the sandbox in any case
-                        await sandbox.code_interpreter.delete_context(context)
-                return await sandbox.code_interpreter.create_context(cwd=state.base)
-
-            made = await self._place.machine.use("make an interpreter context", call)
-            self._context = state.life, made
-        return await self._place.machine.ready(), self._context[1]
-
-    def _drop_context(self) -> None:
-        """Never use this context again: its worker may have died, or may be busy with what nobody hears."""
-        if self._context is not None:
-            self._dropped.append(self._context)
-            self._context = None
 
     async def _beat(self, done: asyncio.Event) -> None:
         """Let the bridge know that somebody waits for what is under way."""
@@ -335,7 +281,7 @@ class Channel:
             body = await asyncio.to_thread(_read, file) if path in found else None
         self._place.discard(Path(name).name)
         if body is None:
-            raise SandboxUnavailableError("What a cell said is not to be had from the Daytona sandbox.")
+            raise SandboxUnavailableError(f"What a cell said cannot be had from {self.noun}.")
         return body
 
     async def _hang_up(self) -> None:
@@ -343,10 +289,9 @@ class Channel:
         if talk is not None:
             talk.cancel()
             await asyncio.wait((talk,))
-            self._drop_context()
 
     async def close(self) -> None:
-        """Let go of the connection and its context; the bridge is not asked."""
+        """Let go of the connection; the bridge is not asked."""
         if self._now is not None and not self._now.over.done():
             self._fail(self._now, SandboxLostError("The sandbox was closed."))
         await self._hang_up()

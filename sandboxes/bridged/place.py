@@ -1,30 +1,33 @@
-"""The place of a thread in its Daytona sandbox: a folder with its things and our programs, and commands run there."""
+"""The place of a thread on its machine: a folder with its things and our programs, and commands run there."""
 
 import asyncio
+import functools
+import hashlib
+import io
 import json
 import re
 import secrets
+import tarfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
-from sandboxes.daytona import programs
-from sandboxes.daytona.machine import Machine
+from sandboxes.bridged.machine import Machine
 from sandboxes.host import replies
 from sandboxes.inside import PROGRAMS
 from sandboxes.inside.bridge.attach import SEPARATOR
+from sandboxes.local.child_process import cloudpickle_path
 
-if TYPE_CHECKING:
-    from daytona import AsyncSandbox
-
+OURS = ("kernel", "bridge", "profiler", "prober")
+"""Our programs that every machine has."""
 FOLDER = "stepwell"
-"""In the sandbox's working directory."""
+"""In the machine's working directory."""
 MAX_COMMAND = 60_000
 """Characters; what is longer is uploaded."""
 COMMAND_SECONDS = 120
 MARK = "STEPWELL-END"
-CHOOSE = "Choose another snapshot or image with STEPWELL_DAYTONA_SNAPSHOT or STEPWELL_DAYTONA_IMAGE."
 TRIES = 2
 BEGIN = """B="$PWD/{folder}"; P="$B/programs/{name}"
 echo; printf '\\036BASE %s\\n' "$B"
@@ -60,10 +63,10 @@ class State:
 
 
 class Place:
-    """Where a thread's things are in its sandbox.
+    """Where a thread's things are on its machine.
 
     Args:
-        machine: The sandbox.
+        machine: The machine.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -80,31 +83,35 @@ class Place:
             SandboxUnavailableError: it cannot be had now.
         """
         async with self._turn:
-            await self.machine.ready()
-            if self._state is None or self._state.life != self.machine.life:
+            life = await self.machine.life(start=True)
+            if self._state is None or self._state.life != life:
                 self._others.clear()
                 self._garbage.clear()
-                self._state = await self._prepared()
+                self._state = await self._prepared(life)
             return self._state
+
+    @property
+    def _noun(self) -> str:
+        return self.machine.noun[:1].upper() + self.machine.noun[1:]
 
     def forget(self) -> None:
         """Look at it again before it is used."""
         self._state = None
 
-    async def _prepared(self) -> State:
-        name, archive = await asyncio.to_thread(programs.ours)
+    async def _prepared(self, life: int) -> State:
+        name, archive = await asyncio.to_thread(ours)
         base, said = await self._begin(name)
         if said is None:
             packed = f"{name}.{secrets.token_hex(4)}.tar.gz"
-            await self.upload({f"{FOLDER}/in/{packed}": archive}, doing="upload the kernel")
+            await self.machine.upload({f"{FOLDER}/in/{packed}": archive}, doing="upload the kernel")
             await self.shell(UNPACK.format(folder=FOLDER, name=name, archive=packed), "unpack the kernel")
             base, said = await self._begin(name)
         if said is None:
             raise SandboxUnavailableError(
-                "The kernel cannot be put into the Daytona sandbox: it does not arrive there."
+                f"The kernel cannot be put into {self.machine.noun}: it does not arrive there."
             )
         return State(
-            life=self.machine.life,
+            life=life,
             base=base,
             program=f"{base}/programs/{name}",
             name=str(said.get("place", ""))[:32],
@@ -120,12 +127,12 @@ class Place:
         line = next((line for line in lines if line.startswith("{")), None)
         said = await replies.read(line.encode("utf-8", "replace")) if line is not None else None
         if not base.startswith("/"):
-            raise SandboxUnavailableError(f"The Daytona sandbox does not run commands ({printed.strip()[:200]}).")
+            raise SandboxUnavailableError(f"{self._noun} does not run commands ({printed.strip()[:200]}).")
         if said is None and NEEDS in printed:
             older = next(line for line in printed.splitlines() if NEEDS in line)
-            raise SandboxRefusedError(f"{older[older.index(NEEDS) :][:200].strip()} {CHOOSE}")
+            raise SandboxRefusedError(f"{older[older.index(NEEDS) :][:200].strip()} {self.machine.advice}")
         if said is None and re.search(r"python3: (command )?not found", printed):
-            raise SandboxRefusedError(f"There is no python3 in the Daytona sandbox. {CHOOSE}")
+            raise SandboxRefusedError(f"There is no python3 in {self.machine.noun}. {self.machine.advice}")
         return base, said
 
     async def shell(self, text: str, doing: str, seconds: float = COMMAND_SECONDS, again: bool = True) -> str:
@@ -134,11 +141,7 @@ class Place:
         Raises:
             SandboxUnavailableError: it cannot be run now.
         """
-
-        async def call(sandbox: "AsyncSandbox") -> str:
-            return (await sandbox.process.exec(text, timeout=int(seconds))).result
-
-        return await self.machine.use(doing, call, again=again)
+        return await self.machine.execute(text, doing=doing, seconds=seconds, again=again)
 
     async def command(
         self, do: str, *, seconds: float = COMMAND_SECONDS, twice: bool = True, **asked: Any
@@ -164,9 +167,9 @@ class Place:
                     return said
                 if line.startswith(SEPARATOR + "{}"):
                     return {}
-            if self.machine.life == state.life:
+            if await self.machine.life(start=True) == state.life:
                 break  # else it was started meanwhile, and may have nothing of ours
-        raise SandboxUnavailableError(f"The Daytona sandbox did not answer ({do}: {printed.strip()[-300:]}).")
+        raise SandboxUnavailableError(f"{self._noun} did not answer ({do}: {printed.strip()[-300:]}).")
 
     async def _command(self, state: State, text: str) -> str:
         if len(text) > MAX_COMMAND:
@@ -175,44 +178,14 @@ class Place:
             text = json.dumps({"from": name})
         return f"exec python3 -P -s '{state.program}/bridge/start.py' do '{state.base}' <<'{MARK}'\n{text}\n{MARK}\n"
 
-    async def upload(self, files: dict[str, bytes | str], *, doing: str) -> None:
-        """Upload files in one request.
-
-        Args:
-            files: By the path there, their content, or as text the path of a host file.
-            doing: What for.
-        """
-
-        async def call(sandbox: "AsyncSandbox") -> None:
-            from daytona import FileUpload
-
-            await sandbox.fs.upload_files([FileUpload(source, path) for path, source in files.items()])
-
+    async def upload(self, files: Mapping[str, bytes | str], *, doing: str) -> None:
+        """Copy files there, if there are any; see `Machine.upload`."""
         if files:
-            await self.machine.use(doing, call)
+            await self.machine.upload(files, doing=doing)
 
-    async def download(self, files: dict[str, Path | None], *, doing: str) -> dict[str, bytes | None]:
-        """Download files in one request.
-
-        Args:
-            files: By the path there, the host path that they go to, or None for their content.
-            doing: What for.
-
-        Returns:
-            Those that could be had, with their content where no host path was given.
-        """
-
-        async def call(sandbox: "AsyncSandbox") -> dict[str, bytes | None]:
-            from daytona import FileDownloadRequest
-
-            asked = [FileDownloadRequest(path, str(target) if target else None) for path, target in files.items()]
-            found: dict[str, bytes | None] = {}
-            for response in await sandbox.fs.download_files(asked):
-                if response.error is None and response.result is not None:
-                    found[response.source] = response.result if isinstance(response.result, bytes) else None
-            return found
-
-        return await self.machine.use(doing, call) if files else {}
+    async def download(self, files: Mapping[str, Path | None], *, doing: str) -> dict[str, bytes | None]:
+        """Copy files from there, if any are asked for; see `Machine.download`."""
+        return await self.machine.download(files, doing=doing) if files else {}
 
     def discard(self, name: str) -> None:
         """Have a file that was fetched removed with the next command."""
@@ -225,12 +198,42 @@ class Place:
             SandboxUnavailableError: it cannot be uploaded.
         """
         state = await self.ready()
-        if folder.parent == PROGRAMS and folder.name in programs.OURS:
+        if folder.parent == PROGRAMS and folder.name in OURS:
             return f"{state.program}/{folder.name}"
-        name, archive = await asyncio.to_thread(programs.another, folder)
+        name, archive = await asyncio.to_thread(another, folder)
         if name not in self._others:
             packed = f"{name}.{secrets.token_hex(4)}.tar.gz"
             await self.upload({f"{state.base}/in/{packed}": archive}, doing="upload a program")
             await self.shell(UNPACK.format(folder=FOLDER, name=name, archive=packed), "unpack a program")
             self._others.add(name)
         return f"{state.base}/programs/{name}/{folder.name}"
+
+
+@functools.cache
+def ours() -> tuple[str, bytes]:
+    """Our programs and cloudpickle: the name of their folder, and the archive."""
+    files = {f"{name}/{path}": data for name in OURS for path, data in _sources(PROGRAMS / name).items()}
+    if cloudpickle := cloudpickle_path():
+        files["cloudpickle.py"] = Path(cloudpickle).read_bytes()
+    return _packed(files)
+
+
+def another(folder: Path) -> tuple[str, bytes]:
+    """A program that is not among ours, under its own name."""
+    return _packed({f"{folder.name}/{path}": data for path, data in _sources(folder).items()})
+
+
+def _sources(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def _packed(files: dict[str, bytes]) -> tuple[str, bytes]:
+    digest, written = hashlib.sha256(), io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w:gz", compresslevel=6) as archive:
+        for path, data in sorted(files.items()):
+            digest.update(f"{path}\0{len(data)}\0".encode() + data)
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    return digest.hexdigest()[:32], written.getvalue()

@@ -1,0 +1,1 @@
+"""Sandboxes in containers of any engine with Docker's command line: Docker, Podman, nerdctl."""
