@@ -35,7 +35,7 @@ _PLAINLY = (
 
 
 @dataclass(frozen=True, slots=True)
-class IsolationRequest(Generic[T]):
+class Asked(Generic[T]):
     """A usable reply, and what it took to get it."""
 
     value: T
@@ -70,7 +70,7 @@ async def ask(
     tool_calling: Literal["auto", "on", "off"] = "auto",
     choose: str = "",
     attempts: int = 3,
-) -> IsolationRequest[T]:
+) -> Asked[T]:
     """Ask a model, and ask again while its reply is unusable.
 
     A bad reply is shown to the model together with what is wrong with it. That counts as an attempt; finding out what
@@ -114,7 +114,7 @@ async def ask(
         except ReplyProblem as sentence:
             problem = asking.correct(reply_message, str(sentence))
         else:
-            return IsolationRequest(value, reply, asking.tokens, asking.form, time.monotonic() - started)
+            return Asked(value, reply, asking.tokens, asking.form, time.monotonic() - started)
     raise asking.failed(
         ModelReplyError(
             f"The model gave no usable reply in {attempts} attempts; what it was told last: {problem} "

@@ -119,7 +119,7 @@ def _evidence(state: State, room: int) -> str:
     )
     parts = {
         "Question": shorten(state["question"], 4_000),
-        "IsolationRequest and answered before": earlier,
+        "Asked and answered before": earlier,
         "The user's files": inputs_text(state, room // 4).removeprefix(INPUTS),
         "Plan": plan,
         "Plan steps that were left out, and why": "\n".join(state.get("skipped") or []) or "none",

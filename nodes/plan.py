@@ -309,7 +309,7 @@ def _asked(state: State) -> str:
 
 def _earlier(turn: Turn) -> str:
     answer = shorten(turn["answer"], 800) or "(not answered)"
-    return f"IsolationRequest before: {shorten(turn['question'], 400)}\nAnswered:\n{quoted(answer)}"
+    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered:\n{quoted(answer)}"
 
 
 def _read(reply: Reply) -> list[str]:

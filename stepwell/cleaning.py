@@ -92,7 +92,7 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
         own = await _with_parts(blobs, stored, mine)
         async with open_checkpoints(settings) as saver:
             named = await _with_parts(blobs, stored, await saver.hashes_named())
-            # IsolationRequest last: it reads whatever there is of all threads.
+            # Asked last: it reads whatever there is of all threads.
             if own - named and (await blobs.other_owners() or await saver.unreadable_threads()):
                 named |= own
         # Who is at work on other machines cannot be seen from here.

@@ -8,7 +8,7 @@ import pytest
 from server.connections import Connections
 
 
-class IsolationRequest:
+class Asked:
     """A request, and what is sent for it; its answer waits for `may_end`."""
 
     def __init__(self, connections: Connections, path: str, *, begins: bool = False) -> None:
@@ -41,7 +41,7 @@ class IsolationRequest:
 )  # fmt: skip
 async def test_who_waits_for_a_run_is_told_to_ask_again(path: str) -> None:
     connections = Connections()
-    waiting, begun = IsolationRequest(connections, path), IsolationRequest(connections, path, begins=True)
+    waiting, begun = Asked(connections, path), Asked(connections, path, begins=True)
     await asyncio.sleep(0)
     await connections.let_go(30)
     await waiting.task
@@ -56,7 +56,7 @@ async def test_who_waits_for_a_run_is_told_to_ask_again(path: str) -> None:
 )
 async def test_other_requests_are_answered_while_there_is_time(path: str) -> None:
     connections = Connections()
-    quick, slow = IsolationRequest(connections, path), IsolationRequest(connections, path)
+    quick, slow = Asked(connections, path), Asked(connections, path)
     await asyncio.sleep(0)
     letting_go = asyncio.create_task(connections.let_go(0.3))
     await asyncio.sleep(0)
@@ -68,7 +68,7 @@ async def test_other_requests_are_answered_while_there_is_time(path: str) -> Non
 
 
 async def test_a_request_that_is_cancelled_by_others_is_cancelled() -> None:
-    one = IsolationRequest(Connections(), "/threads/t/runs/wait")
+    one = Asked(Connections(), "/threads/t/runs/wait")
     await asyncio.sleep(0)
     one.task.cancel()
     with pytest.raises(asyncio.CancelledError):
