@@ -119,7 +119,7 @@ class HostFunctions:
 
     Args:
         functions: The user's own.
-        source: IsolationRequest for further ones when a run needs them first.
+        source: Asked for further ones when a run needs them first.
 
     Raises:
         FunctionError: one of them cannot be offered.

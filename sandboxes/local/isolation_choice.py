@@ -140,7 +140,7 @@ _TRIED: set[IsolationConfig] = set()
 
 
 def check(config: IsolationConfig) -> None:
-    """Make sure, once for each kind of config, that they hold what their level promises.
+    """Make sure, once for each configuration, that it keeps what its level promises.
 
     Raises:
         IsolationUnavailableError: a sandbox cannot be started with it, or something gets through that must not.

@@ -17,7 +17,7 @@ from tests.serving import ROOT
 
 pytestmark = pytest.mark.slow
 
-ZYGOTES = """
+PARENTS = """
 import asyncio, os
 from pathlib import Path
 from bench.drivers.memory import PROC, descendants
@@ -112,7 +112,7 @@ def test_a_sandbox_that_starts_cold_has_a_parent_of_its_own(tmp_path: Path, modu
     assert COLD != WARM
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "STEPWELL_HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", ZYGOTES.format(module=module)],
+        [sys.executable, "-c", PARENTS.format(module=module)],
         cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=150,
     )  # fmt: skip
     assert f"parents: {parents}" in done.stdout, done.stderr

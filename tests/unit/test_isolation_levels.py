@@ -59,7 +59,7 @@ def test_a_promise_that_is_broken_is_named() -> None:
 
 
 def test_the_probes_find_what_walls_would_stop(tmp_path: Path) -> None:
-    """Run without config, every probe that needs no luck gets through: they can fail."""
+    """Run without isolation, every probe that needs no luck gets through: they can fail."""
     code = f"""
 import json, subprocess
 from pathlib import Path
