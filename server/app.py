@@ -23,13 +23,11 @@ from server.crons import remove_ownerless
 from server.ending import ending_well
 from server.forgetting import Forgetting
 from server.guard import Guard
-from server.metrics import metrics
-from server.observing import observe
 from server.rates import Rates, handlers
 from server.readiness import health, readiness, ready
 from server.routing import closing
 from server.step_routes import get_step, get_step_file, list_steps
-from server.traces import configured
+from server.telemetry import metrics, observe
 from server.upload_routes import about_uploads, continue_upload, create_upload, get_upload, list_uploads, remove_upload
 
 SWEEP_SECONDS = 3_600.0
@@ -39,8 +37,7 @@ THREADS = 64
 logger = logging.getLogger(__name__)
 
 connections = Connections()
-traces = configured()
-observe(traces)
+send_spans = observe()
 
 routes = [
     health,
@@ -63,7 +60,7 @@ routes = [
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Find out whether cells run here, sweep old uploads away; end without loss, and send the last traces."""
+    """Find out whether cells run here, sweep old uploads away; end without loss, and send the last spans."""
     raise_limit()
     with contextlib.suppress(OSError):  # whoever writes there says what is wrong with it
         await asyncio.to_thread(make_home, settings.home)
@@ -81,7 +78,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
                     task.cancel()
                 await asyncio.wait(beside)
     finally:
-        await asyncio.to_thread(traces.close)
+        await asyncio.to_thread(send_spans)
 
 
 async def _sweep() -> None:
