@@ -18,12 +18,12 @@ from typing import Any
 from rich.table import Table
 
 from graph.functions.host_functions import HostFunctions
-from graph.functions.offered import HostFunction
+from graph.functions.registry import HostFunction
 from nodes.calls.recorded_calls import RepeatableCalls
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.opening import Sandboxes
-from server.readiness import keep_for_good
+from server.readiness import freeze_heap
 from storage.blobs import Blobs
 
 SECONDS, QUICK_SECONDS = 10.0, 1.0
@@ -78,7 +78,7 @@ async def measure(*, quick: bool) -> AsyncIterator[Any]:
     """A table with a row for each channel."""
     table = Table("flooded with", "lag p50", "lag p99", "lag max", "another's cell p50", "max", "how it ended")
     await flooded(next(iter(FLOODS)), QUICK_SECONDS)
-    keep_for_good()  # as a server does once it is ready
+    freeze_heap()  # as a server does once it is ready
     for name in FLOODS:
         seen = await flooded(name, QUICK_SECONDS if quick else SECONDS)
         lags = [f"{1e3 * seen.quantile(share):.1f} ms" for share in (0.5, 0.99, 1.0)]
@@ -92,7 +92,7 @@ async def flooded(name: str, seconds: float) -> Noticed:
     with tempfile.TemporaryDirectory() as folder:
         async with Sandboxes(Path(folder) / "sandboxes", max_live=2) as sandboxes:
             bad, good = await sandboxes.open("local", "bad"), await sandboxes.open("local", "good")
-            snapshots = Snapshots(Blobs.at(str(Path(folder) / "blobs")))
+            snapshots = SnapshotStore(Blobs.at(str(Path(folder) / "blobs")))
             functions = RepeatableCalls(
                 await HostFunctions([HostFunction(_take, name="take", repeatable=True)]).ready(), timeout=10
             )
@@ -117,7 +117,7 @@ def _take(value: Any) -> None:
 
 
 async def _flood(
-    sandbox: Sandbox, code: str, functions: RepeatableCalls, snapshots: Snapshots, ended: list[str]
+    sandbox: Sandbox, code: str, functions: RepeatableCalls, snapshots: SnapshotStore, ended: list[str]
 ) -> None:
     while True:
         with contextlib.suppress(SandboxError):

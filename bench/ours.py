@@ -9,7 +9,7 @@ from typing import Any
 from bench.measured import Described, Measured, Restored
 from bench.rivals import looking
 from bench.workloads import Workload
-from nodes.restoring.snapshots import Kept, Snapshots
+from nodes.restoration.snapshots import SaveResult, SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.local.sandbox import LocalSandbox
 from sandboxes.opening import Sandboxes
@@ -42,11 +42,11 @@ async def measure(workload: Workload, rows: int, folder: Path) -> Measured:
     inputs = folder / "inputs"
     if workload.data is not None:
         await asyncio.to_thread(workload.data, inputs, rows)
-    snapshots = Snapshots(Blobs.at(str(folder / "blobs")))
+    snapshots = SnapshotStore(Blobs.at(str(folder / "blobs")))
     cells = workload.cells(rows)
     middle, last = len(cells) // 2, len(cells)
     live: dict[int, Described] = {}
-    kept: list[Kept] = []
+    kept: list[SaveResult] = []
     keeps: list[float] = []
     spent = 0.0
     async with Sandboxes(folder / "threads") as sandboxes:
@@ -95,11 +95,11 @@ async def look(sandbox: Sandbox, probes: list[str], number: int) -> Described:
 
 async def _restore(workload: Workload, snapshot: str, live: Described, probes: list[str], folder: Path) -> Restored:
     """Restore from the store twice: in no process yet, and in one that has imported the packages."""
-    snapshots = Snapshots(Blobs.at(str(folder.parent / "blobs")))
+    snapshots = SnapshotStore(Blobs.at(str(folder.parent / "blobs")))
     async with Sandboxes(folder) as sandboxes:
         sandbox = await sandboxes.open("local", "cold")
         began = time.perf_counter()
-        restored = await snapshots.bring_back(sandbox, snapshot, damaged=set())
+        restored = await snapshots.restore(sandbox, snapshot, damaged=set())
         cold = time.perf_counter() - began
         lost = tuple(one.name for one in restored.lost)
         after = await look(sandbox, probes, 1)

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from bench.scripted import ScriptedChat
 from graph.build import build_graph
-from graph.checkpoints.opening import checkpoints_file, open_checkpoints
+from graph.checkpoints.factory import checkpoints_file, open_checkpoints
 from graph.context import Context
 from graph.settings import Settings
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
@@ -71,7 +71,7 @@ async def _whole_graph() -> tuple[float, int]:
                 open_sandbox=sandboxes.open,
                 inputs=InputSource(),
                 artifacts=Artifacts(str(home / "artifacts")),
-                snapshots=Snapshots(Blobs.at(str(home / "blobs"))),
+                snapshots=SnapshotStore(Blobs.at(str(home / "blobs"))),
             )
             compiled = builder.compile(checkpointer=saver)
             async for data in compiled.astream(

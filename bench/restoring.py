@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.ours import LIMIT, restore_warm, run_cell
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 
@@ -51,7 +51,7 @@ async def idle(folder: Path, size: int) -> Idle:
         folder: A new folder.
         size: Bytes of the frame that is alive.
     """
-    snapshots = Snapshots(Blobs.at(str(folder / "blobs")))
+    snapshots = SnapshotStore(Blobs.at(str(folder / "blobs")))
     seconds, inside = [], []
     async with Sandboxes(folder / "threads") as sandboxes:
         sandbox = await sandboxes.open("local", "idle")
@@ -74,7 +74,7 @@ async def large(folder: Path, size: int) -> Large:
         size: Bytes of the frame.
     """
     store = folder / "blobs"
-    snapshots = Snapshots(Blobs.at(str(store)))
+    snapshots = SnapshotStore(Blobs.at(str(store)))
     async with Sandboxes(folder / "threads") as sandboxes:
         sandbox = await sandboxes.open("local", "large")
         await run_cell(sandbox, FRAME.format(rows=size // 64), 1)
@@ -88,7 +88,7 @@ async def large(folder: Path, size: int) -> Large:
         await asyncio.to_thread(forget, store)
         other = await sandboxes.open("local", "other")
         began = time.perf_counter()
-        await snapshots.bring_back(other, kept.snapshot, damaged=set())
+        await snapshots.restore(other, kept.snapshot, damaged=set())
         restore_disk = time.perf_counter() - began
         kernel = await restore_warm(other, ("numpy", "pandas"), kept.snapshot)
     return Large(size, read_disk, read_memory, restore_disk, kernel)

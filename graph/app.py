@@ -3,9 +3,9 @@
 import logging
 from pathlib import Path
 
-from graph.draining import Draining
-from graph.guarded import GuardedGraph
-from graph.settings import WITHOUT_WALLS, read_settings, server_keeps_our_checkpoints
+from graph.drain import Drain
+from graph.locked_graph import LockedGraph
+from graph.settings import NO_ISOLATION_WARNING, read_settings, server_keeps_our_checkpoints
 from graph.users.policy import read_policy
 from graph.wiring import make_blobs, make_functions, make_sandboxes, make_uploads, wire
 from storage.artifacts import Artifacts
@@ -14,8 +14,8 @@ ROUTE = "/stepwell/threads/{thread}/artifacts/{name}"
 """Where published files are had; `server.artifacts` answers there."""
 
 settings = read_settings()
-if settings.without_walls:
-    logging.getLogger(__name__).error("%s", WITHOUT_WALLS)
+if settings.without_isolation:
+    logging.getLogger(__name__).error("%s", NO_ISOLATION_WARNING)
 roots = tuple(Path(root).expanduser() for root in settings.input_roots.split(":") if root)
 sandboxes = make_sandboxes(settings)
 # Users of a server are not told where it keeps things.
@@ -28,10 +28,10 @@ blobs = make_blobs(
     shown="the store of snapshots" if settings.has_users else "",
 )
 uploads = make_uploads(settings)
-draining = Draining(settings.drain_seconds)
+draining = Drain(settings.drain_seconds)
 policy = read_policy(settings)
 
-agent = GuardedGraph.around(
+agent = LockedGraph.around(
     wire(
         settings,
         sandboxes,

@@ -6,7 +6,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
 
 from graph.context import Context
-from graph.functions.host_functions import NOTHING, HostFunctions
+from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
 from graph.settings import Prices
 from graph.state import FinalOutput, StartInput, State
 from models.base import ChooseModel
@@ -16,8 +16,8 @@ from nodes.check_final import check_final
 from nodes.execute import execute
 from nodes.generate import generate
 from nodes.plan import plan
-from nodes.restoring.restore import RestoreService
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.restore import RestoreService
+from nodes.restoration.snapshots import SnapshotStore
 from nodes.upload import upload
 from sandboxes.base import OpenSandbox, SandboxLostError, SandboxUnavailableError
 from sandboxes.network import NO_NETWORK, Network
@@ -33,9 +33,9 @@ def build_graph(
     open_sandbox: OpenSandbox,
     inputs: InputSource,
     artifacts: Artifacts,
-    snapshots: Snapshots,
+    snapshots: SnapshotStore,
     prices: Prices | None = None,
-    functions: HostFunctions = NOTHING,
+    functions: HostFunctions = NO_FUNCTIONS,
     network: Network = NO_NETWORK,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""

@@ -171,7 +171,7 @@ class Context(BaseModel):
         return before if before and "approval" not in self.model_fields_set else self.approval
 
 
-def read_knobs(given: object) -> Context:
+def parse_context(given: object) -> Context:
     """The knobs that somebody has given.
 
     Raises:
@@ -199,7 +199,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def remembered(kept: object) -> Context:
+def stored_context(kept: object) -> Context:
     """The knobs that a checkpoint's metadata holds; what today's Context does not know or allow has its default."""
     try:
         values = json.loads(kept) if isinstance(kept, str) else {}
@@ -214,7 +214,7 @@ def remembered(kept: object) -> Context:
         return Context.model_validate({name: value for name, value in values.items() if name not in wrong})
 
 
-def knobs(runtime: Runtime[Any]) -> Context:
+def context_of(runtime: Runtime[Any]) -> Context:
     """The run's context; the defaults when the caller gave none (LangGraph then hands over `None`, or a plain dict)."""
     context = runtime.context
     if isinstance(context, Context):

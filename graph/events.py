@@ -94,7 +94,7 @@ class Output(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Called(Event):
+class FunctionCalled(Event):
     """The running cell called a host function, and the call has ended."""
 
     kind: ClassVar[str] = "called"
@@ -128,7 +128,7 @@ class CellFinished(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Event):
+class SnapshotSaved(Event):
     """The step after a cell is a place to come back to, or is not."""
 
     kind: ClassVar[str] = "kept"
@@ -145,7 +145,7 @@ class Kept(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt(Event):
+class SessionRestored(Event):
     """The session was brought back: from a snapshot, by running earlier cells again, or both."""
 
     kind: ClassVar[str] = "rebuilt"
@@ -236,8 +236,8 @@ class Failed(Event):
 KINDS: dict[str, type[Event]] = {
     event.kind: event
     for event in (
-        Started, Notice, InputTaken, Planned, ModelAsked, ModelAnswered, CellStarted, Output, Called, Displayed,
-        CellFinished, Kept, Rebuilt, Proposed, SentBack, Published, ApprovalAsked, Finished, Failed,
+        Started, Notice, InputTaken, Planned, ModelAsked, ModelAnswered, CellStarted, Output, FunctionCalled, Displayed,
+        CellFinished, SnapshotSaved, SessionRestored, Proposed, SentBack, Published, ApprovalAsked, Finished, Failed,
     )
 }  # fmt: skip
 
@@ -252,6 +252,6 @@ def read_event(data: dict[str, Any]) -> Event:
     return kind(**{field.name: data[field.name] for field in fields(kind) if field.name in data})
 
 
-def tell(runtime: Runtime[Any], event: Event) -> None:
+def emit(runtime: Runtime[Any], event: Event) -> None:
     """Send an event to whoever streams this run; without a listener it is dropped."""
     runtime.stream_writer(event.as_json())

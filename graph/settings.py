@@ -23,7 +23,7 @@ ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
 """Variables of our prefix that the command and the installer read by themselves."""
 
 
-WITHOUT_WALLS = (
+NO_ISOLATION_WARNING = (
     "STEPWELL_ISOLATION=process: code runs without walls. "
     "It can read, change and send whatever this user can, keys too."
 )
@@ -262,7 +262,7 @@ class Settings(BaseSettings):
         return self
 
     @property
-    def without_walls(self) -> bool:
+    def without_isolation(self) -> bool:
         """Whether cells in local sandboxes can do all that this process can."""
         return self.isolation == "process"
 
@@ -405,6 +405,6 @@ def server_keeps_our_checkpoints(settings: Settings) -> bool:
     return "server.checkpoints." in named or bool(settings.database_url.get_secret_value())
 
 
-async def given_or_read(settings: Settings | None) -> Settings:
+async def settings_or_default(settings: Settings | None) -> Settings:
     """The settings that were given, or else what the environment says; for use in an event loop."""
     return await asyncio.to_thread(read_settings) if settings is None else settings

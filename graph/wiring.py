@@ -7,15 +7,15 @@ from typing import Any
 from langgraph.graph import StateGraph
 
 from graph.build import build_graph
-from graph.checkpoints.opening import blob_owner
+from graph.checkpoints.factory import blob_owner
 from graph.context import Context
-from graph.functions.host_functions import NOTHING, HostFunctions
+from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
 from graph.functions.mcp_servers import McpServers
-from graph.functions.offered import HostFunction
+from graph.functions.registry import HostFunction
 from graph.settings import Settings, named
 from graph.state import FinalOutput, StartInput, State
-from models.choosing import make_chooser
-from nodes.restoring.snapshots import Snapshots
+from models.selection import make_chooser
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
@@ -86,7 +86,7 @@ def wire(
     blobs: Blobs,
     input_roots: tuple[Path, ...] | None,
     uploads: Uploads | None = None,
-    functions: HostFunctions = NOTHING,
+    functions: HostFunctions = NO_FUNCTIONS,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """The graph, bound to the model endpoint, the sandboxes and the storage of these settings.
 
@@ -116,7 +116,7 @@ def wire(
             uploads=uploads,
         ),
         artifacts=artifacts,
-        snapshots=Snapshots(blobs, keep_inputs=settings.shared),
+        snapshots=SnapshotStore(blobs, keep_inputs=settings.shared),
         prices=settings.price_list,
         functions=functions,
         network=settings.network_rules,

@@ -90,7 +90,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PromptForm:
     """In which form a prompt is wanted."""
 
     tools: bool = True

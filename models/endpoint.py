@@ -2,7 +2,7 @@
 
 While a reply is streamed (LangGraph does that to every model call under `stream_mode="messages"`), `ChatOpenAI` drops
 refusals, and it mends malformed tool arguments by cutting them short: `{"code": "print("a")"}` becomes the
-cell `print(`. Both are kept here beside the message, for `models.received` to look at.
+cell `print(`. Both are kept here beside the message, for `models.messages` to look at.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
-from models.received import RAW_ARGUMENTS
+from models.messages import RAW_ARGUMENTS
 
 
 class EndpointChat(ChatOpenAI):

@@ -8,11 +8,11 @@ from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
 from graph.context import Context
-from graph.events import CellFinished, Notice, tell
-from graph.functions.host_functions import NOTHING, HostFunctions
+from graph.events import CellFinished, Notice, emit
+from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
 from graph.state import Cell, DecidedCall, State
-from models.received import whole_text
-from nodes.calls.held_cells import call_asked, decide, in_words, shown_call
+from models.messages import without_surrogates
+from nodes.calls.held_cells import call_asked, call_text, decide, shown_call
 from nodes.prompts.observation import shorten, step_title
 
 
@@ -24,7 +24,7 @@ class Decision(BaseModel):
     remark: str = Field(default="", title="Remark", description="With `reject`: what the model should do instead.")
 
 
-async def approve(state: State, runtime: Runtime[Context], *, functions: HostFunctions = NOTHING) -> State:
+async def approve(state: State, runtime: Runtime[Context], *, functions: HostFunctions = NO_FUNCTIONS) -> State:
     """Ask about the first pending cell and do as decided; a rejected cell is recorded and never runs.
 
     The request names the host functions that the code names. Approving of the cell approves of none of its calls.
@@ -43,11 +43,11 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
         return {}
     if decision.verdict == "edit" and decision.code.strip():
         return {
-            "pending": [{**first, "code": whole_text(decision.code)}, *rest],
+            "pending": [{**first, "code": without_surrogates(decision.code)}, *rest],
             "notices": [*state.get("notices", []), f"The user edited the code of cell {number} before it ran."],
         }
     removed = "its code was removed" if decision.verdict == "edit" else "no reason was given"
-    remark = whole_text(decision.remark).strip() or removed
+    remark = without_surrogates(decision.remark).strip() or removed
     cell = Cell(
         number=number,
         turn=state["turn"],
@@ -62,7 +62,7 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
         files=[],
         figures=[],
     )
-    tell(runtime, CellFinished(cell))
+    emit(runtime, CellFinished(cell))
     messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"], name=step_title(cell))]
     messages += [ToolMessage("Not run: an earlier cell was rejected.", tool_call_id=other["call_id"]) for other in rest]
     return {"cells": [cell], "pending": [], "messages": list(messages)}
@@ -100,7 +100,7 @@ async def approve_call(state: State, runtime: Runtime[Context]) -> State:
     while decision.call != asked["id"] and (decision.call or decision.verdict == "approve"):
         problem = f"The decision has to name the call that it is about: {asked['id']!r} as `call`."
         decision = interrupt({**request, "problem": problem}, response_schema=CallDecision)
-    remark = whole_text(decision.remark).strip()
+    remark = without_surrogates(decision.remark).strip()
     decided = DecidedCall(
         function=asked["function"],
         digest=asked["digest"],
@@ -111,7 +111,7 @@ async def approve_call(state: State, runtime: Runtime[Context]) -> State:
     answer: State = {"pending": [decide(first, decided), *rest]}
     if decision.verdict == "reject":
         why = f" ({remark})" if remark else ""
-        said = f"The user refused a call of cell {number}: {in_words(asked)}{why}."
+        said = f"The user refused a call of cell {number}: {call_text(asked)}{why}."
         answer["notices"] = [*state.get("notices", []), said]
-    tell(runtime, Notice(f"Cell {number} runs again from its beginning, to its call of {asked['function']}."))
+    emit(runtime, Notice(f"Cell {number} runs again from its beginning, to its call of {asked['function']}."))
     return answer

@@ -6,16 +6,17 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from graph.context import Context, knobs
-from graph.events import ModelAnswered, ModelAsked, SentBack, tell
+from graph.context import Context, context_of
+from graph.events import ModelAnswered, ModelAsked, SentBack, emit
 from graph.settings import Prices
 from graph.state import Review, State
-from models.asking import ask
-from models.base import ChooseModel, Form, ModelRefusedError, ModelReplyError, Reply, ReplyProblem, Tokens
+from models.base import ChooseModel, ModelRefusedError, ModelReplyError, PromptForm, Reply, ReplyProblem, Tokens
+from models.completion import ask
 from models.json_replies import json_in
-from models.quoting import INPUTS, quoted
+from models.quotation import INPUTS, quoted
 from nodes.answer_checks.answer_files import files_made
-from nodes.answer_checks.checks import CHECKS, files_open
+from nodes.answer_checks.checks import CHECKS, unreadable_files
+from nodes.budget import add_usage, budget_reached
 from nodes.prompts.conversation import observed, situation_of
 from nodes.prompts.instructions import (
     REVIEW_BY_JSON,
@@ -27,8 +28,7 @@ from nodes.prompts.instructions import (
 )
 from nodes.prompts.observation import shorten
 from nodes.publishing import shown as shown_path
-from nodes.restoring.restore import RestoreService
-from nodes.spending import add_usage, budget_reached
+from nodes.restoration.restore import RestoreService
 
 EVIDENCE_CHARS = 16_000
 MAX_LACKS = 6
@@ -51,7 +51,7 @@ async def check_final(
         ModelError: the reviewer cannot be reached; the thread can be resumed.
         SandboxError: the sandbox cannot be reached.
     """
-    context = knobs(runtime)
+    context = context_of(runtime)
     before = state.get("review")
     round_number = (before["round"] if before else 0) + 1
     # In a thread: a long analysis has printed a lot.
@@ -61,16 +61,16 @@ async def check_final(
         sandbox = await restoring.open(runtime)
         receipt = await restoring.restore(sandbox, state, runtime)
         notices += receipt.notices
-        lacks += [*receipt.concerns, *await files_open(state, sandbox)]
+        lacks += [*receipt.concerns, *await unreadable_files(state, sandbox)]
     usage = state.get("usage") or {}
     if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
-        tell(runtime, ModelAsked(node="check_final"))
+        emit(runtime, ModelAsked(node="check_final"))
         lacks, tokens, seconds = await _reviewed(state, context, choose_model)
-        tell(runtime, ModelAnswered("check_final", tokens.input, tokens.output, seconds))
+        emit(runtime, ModelAnswered("check_final", tokens.input, tokens.output, seconds))
         usage = add_usage(state, "check_final", tokens)
     if lacks and round_number <= context.max_reviews:
         lacks = lacks[:MAX_LACKS]
-        tell(runtime, SentBack(lacks))
+        emit(runtime, SentBack(lacks))
         cells = state.get("cells") or []
         review = Review(
             after_cell=cells[-1]["number"] if cells else 0,
@@ -83,7 +83,7 @@ async def check_final(
 
 
 async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -> tuple[list[str], Tokens, float]:
-    def write(form: Form) -> list[BaseMessage]:
+    def write(form: PromptForm) -> list[BaseMessage]:
         return [
             SystemMessage(
                 REVIEW_RULES

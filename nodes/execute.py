@@ -9,26 +9,26 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from graph.checkpoints.journal import CallEntry, Entry, Journal, journal_of
-from graph.context import Context, knobs
-from graph.events import Called, CellFinished, CellStarted, Displayed, Kept, Notice, Output, tell
-from graph.functions.host_functions import Offer
+from graph.checkpoints.journal import CallEntry, CellEntry, Journal, journal_of
+from graph.context import Context, context_of
+from graph.events import CellFinished, CellStarted, Displayed, FunctionCalled, Notice, Output, SnapshotSaved, emit
+from graph.functions.host_functions import FunctionTable
 from graph.state import AskedCall, CallRecord, Cell, PlanStep, SandboxRef, State
-from graph.users.consumption import metered
+from graph.users.consumption import current_meter
 from nodes.calls.held_cells import (
-    Asking,
+    ApprovalRequest,
+    call_text,
     calls_before,
+    dropped_call_notices,
     held,
-    hold,
-    in_words,
+    hold_cell,
     records_of,
-    told_of_dropped,
 )
 from nodes.calls.recorded_calls import CellCalls
-from nodes.prompts.observation import remember, remember_namespace, step_title
-from nodes.restoring.outcome import outcome_unknown
-from nodes.restoring.restore import TOOK_EFFECT, RestoreService, next_snapshot
-from nodes.restoring.snapshots import Snapshots
+from nodes.prompts.observation import cell_record, namespace_rows, step_title
+from nodes.restoration.restore import TOOK_EFFECT, RestoreService, next_state_id
+from nodes.restoration.snapshots import SnapshotStore
+from nodes.restoration.unknown_outcome import unknown_outcome
 from sandboxes.base import Sandbox
 from sandboxes.results import CellResult, Streamed
 
@@ -64,17 +64,17 @@ async def execute(
         return attempt.already_finished(entry.result)
     earlier = await calls_before(attempt.pending, journal)
     calls = attempt.calls(offer, (*(earlier or ()), *(entry.calls if entry is not None else ())))
-    result = await outcome_unknown(sandbox, entry, earlier)
+    result = await unknown_outcome(sandbox, entry, earlier)
     if result is not None:
         attempt.tell_started()
-        tell(runtime, Notice(f"Cell {attempt.number}: {result.note}", level="warning"))
+        emit(runtime, Notice(f"Cell {attempt.number}: {result.note}", level="warning"))
     else:
         receipt = await restoring.restore(sandbox, state, runtime)
         attempt.notices += receipt.notices
         result = await attempt.run(calls if offer.functions else None)
-        if journal is not None and (asked := await calls.held_back()) is not None:
+        if journal is not None and (asked := await calls.wait_until_held()) is not None:
             # What it reached up to the very end is known only now.
-            broken = await outcome_unknown(sandbox, await journal.look(), earlier, seen=result.reached)
+            broken = await unknown_outcome(sandbox, await journal.look(), earlier, seen=result.reached)
             if broken is None:
                 before = len(entry.calls) if entry is not None else 0
                 return attempt.held(asked, journal.record(before + calls.recorded), calls.lines)
@@ -94,27 +94,27 @@ class _Attempt:
 
     def __init__(self, state: State, runtime: Runtime[Context], sandbox: Sandbox, journal: Journal | None) -> None:
         self._state, self._runtime, self._sandbox, self._journal = state, runtime, sandbox, journal
-        self._context = knobs(runtime)
+        self._context = context_of(runtime)
         self.pending, *self._rest = state["pending"]
         self.number = len(state.get("cells") or []) + 1
         self._before = state["sandbox"]["snapshot"]
-        self._after = next_snapshot(self._before, self.number, self.pending["code"])
+        self._after = next_state_id(self._before, self.number, self.pending["code"])
         self.notices = list(state.get("notices") or [])
         """What the model must be told."""
-        self.notices += told_of_dropped(self.pending) if held(self.pending) is None else []
+        self.notices += dropped_call_notices(self.pending) if held(self.pending) is None else []
 
     def tell_started(self) -> None:
         """Tell that it starts."""
-        tell(self._runtime, CellStarted(self.number, purpose=self.pending["purpose"], code=self.pending["code"]))
+        emit(self._runtime, CellStarted(self.number, purpose=self.pending["purpose"], code=self.pending["code"]))
 
     def already_finished(self, result: Mapping[str, Any]) -> State:
         """What State learns of a cell that had finished before this node was interrupted; it is not run again."""
         self.tell_started()
-        tell(self._runtime, CellFinished(result["cells"][0]))
-        tell(self._runtime, Notice(f"Cell {self.number} had finished before the interruption; it was not run again."))
+        emit(self._runtime, CellFinished(result["cells"][0]))
+        emit(self._runtime, Notice(f"Cell {self.number} had finished before the interruption; it was not run again."))
         return cast("State", result)
 
-    def calls(self, offer: Offer, known: Sequence[CallEntry]) -> CellCalls:
+    def calls(self, offer: FunctionTable, known: Sequence[CallEntry]) -> CellCalls:
         """What is offered to it; `known` are the calls that it has made before."""
         return CellCalls(
             offer,
@@ -122,8 +122,8 @@ class _Attempt:
             timeout=self._context.call_timeout,
             journal=self._journal,
             known=known,
-            tell=lambda *said: tell(self._runtime, Called(self.number, *said)),
-            asking=Asking(self._sandbox, self.pending, self.number) if self._journal is not None else None,
+            emit=lambda *said: emit(self._runtime, FunctionCalled(self.number, *said)),
+            asking=ApprovalRequest(self._sandbox, self.pending, self.number) if self._journal is not None else None,
         )
 
     async def run(self, calls: CellCalls | None) -> CellResult:
@@ -135,7 +135,7 @@ class _Attempt:
         """
         if self._journal is not None:
             note = await self._sandbox.reached()
-            entry = Entry(self._after, note.sandbox, self.pending["purpose"], confined=note.confined)
+            entry = CellEntry(self._after, note.sandbox, self.pending["purpose"], confined=note.confined)
             await self._journal.started(entry)
         self.tell_started()
         return await self._sandbox.run(
@@ -149,19 +149,19 @@ class _Attempt:
 
     def held(self, asked: AskedCall, record: CallRecord, lines: list[str]) -> State:
         """What State is to hold of it until somebody has decided on its call."""
-        tell(self._runtime, Notice(f"Cell {self.number} waits at its call of {in_words(asked)}."))
-        return {"pending": [hold(self.pending, asked, record, lines), *self._rest], "notices": self.notices}
+        emit(self._runtime, Notice(f"Cell {self.number} waits at its call of {call_text(asked)}."))
+        return {"pending": [hold_cell(self.pending, asked, record, lines), *self._rest], "notices": self.notices}
 
     def with_calls(self, result: CellResult, calls: CellCalls) -> CellResult:
         """The result, with what its calls came to; the user and the model are told of calls to be heeded."""
         for said in calls.notices():
-            tell(self._runtime, Notice(f"Cell {self.number}: {said}"))
+            emit(self._runtime, Notice(f"Cell {self.number}: {said}"))
             self.notices.append(said)
         if result.status in ("killed", "timeout"):
             return replace(result, note=result.note + calls.effects())
         return result
 
-    async def record(self, result: CellResult, calls: list[str], snapshots: Snapshots) -> State:
+    async def record(self, result: CellResult, calls: list[str], snapshots: SnapshotStore) -> State:
         """Keep the step, and give what State learns of it.
 
         Args:
@@ -171,10 +171,10 @@ class _Attempt:
         """
         state, context, sandbox = self._state, self._context, self._sandbox
         limit = context.observation_chars
-        cell = remember(self.pending, result, number=self.number, turn=state["turn"], limit=limit)
+        cell = cell_record(self.pending, result, number=self.number, turn=state["turn"], limit=limit)
         if calls:
             cell["calls"] = calls
-        tell(self._runtime, CellFinished(cell))
+        emit(self._runtime, CellFinished(cell))
         kept = result.variables_kept
         if kept:
             # The result is out already: nobody waits for the snapshot.
@@ -189,7 +189,7 @@ class _Attempt:
             "approval": context.approval_after(state.get("approval")),
             "notices": self.notices,
             "messages": list(messages),
-            "namespace": remember_namespace(result.namespace) if kept else state.get("namespace", []),
+            "namespace": namespace_rows(result.namespace) if kept else state.get("namespace", []),
             "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else self._before),
             "plan": _tick(state.get("plan") or [], self.pending["step"], done=cell["status"] == "ok"),
         }
@@ -206,9 +206,9 @@ class _Attempt:
 def _show(runtime: Runtime[Context], number: int, streamed: Streamed) -> None:
     if streamed.stream == "display":
         if (display := streamed.display) is not None:
-            tell(runtime, Displayed(number, text=display.text, html=display.html, path=display.path))
+            emit(runtime, Displayed(number, text=display.text, html=display.html, path=display.path))
     else:
-        tell(runtime, Output(number, stream=streamed.stream, text=streamed.text))
+        emit(runtime, Output(number, stream=streamed.stream, text=streamed.text))
 
 
 async def _keep(
@@ -216,7 +216,7 @@ async def _keep(
     state: State,
     runtime: Runtime[Context],
     sandbox: Sandbox,
-    snapshots: Snapshots,
+    snapshots: SnapshotStore,
     *,
     limit_bytes: int,
 ) -> list[str]:
@@ -227,17 +227,17 @@ async def _keep(
     """
     earlier = state.get("cells") or []
     kept = await snapshots.keep(sandbox, earlier, limit_bytes=limit_bytes)
-    if (meter := metered.get()) is not None:
+    if (meter := current_meter.get()) is not None:
         meter.keep(kept.bytes)
     lost = kept.lost_names()
     cell["snapshot"], cell["snapshot_bytes"], cell["lost"] = kept.snapshot, kept.bytes, lost
     names = [one["name"] for one in lost]
-    tell(runtime, Kept(cell["number"], kept.snapshot, kept.bytes, kept.seconds, names, kept.why_not))
+    emit(runtime, SnapshotSaved(cell["number"], kept.snapshot, kept.bytes, kept.seconds, names, kept.why_not))
     before = next((one for one in reversed(earlier) if one["status"] in TOOK_EFFECT), None)
     if kept.snapshot or (before is not None and before.get("snapshot") == ""):
         return []  # kept, or said before
     why = f"The step after cell {cell['number']} has no snapshot ({kept.why_not.rstrip('.')})."
-    tell(runtime, Notice(f"{why} Coming back to it will run its cells again.", level="warning"))
+    emit(runtime, Notice(f"{why} Coming back to it will run its cells again.", level="warning"))
     return [f"{why} If the session is lost, cells run again from the last snapshot, so keep cells repeatable."]
 
 

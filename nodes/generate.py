@@ -9,18 +9,18 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall
 from langgraph.runtime import Runtime
 
-from graph.context import Context, knobs
-from graph.events import ModelAnswered, ModelAsked, Proposed, tell
-from graph.functions.host_functions import NOTHING, HostFunctions
+from graph.context import Context, context_of
+from graph.events import ModelAnswered, ModelAsked, Proposed, emit
+from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
 from graph.settings import Prices
 from graph.state import Pending, State
-from models.asking import ask
-from models.base import ChooseModel, Form, Reply, ReplyProblem
+from models.base import ChooseModel, PromptForm, Reply, ReplyProblem
+from models.completion import ask
 from models.replies import answer_in, code_in, prose_around
+from nodes.budget import add_usage, budget_reached
 from nodes.prompts.conversation import situation_of, write_conversation
 from nodes.prompts.instructions import ANSWER_TOOL, CELL_TOOL, MOST_CHARS, last_call, system_prompt, with_inputs
 from nodes.prompts.observation import shorten
-from nodes.spending import add_usage, budget_reached
 from sandboxes.network import NO_NETWORK, Network
 
 MAX_PARALLEL_CELLS = 5
@@ -43,7 +43,7 @@ async def generate(
     *,
     choose_model: ChooseModel,
     prices: Prices | None = None,
-    functions: HostFunctions = NOTHING,
+    functions: HostFunctions = NO_FUNCTIONS,
     network: Network = NO_NETWORK,
 ) -> State:
     """Ask for the next cell or the answer of this turn.
@@ -52,7 +52,7 @@ async def generate(
         ModelError: no usable reply could be had; the thread can be resumed.
         SettingsError: a server that offers functions cannot be reached.
     """
-    context = knobs(runtime)
+    context = context_of(runtime)
     offer = await functions.ready()
     if reason := budget_reached(state, context, prices):
         return _stopped(state, reason)
@@ -60,7 +60,7 @@ async def generate(
     must_answer = used >= context.max_cells
     tools = [ANSWER_TOOL] if must_answer else [CELL_TOOL, ANSWER_TOOL]
 
-    def write(form: Form) -> Sequence[BaseMessage]:
+    def write(form: PromptForm) -> Sequence[BaseMessage]:
         limit = int(context.prompt_chars * form.size)
         said = system_prompt(state, context, offer.descriptions, tools=form.tools, network=network)
         system = SystemMessage(said)
@@ -74,7 +74,7 @@ async def generate(
             raise ReplyProblem(last_call(context.max_cells, tools=bool(reply.calls)))
         return replace(wanted, cells=wanted.cells[: context.max_cells - used])
 
-    tell(runtime, ModelAsked(node="generate"))
+    emit(runtime, ModelAsked(node="generate"))
     asked = await ask(
         await choose_model(context.model),
         write,
@@ -84,7 +84,7 @@ async def generate(
         choose="submit_answer" if must_answer else "",
         situation=situation_of(state, "answer" if must_answer else "cell", offer.descriptions, network),
     )
-    tell(runtime, ModelAnswered("generate", asked.tokens.input, asked.tokens.output, asked.seconds))
+    emit(runtime, ModelAnswered("generate", asked.tokens.input, asked.tokens.output, asked.seconds))
     return {**_wanted(asked.value, state, runtime), "notices": [], "usage": add_usage(state, "generate", asked.tokens)}
 
 
@@ -94,9 +94,9 @@ def _wanted(reply: Next, state: State, runtime: Runtime[Context]) -> State:
         return {
             "messages": [_as_message(reply.cells)],
             "pending": list(reply.cells),
-            "approval": knobs(runtime).approval_after(state.get("approval")),
+            "approval": context_of(runtime).approval_after(state.get("approval")),
         }
-    tell(runtime, Proposed(reply.answer))
+    emit(runtime, Proposed(reply.answer))
     return {"proposal": reply.answer, "skipped": list(reply.skipped), "pending": []}
 
 

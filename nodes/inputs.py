@@ -13,19 +13,19 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from graph.context import Context
-from graph.events import InputTaken, Notice, tell
+from graph.events import InputTaken, Notice, emit
 from graph.state import Input, State
-from nodes.prompts.attachments import attachments, laid_out
+from nodes.prompts.attachments import attachment_file, attachments
 from nodes.prompts.instructions import INPUTS_CHARS, LEAST_CHARS
 from nodes.prompts.observation import shorten
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Held, OpenSandbox, Sandbox, SandboxError
 from sandboxes.host.reading import read_json
 from sandboxes.host.scratch import scratch_folder
 from sandboxes.inside import PROGRAMS
 from sandboxes.results import WorkspaceFile
 from storage.blobs import BlobError
-from storage.inputs import Brought, InputError, InputSource, leading_out_text
+from storage.inputs import FetchedInput, InputError, InputSource, leading_out_text
 from storage.safe_names import unused_name
 
 PROFILE_SECONDS = 120
@@ -41,7 +41,7 @@ async def take_inputs(
     sandbox: Sandbox,
     source: InputSource,
     context: Context,
-    snapshots: Snapshots,
+    snapshots: SnapshotStore,
 ) -> tuple[list[Input], list[str]]:
     """Copy a turn's new files into the workspace and profile them there.
 
@@ -59,7 +59,7 @@ async def take_inputs(
     brought = dict(known)
     failed: list[str] = []
 
-    async def put(bringing: AbstractAsyncContextManager[Brought]) -> None:
+    async def put(bringing: AbstractAsyncContextManager[FetchedInput]) -> None:
         try:
             taken = await _put(bringing, sandbox, brought, snapshots)
             brought[taken["path"]] = taken
@@ -73,12 +73,12 @@ async def take_inputs(
             failed.append(str(error))
             continue
         for name in files:
-            await put(source.bring(name))
+            await put(source.fetch(name))
     attached = attachments(state["messages"][-1])
     for attachment in attached:
-        await put(laid_out(attachment, max_bytes=source.max_bytes))
+        await put(attachment_file(attachment, max_bytes=source.max_bytes))
     for problem in failed:
-        tell(runtime, Notice(problem, level="warning"))
+        emit(runtime, Notice(problem, level="warning"))
     added = [file for path, file in brought.items() if file is not known.get(path)]
     if (wanted or attached) and not added and failed:
         raise InputError(" ".join(failed))
@@ -86,7 +86,7 @@ async def take_inputs(
         chars = _chars_each(context, len(brought))
         for file in await _profile(added[start : start + PROFILED_AT_ONCE], sandbox, chars):
             brought[file["path"]] = file
-            tell(runtime, InputTaken(file))
+            emit(runtime, InputTaken(file))
     return list(brought.values()), [
         f"{file['path']} is a newer version of {old['path']}; cells that ran before it have seen the older one."
         for file in added
@@ -99,7 +99,7 @@ async def _files_of(spec: str, source: InputSource, runtime: Runtime[Context]) -
     leading_out: list[str] = []
     files = await source.expand(spec, leading_out)
     if leading_out:
-        tell(runtime, Notice(leading_out_text(spec, leading_out), level="warning"))
+        emit(runtime, Notice(leading_out_text(spec, leading_out), level="warning"))
     return files
 
 
@@ -109,10 +109,10 @@ def _chars_each(context: Context, count: int) -> int:
 
 
 async def _put(
-    bringing: AbstractAsyncContextManager[Brought],
+    bringing: AbstractAsyncContextManager[FetchedInput],
     sandbox: Sandbox,
     known: Mapping[str, Input],
-    snapshots: Snapshots,
+    snapshots: SnapshotStore,
 ) -> Input:
     """Copy one file in. What lies there under its name stays: cells that read it may have to run again."""
     async with bringing as brought:
@@ -144,14 +144,14 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
     return profiled
 
 
-HERE = "local"
+LOCAL_KIND = "local"
 """The kind whose files are as safe as the checkpoints: both lie on this machine."""
 
 
-async def carry_inputs(
+async def supply_inputs(
     sandbox: Sandbox,
     state: State,
-    snapshots: Snapshots,
+    snapshots: SnapshotStore,
     open_sandbox: OpenSandbox | None = None,
 ) -> list[str]:
     """Bring the thread's inputs into a sandbox that lacks them.
@@ -189,9 +189,9 @@ async def carry_inputs(
         return problems
 
 
-async def keep_input(sandbox: Sandbox, file: Path, sha256: str, snapshots: Snapshots) -> None:
+async def keep_input(sandbox: Sandbox, file: Path, sha256: str, snapshots: SnapshotStore) -> None:
     """Put an input into the store, when its sandbox is on another machine, or the thread may go on on another one."""
-    if sandbox.kind != HERE or snapshots.keep_inputs:
+    if sandbox.kind != LOCAL_KIND or snapshots.keep_inputs:
         try:
             await snapshots.keep_file(file, sha256)
         except BlobError:  # then it is in the sandbox only, and where the user has it
@@ -215,7 +215,7 @@ async def _other(sandbox: Sandbox, state: State, open_sandbox: OpenSandbox | Non
         return None
 
 
-async def _fetched(one: Input, file: Path, snapshots: Snapshots, other: Sandbox | None) -> bool:
+async def _fetched(one: Input, file: Path, snapshots: SnapshotStore, other: Sandbox | None) -> bool:
     """Whether it could be had, and is what was taken in."""
     if not one["size"]:
         await asyncio.to_thread(file.touch)

@@ -6,19 +6,20 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, To
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from graph.checkpoints.journal import left_behind
-from graph.context import Context, knobs
-from graph.events import ModelAnswered, ModelAsked, Notice, Planned, tell
+from graph.checkpoints.journal import interrupted_cells
+from graph.context import Context, context_of
+from graph.events import ModelAnswered, ModelAsked, Notice, Planned, emit
 from graph.settings import Prices
 from graph.state import Environment, PlanStep, SandboxRef, State, Turn
 from graph.users.identity import user_of
-from models.asking import ask
-from models.base import ChooseModel, Form, Reply, ReplyProblem
-from models.quoting import quoted
-from models.received import whole_text
+from models.base import ChooseModel, PromptForm, Reply, ReplyProblem
+from models.completion import ask
+from models.messages import without_surrogates
+from models.quotation import quoted
 from models.replies import steps_in
-from nodes.calls.held_cells import told_of_dropped
-from nodes.inputs import carry_inputs, take_inputs
+from nodes.budget import add_usage, budget_reached
+from nodes.calls.held_cells import dropped_call_notices
+from nodes.inputs import supply_inputs, take_inputs
 from nodes.prompts.attachments import attachments, without_attachments
 from nodes.prompts.conversation import namespace_table, notes, situation_of
 from nodes.prompts.instructions import (
@@ -34,9 +35,8 @@ from nodes.prompts.instructions import (
     network_text,
 )
 from nodes.prompts.observation import shorten
-from nodes.restoring.outcome import functions_reached, reached_by
-from nodes.restoring.restore import BEGINNING, RestoreService
-from nodes.spending import add_usage, budget_reached
+from nodes.restoration.restore import BEGINNING, RestoreService
+from nodes.restoration.unknown_outcome import function_effects, possible_effects
 from sandboxes.base import Sandbox
 from sandboxes.host.programs import describe_environment
 from sandboxes.network import NO_NETWORK, Network
@@ -71,14 +71,14 @@ async def plan(
         SandboxError: the sandbox cannot be reached.
         SettingsError: a server that offers functions cannot be reached.
     """
-    context = knobs(runtime)
+    context = context_of(runtime)
     offer = await restoring.functions.ready()
     question = _question(state)
     turn = await _begin_turn(question, state, runtime, config, restoring, inputs)
     if budget_reached(state, context, prices):
         return {**turn, "plan": []}
     begun = State(**{**state, **turn})
-    tell(runtime, ModelAsked(node="plan"))
+    emit(runtime, ModelAsked(node="plan"))
     asked = await ask(
         await choose_model(context.model),
         partial(_write, begun, functions_text(offer.descriptions), network, context),
@@ -88,9 +88,9 @@ async def plan(
         choose="submit_plan",
         situation=situation_of(begun, "plan", offer.descriptions, network),
     )
-    tell(runtime, ModelAnswered("plan", asked.tokens.input, asked.tokens.output, asked.seconds))
+    emit(runtime, ModelAnswered("plan", asked.tokens.input, asked.tokens.output, asked.seconds))
     steps = [PlanStep(text=text, done=False) for text in asked.value]
-    tell(runtime, Planned(steps))
+    emit(runtime, Planned(steps))
     return {**turn, "plan": steps, "usage": add_usage(state, "plan", asked.tokens)}
 
 
@@ -108,9 +108,9 @@ async def _begin_turn(
     notices = await _broken_off(sandbox, config, runtime)
     if moves := before is not None and before["kind"] != sandbox.kind:
         # What is missing is said when a cell needs it.
-        await carry_inputs(sandbox, state, restoring.snapshots, restoring.open_sandbox)
+        await supply_inputs(sandbox, state, restoring.snapshots, restoring.open_sandbox)
     source = inputs.of(user_of(runtime))
-    brought, newer = await take_inputs(state, runtime, sandbox, source, knobs(runtime), restoring.snapshots)
+    brought, newer = await take_inputs(state, runtime, sandbox, source, context_of(runtime), restoring.snapshots)
     left = _left_open(state)
     environment = None if moves else state.get("environment")
     turn: State = {
@@ -121,7 +121,11 @@ async def _begin_turn(
         "environment": environment or Environment(**await describe_environment(sandbox)),
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=before["snapshot"] if before else BEGINNING),
         "pending": [],
-        "notices": [*notices, *(said for cell in state.get("pending") or [] for said in told_of_dropped(cell)), *newer],
+        "notices": [
+            *notices,
+            *(said for cell in state.get("pending") or [] for said in dropped_call_notices(cell)),
+            *newer,
+        ],
         "proposal": "",
         "skipped": [],
         "review": None,
@@ -140,15 +144,15 @@ async def _begin_turn(
 async def _broken_off(sandbox: Sandbox, config: RunnableConfig | None, runtime: Runtime[Context]) -> list[str]:
     """What the model must be told of a cell that was running when the turn before this one broke off."""
     told = []
-    for entry in await left_behind(config, runtime):
-        called = functions_reached(call.name for call in entry.calls)
-        if reached := (*await reached_by(sandbox, entry), *called):
+    for entry in await interrupted_cells(config, runtime):
+        called = function_effects(call.name for call in entry.calls)
+        if reached := (*await possible_effects(sandbox, entry), *called):
             told.append(
                 f"The cell '{shorten(entry.purpose, 200)}' was started before this question and broken off. Its "
                 f"variables and files are rolled back, but it may have had effects outside of the sandbox "
                 f"({', '.join(reached)}): find out what it did there before you repeat it."
             )
-            tell(runtime, Notice(told[-1], level="warning"))
+            emit(runtime, Notice(told[-1], level="warning"))
     return told
 
 
@@ -156,7 +160,7 @@ def _question(state: State) -> str:
     messages = state.get("messages") or []
     if not messages or not isinstance(messages[-1], HumanMessage) or not messages[-1].text.strip():
         raise NoQuestionError("There is no question: the last message must be the user's, with text in it.")
-    return whole_text(messages[-1].text).strip()
+    return without_surrogates(messages[-1].text).strip()
 
 
 def _left_open(state: State) -> State:
@@ -174,7 +178,7 @@ def _left_open(state: State) -> State:
     }
 
 
-def _write(state: State, functions: str, network: Network, context: Context, form: Form) -> list[BaseMessage]:
+def _write(state: State, functions: str, network: Network, context: Context, form: PromptForm) -> list[BaseMessage]:
     system = "\n".join(
         [
             PLAN_RULES,

@@ -9,17 +9,17 @@ from pathlib import Path
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from graph.context import Context, knobs
-from graph.events import Notice, Published, tell
+from graph.context import Context, context_of
+from graph.events import Notice, Published, emit
 from graph.state import Artifact, Cell, State, Turn
-from graph.users.consumption import metered
+from graph.users.consumption import current_meter
 from graph.users.identity import thread_of
 from nodes.publishing import OURS, as_document, as_script, is_renamed, published_names, reason_for, shown
-from nodes.restoring.restore import RestoreService
+from nodes.restoration.restore import RestoreService
 from sandboxes.base import Sandbox
 from sandboxes.host.scratch import scratch_folder
 from storage.artifacts import Artifacts, StorageError, mime_of
-from storage.published import NoSuchArtifactError, opened
+from storage.published_files import NoSuchArtifactError, open_published
 
 FOLDERS = ("outputs", "figures")
 MAX_FILES = 500
@@ -59,7 +59,7 @@ class Publisher:
 
     async def _still_there(self, name: str) -> bool:
         try:
-            async with opened(self.artifacts, self.thread, name):
+            async with open_published(self.artifacts, self.thread, name):
                 return True
         except (NoSuchArtifactError, StorageError):  # publishing it will tell what is wrong with the storage
             return False
@@ -85,7 +85,7 @@ async def upload(
         StorageError: the destination cannot be written; what was published stays, and the thread can be resumed.
         SandboxError: the sandbox cannot be reached.
     """
-    context = knobs(runtime)
+    context = context_of(runtime)
     thread = thread_of(runtime)
     answer = state.get("answer") or state.get("proposal") or ""
     known = {one["name"]: one for one in state.get("artifacts") or []}
@@ -106,9 +106,9 @@ async def upload(
         for name, text in texts.items():
             current[name], new = await publisher.publish_text(name, text)
             if new:
-                tell(runtime, Published(current[name]))
+                emit(runtime, Published(current[name]))
     answers = {name: one for name, one in known.items() if OURS.fullmatch(name) and name not in current}
-    if (meter := metered.get()) is not None:
+    if (meter := current_meter.get()) is not None:
         meter.publish(bytes_of({**known, **current}.values()))
     return {
         "answer": answer,
@@ -138,7 +138,7 @@ async def _publish_files(
     made_by = makers(state.get("cells") or [])
     files = [file for folder in FOLDERS for file in await sandbox.files(folder)]
     if len(files) > MAX_FILES:
-        tell(
+        emit(
             runtime,
             Notice(
                 f"Only {MAX_FILES} of {len(files):,} files were published; the others stay in the workspace.", "warning"
@@ -155,7 +155,7 @@ async def _publish_files(
         try:
             fetched = await sandbox.fetch(file.path, staged, max_bytes=min(context.max_artifact_bytes, room))
         except (FileNotFoundError, ValueError) as error:
-            tell(runtime, Notice(f"{seen_as} was not published: {error}", "warning"))
+            emit(runtime, Notice(f"{seen_as} was not published: {error}", "warning"))
             continue
         room -= fetched.size
         cell = made_by.get(file.path, 0)
@@ -169,11 +169,11 @@ async def _publish_files(
             path=seen_as if renamed else "",
         )
         if new:
-            tell(runtime, Published(current[name]))
+            emit(runtime, Published(current[name]))
             if renamed:
-                tell(runtime, Notice(f"{seen_as} is published as {name}{reason_for(file.path)}."))
+                emit(runtime, Notice(f"{seen_as} is published as {name}{reason_for(file.path)}."))
     if too_much:
-        tell(
+        emit(
             runtime,
             Notice(
                 f"{too_much:,} files were not published: together the files of an analysis may have "

@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graph.users.consumption import Consumption, Meter, QuotaError
 from graph.users.policy import Policy, Quotas
-from server.bodies import BODY, LAST, TRY_AGAIN, hang_up, replayed, said_in
-from server.platform import WITHIN, runs_of
+from server.bodies import BODY, LAST, TRY_AGAIN, close_websocket, json_of, replay_body
+from server.platform import INTERNAL_REQUEST, count_runs
 from server.routing import USER, RefusedError
 from server.users import User
 
@@ -61,7 +61,7 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
         user = scope.get(USER)
-        if self._policy is None or not isinstance(user, User) or WITHIN in scope:
+        if self._policy is None or not isinstance(user, User) or INTERNAL_REQUEST in scope:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await self._app(scope, self._admitting(scope, user, receive, send), send)
@@ -86,7 +86,7 @@ class Admission:
             except RefusedError as refusal:
                 await refusal.answer()(scope, receive, send)
                 return
-            await self._app(scope, replayed(scope[BODY], receive), sending)
+            await self._app(scope, replay_body(scope[BODY], receive), sending)
         finally:
             made.set()
 
@@ -96,12 +96,12 @@ class Admission:
             said = message.get("text") or message.get("bytes")
             if message["type"] != "websocket.receive" or not said:
                 return message
-            command = await asyncio.to_thread(said_in, said.encode() if isinstance(said, str) else said)
+            command = await asyncio.to_thread(json_of, said.encode() if isinstance(said, str) else said)
             if begun_by("POST", get_route_path(scope), command):
                 try:
                     turn = await self._turn(scope, user.id, 1)
                 except RefusedError as refusal:
-                    return await hang_up(send, TRY_AGAIN, refusal)
+                    return await close_websocket(send, TRY_AGAIN, refusal)
                 self._give_back(turn, asyncio.Event())
             return message
 
@@ -145,7 +145,7 @@ class Admission:
                 await turn.acquire()
             try:
                 await self._check_left(user, quotas)
-                while await runs_of(scope, quotas.runs) + count > quotas.runs:
+                while await count_runs(scope, quotas.runs) + count > quotas.runs:
                     if time.monotonic() >= until:
                         raise _too_many(quotas)
                     await asyncio.sleep(LOOK_SECONDS)
@@ -197,7 +197,7 @@ async def said_in_scope(scope: Scope) -> Any:
     """What the body of a request says, where that tells whether it begins a run."""
     path = get_route_path(scope).rstrip("/")
     asked = path == BATCH or COMMANDS.fullmatch(path) or OTHERS.fullmatch(path)
-    return await asyncio.to_thread(said_in, scope.get(BODY, b"")) if asked else None
+    return await asyncio.to_thread(json_of, scope.get(BODY, b"")) if asked else None
 
 
 async def _unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> None:

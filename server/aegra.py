@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from server.app import all_routes, lifespan, middleware
 from server.auth import users
-from server.crons import is_somebodys
+from server.crons import has_owner
 from server.rates import handlers, refusal
 
 
@@ -36,9 +36,9 @@ app = FastAPI(
 
 
 async def _is_somebodys(user: Any) -> bool:
-    return is_somebodys(user)
+    return has_owner(user)
 
 
-if users.asked_for:
+if users.auth_required:
     # Aegra's own place for this: it disables a cron whose user is not valid, before it makes a run of it.
     import_module("aegra_api.services.cron_scheduler").__dict__["_validate_cron_user"] = _is_somebodys

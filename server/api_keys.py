@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KeyRecord:
     """A line of the file."""
 
     user: User
@@ -51,7 +51,7 @@ class ApiKeys:
         self._look_seconds = look_seconds
         self._file = file
         self._stamp: tuple[int, int, int] | None = None
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KeyRecord] = {}
         self._looked = 0.0
         try:
             self._read()
@@ -61,7 +61,7 @@ class ApiKeys:
                 "with: python -m server.keys add NAME"
             ) from None
 
-    async def let_in(self, credential: str) -> User | None:
+    async def authenticate(self, credential: str) -> User | None:
         """Who has this key; None when nobody has.
 
         Raises:
@@ -89,7 +89,7 @@ class ApiKeys:
         stamp = (state.st_mtime_ns, state.st_size, state.st_ino)
         if stamp == self._stamp:
             return
-        known: dict[str, Known] = {}
+        known: dict[str, KeyRecord] = {}
         for number, line in enumerate(self._file.read_text("utf-8").splitlines(), 1):
             said = line.strip()
             if not said or said.startswith("#"):
@@ -125,9 +125,9 @@ def line_of(name: str, key: str, *, until: date | None = None, operator: bool = 
     return line
 
 
-def _understood(line: str) -> tuple[str, Known]:
+def _understood(line: str) -> tuple[str, KeyRecord]:
     found = LINE.fullmatch(line)
     if found is None:
         raise ValueError(line)
     until = date.fromisoformat(found["until"]) if found["until"] else None
-    return found["hash"], Known(User(f"key:{found['name']}", operator=bool(found["operator"])), until)
+    return found["hash"], KeyRecord(User(f"key:{found['name']}", operator=bool(found["operator"])), until)

@@ -20,12 +20,12 @@ from server.auth import users
 from server.bodies import BodyLimits
 from server.connections import Connections
 from server.crons import remove_ownerless
-from server.ending import ending_well
-from server.forgetting import Forgetting
+from server.deletion import Deletion
 from server.guard import Guard
-from server.rates import Rates, handlers
+from server.rates import RateLimiter, handlers
 from server.readiness import health, readiness, ready
-from server.routing import closing
+from server.routing import fallback_route
+from server.shutdown import graceful_shutdown
 from server.step_routes import get_step, get_step_file, list_steps
 from server.telemetry import metrics, observe
 from server.upload_routes import about_uploads, continue_upload, create_upload, get_upload, list_uploads, remove_upload
@@ -66,11 +66,11 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await asyncio.to_thread(make_home, settings.home)
     # The default is made for computing: few threads, which a storage that is away would keep busy one and all.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "stepwell"))
-    beside = [asyncio.create_task(_sweep()), asyncio.create_task(readiness.prove())]
-    if users.asked_for:
+    beside = [asyncio.create_task(_sweep()), asyncio.create_task(readiness.run_trial())]
+    if users.auth_required:
         beside.append(asyncio.create_task(remove_ownerless()))
     try:
-        async with ending_well(draining, sandboxes, connections):
+        async with graceful_shutdown(draining, sandboxes, connections):
             try:
                 yield
             finally:
@@ -91,13 +91,13 @@ async def _sweep() -> None:
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-all_routes = [*routes, closing(routes)]
+all_routes = [*routes, fallback_route(routes)]
 middleware = [
-    Middleware(connections.watching),
+    Middleware(connections.middleware),
     Middleware(Guard, users=users, origins=named(settings.origins)),
-    Middleware(Rates, policy=policy),
+    Middleware(RateLimiter, policy=policy),
     Middleware(BodyLimits, bodies=policy.bodies if policy is not None else None),
     Middleware(Admission, policy=policy, consumption=consumption),
-    Middleware(Forgetting, artifacts=artifacts, consumption=consumption),
+    Middleware(Deletion, artifacts=artifacts, consumption=consumption),
 ]
 app = Starlette(routes=all_routes, middleware=middleware, lifespan=lifespan, exception_handlers={**handlers})

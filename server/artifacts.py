@@ -17,13 +17,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from graph.app import artifacts
 from graph.state import Artifact, State
 from nodes.publishing import OURS, as_script
-from server.content import FILE, SAFE, FileAnswer, disposition
+from server.file_response import FILE, SAFE, RangeFileResponse, disposition
 from server.platform import Platform
-from server.routing import THREAD, RefusedError, answered, path_parameter, place, route, sender
+from server.routing import THREAD, RefusedError, external_path, path_parameter, response_schema, route, sender
 from server.step_routes import newest_values
 from storage.artifacts import StorageError, mime_of
 from storage.clean_text import clean
-from storage.published import NoSuchArtifactError, Opened, is_plain, opened
+from storage.published_files import NoSuchArtifactError, PublishedFile, is_plain, open_published
 from storage.safe_names import harmless_name
 
 PACKED = (".zip", ".gz", ".bz2", ".xz", ".zst", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".xlsx", ".docx", ".pptx",
@@ -32,11 +32,11 @@ PACKED = (".zip", ".gz", ".bz2", ".xz", ".zst", ".png", ".jpg", ".jpeg", ".gif",
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """A file for the archive."""
 
     name: str
-    open: Callable[[], AbstractAsyncContextManager[Opened]]
+    open: Callable[[], AbstractAsyncContextManager[PublishedFile]]
 
 
 class _Pipe(io.RawIOBase):
@@ -60,7 +60,7 @@ class _Pipe(io.RawIOBase):
         return held
 
 
-async def zipped(texts: Mapping[str, str], entries: Sequence[Entry]) -> AsyncIterator[bytes]:
+async def zip_stream(texts: Mapping[str, str], entries: Sequence[ArchiveEntry]) -> AsyncIterator[bytes]:
     """The pieces of an archive.
 
     A file that cannot be had is named in `missing.txt`. One that breaks off in the middle ends the archive there, which
@@ -134,7 +134,7 @@ DOWNLOAD = {
     "GET",
     summary="List a thread's published files",
     parameters=[THREAD],
-    responses={200: answered(schema=LISTED)},
+    responses={200: response_schema(schema=LISTED)},
     refusals=[404, 503],
     tag="Stepwell: files",
 )
@@ -162,7 +162,7 @@ async def get_artifact(request: Request) -> Response:
     values = await newest_values(request, thread)
     if all(one["name"] != name for one in published(values)):
         raise RefusedError(404, "This thread has published no file of that name.")
-    return FileAnswer(request, name, partial(opened, artifacts, thread, name))
+    return RangeFileResponse(request, name, partial(open_published, artifacts, thread, name))
 
 
 @route(
@@ -170,7 +170,7 @@ async def get_artifact(request: Request) -> Response:
     "GET",
     summary="Download a thread as a ZIP archive",
     parameters=[THREAD],
-    responses={200: answered("application/zip", {"type": "string", "format": "binary"}, "The archive.")},
+    responses={200: response_schema("application/zip", {"type": "string", "format": "binary"}, "The archive.")},
     refusals=[404, 503],
     tag="Stepwell: files",
 )
@@ -181,14 +181,14 @@ async def export(request: Request) -> Response:
     state = await Platform(request).state(thread)
     plain = [one["name"] for one in published(state) if one["name"] != "analysis.py"]
     names = packed_names(plain)
-    entries = [Entry(names[name], partial(opened, artifacts, thread, name)) for name in plain]
+    entries = [ArchiveEntry(names[name], partial(open_published, artifacts, thread, name)) for name in plain]
     taken = {one.name for one in entries}
     free = ("answers.md", *(f"answers-{number}.md" for number in range(2, len(taken) + 3)))
     texts = {next(name for name in free if name not in taken): answers_of(state)}
     if state.get("cells") and state.get("question"):
         texts["analysis.py"] = as_script(state)
     headers = {**SAFE, "Content-Disposition": disposition(f"stepwell-{thread[:8]}.zip", inline=False)}
-    return StreamingResponse(zipped(texts, entries), 200, headers, "application/zip")
+    return StreamingResponse(zip_stream(texts, entries), 200, headers, "application/zip")
 
 
 def published(state: Mapping[str, Any]) -> list[Artifact]:
@@ -242,7 +242,7 @@ def _shown(request: Request, thread: str, one: Artifact) -> dict[str, Any]:
         "mime": one["mime"],
         "cell": one["cell"],
         "figure": one["name"].startswith("figures/"),
-        "href": place(request, f"/stepwell/threads/{thread}/artifacts/{quote(one['name'])}"),
+        "href": external_path(request, f"/stepwell/threads/{thread}/artifacts/{quote(one['name'])}"),
     }
 
 

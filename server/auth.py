@@ -18,13 +18,13 @@ from langgraph_sdk import Auth
 
 from graph.app import policy, settings
 from graph.checkpoints.saver import Saver
-from graph.context import KnobError, read_knobs
+from graph.context import KnobError, parse_context
 from graph.settings import Settings, named
 from graph.users.identity import LOCAL, OWNER, Identity, unknown_key
 from graph.users.policy import Policy
-from server.checkpoints import opened
+from server.checkpoints import open_savers
 from server.users import UnknownUserError, Users
-from storage.inputs import begins_with
+from storage.inputs import url_is_below
 
 BELOW = ("kwargs", "payload", "params")
 """Where LangGraph's runs and crons, and Aegra's commands, have what the request said."""
@@ -50,14 +50,14 @@ def _problems(value: Mapping[str, Any], identity: Identity) -> Iterator[str]:
     for said in _parts(value):
         config = said.get("config")
         yield unknown_key(config)
-        yield identity.named_otherwise("metadata", said.get("metadata"))
-        yield identity.named_otherwise("context", said.get("context"))
-        yield identity.named_otherwise("checkpoint", said.get("checkpoint"))
+        yield identity.mismatch("metadata", said.get("metadata"))
+        yield identity.mismatch("context", said.get("context"))
+        yield identity.mismatch("checkpoint", said.get("checkpoint"))
         if not isinstance(config, Mapping):
             continue
-        yield identity.named_otherwise("config.configurable", config.get("configurable"))
-        yield identity.named_otherwise("config.metadata", config.get("metadata"))
-        yield identity.named_otherwise("config", {"run_id": config.get("run_id")})
+        yield identity.mismatch("config.configurable", config.get("configurable"))
+        yield identity.mismatch("config.metadata", config.get("metadata"))
+        yield identity.mismatch("config", {"run_id": config.get("run_id")})
 
 
 def check_calls_elsewhere(value: Mapping[str, Any], settings: Settings) -> None:
@@ -97,7 +97,7 @@ def cron_of(value: Mapping[str, Any]) -> str:
 
 def may_be_called(url: str, beginnings: tuple[str, ...]) -> bool:
     """Whether a webhook lies below one of these URLs. They name hosts, so a host of one's own network is named, too."""
-    return any(begins_with(url, beginning) for beginning in beginnings if urlsplit(beginning).hostname)
+    return any(url_is_below(url, beginning) for beginning in beginnings if urlsplit(beginning).hostname)
 
 
 def _parts(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -148,7 +148,7 @@ def _given(value: Mapping[str, Any]) -> Iterator[object]:
 
 def _check(knobs: Mapping[str, Any], user: str, policy: Policy | None) -> None:
     if policy is None:
-        read_knobs(knobs)
+        parse_context(knobs)
     else:
         policy.of(user).knobs(knobs)
 
@@ -205,7 +205,7 @@ NO_THREAD = "Thread or assistant not found."
 
 auth = Auth()
 users = Users.of(settings)
-owners = Owners(lambda: opened.here, settings.home / "owners")
+owners = Owners(lambda: open_savers.here, settings.home / "owners")
 
 Filter = dict[str, Any]
 
@@ -305,7 +305,7 @@ def _check_knobs(ctx: Auth.types.AuthContext, value: Any) -> None:
 
 def _identity(ctx: Auth.types.AuthContext, value: Any = None) -> Identity:
     thread, run = ((value or {}).get(name) for name in ("thread_id", "run_id"))
-    return Identity(str(thread or ""), str(run or ""), ctx.user.identity if users.asked_for else None)
+    return Identity(str(thread or ""), str(run or ""), ctx.user.identity if users.auth_required else None)
 
 
 def _check_cron_run(ctx: Auth.types.AuthContext, value: Any) -> None:
@@ -313,7 +313,7 @@ def _check_cron_run(ctx: Auth.types.AuthContext, value: Any) -> None:
     if not cron_of(value):
         return
     check_crons(settings)
-    if users.asked_for and ctx.user.identity in ("", LOCAL):
+    if users.auth_required and ctx.user.identity in ("", LOCAL):
         raise Auth.exceptions.HTTPException(status_code=403, detail="This cron was made before there were users.")
 
 
@@ -322,7 +322,7 @@ def _bytes(said: bytes | str) -> bytes:
 
 
 def _alone(ctx: Auth.types.AuthContext) -> bool:
-    return not users.asked_for and ctx.user.identity == LOCAL
+    return not users.auth_required and ctx.user.identity == LOCAL
 
 
 def _owned(ctx: Auth.types.AuthContext) -> Filter:

@@ -14,8 +14,8 @@ from urllib.parse import parse_qs
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graph.users.policy import Bodies
-from server.platform import WITHIN
+from graph.users.policy import RequestLimits
+from server.platform import INTERNAL_REQUEST
 from server.routing import USER, RefusedError
 from server.users import User
 
@@ -44,26 +44,30 @@ class BodyLimits:
         bodies: What they may have; None: they are not limited.
     """
 
-    def __init__(self, app: ASGIApp, bodies: Bodies | None) -> None:
+    def __init__(self, app: ASGIApp, bodies: RequestLimits | None) -> None:
         self._app = app
         self._bodies = bodies
         self._held: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
         bodies = self._bodies
-        if bodies is None or scope["type"] not in ("http", "websocket") or _uploads(scope) or WITHIN in scope:
+        if bodies is None or scope["type"] not in ("http", "websocket") or _uploads(scope) or INTERNAL_REQUEST in scope:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await self._app(scope, _watched(receive, send, bodies), send)
         else:
             user = scope.get(USER)
-            held = Held(self._held, user.id if isinstance(user, User) else "", int(bodies.megabytes * MEGABYTE) * HELD)
+            held = HeldBytes(
+                self._held, user.id if isinstance(user, User) else "", int(bodies.megabytes * MEGABYTE) * HELD
+            )
             try:
                 await self._within_limits(scope, receive, send, bodies, held)
             finally:
                 held.release()
 
-    async def _within_limits(self, scope: Scope, receive: Receive, send: Send, bodies: Bodies, held: "Held") -> None:
+    async def _within_limits(
+        self, scope: Scope, receive: Receive, send: Send, bodies: RequestLimits, held: "HeldBytes"
+    ) -> None:
         try:
             _check_query(scope, bodies)
             body = await _read(scope, receive, bodies, held)
@@ -71,10 +75,10 @@ class BodyLimits:
         except RefusedError as refusal:
             await refusal.answer()(scope, receive, send)
             return
-        await self._app({**scope, BODY: body}, replayed(body, receive), send)
+        await self._app({**scope, BODY: body}, replay_body(body, receive), send)
 
 
-class Held:
+class HeldBytes:
     """The bytes of one request's body, among those of all requests of its user that are not answered yet.
 
     Args:
@@ -108,7 +112,7 @@ class Held:
             del self._all[self._user]
 
 
-async def _read(scope: Scope, receive: Receive, bodies: Bodies, held: Held) -> bytes:
+async def _read(scope: Scope, receive: Receive, bodies: RequestLimits, held: HeldBytes) -> bytes:
     most = int(bodies.megabytes * MEGABYTE)
     too_large = RefusedError(413, f"A request may have {most:,} bytes here, and this one has more.", LAST)
     length = dict(scope["headers"]).get(b"content-length", b"")
@@ -132,7 +136,7 @@ async def _read(scope: Scope, receive: Receive, bodies: Bodies, held: Held) -> b
         raise RefusedError(408, sentence, LAST) from None
 
 
-async def _check(scope: Scope, body: bytes, bodies: Bodies) -> None:
+async def _check(scope: Scope, body: bytes, bodies: RequestLimits) -> None:
     if not body:
         return
     if len(body) > IN_THREAD:
@@ -140,13 +144,13 @@ async def _check(scope: Scope, body: bytes, bodies: Bodies) -> None:
     else:
         check_cost(body, bodies)
     if _searches(scope):
-        said = await asyncio.to_thread(said_in, body)  # it costs little, as has just been seen
+        said = await asyncio.to_thread(json_of, body)  # it costs little, as has just been seen
         asked = said.get("limit") if isinstance(said, dict) else None
         if isinstance(asked, int | float):
             _check_limit(asked, scope, bodies)
 
 
-def check_cost(body: bytes, bodies: Bodies) -> None:
+def check_cost(body: bytes, bodies: RequestLimits) -> None:
     """Look at what parsing a JSON text would cost, without parsing it.
 
     Raises:
@@ -192,7 +196,7 @@ def _too_deep(brackets: bytes, most: int) -> bool:
     return bool(brackets)  # what is not closed is no JSON either
 
 
-def _check_query(scope: Scope, bodies: Bodies) -> None:
+def _check_query(scope: Scope, bodies: RequestLimits) -> None:
     for name, said in _query(scope):
         if name != "limit":
             continue
@@ -212,7 +216,7 @@ def _query(scope: Scope) -> Iterator[tuple[str, str]]:
             yield name, said
 
 
-def _check_limit(asked: float, scope: Scope, bodies: Bodies) -> None:
+def _check_limit(asked: float, scope: Scope, bodies: RequestLimits) -> None:
     history = get_route_path(scope).rstrip("/").endswith("/history")
     most = bodies.history if history else bodies.listed
     if asked > most:
@@ -228,7 +232,7 @@ def _uploads(scope: Scope) -> bool:
     return path == UPLOADS or path.startswith(f"{UPLOADS}/")
 
 
-def replayed(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
     """What gives a body that has been read, and then what comes after it."""
     given = False
 
@@ -242,7 +246,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def _watched(receive: Receive, send: Send, bodies: Bodies) -> Receive:
+def _watched(receive: Receive, send: Send, bodies: RequestLimits) -> Receive:
     async def watched() -> Message:
         message = await receive()
         if message["type"] != "websocket.receive":
@@ -253,13 +257,13 @@ def _watched(receive: Receive, send: Send, bodies: Bodies) -> Receive:
                 raise RefusedError(413, "This message is too long.")
             await asyncio.to_thread(check_cost, said, bodies)
         except RefusedError as refusal:
-            return await hang_up(send, TOO_BIG, refusal)
+            return await close_websocket(send, TOO_BIG, refusal)
         return message
 
     return watched
 
 
-async def hang_up(send: Send, code: int, refusal: RefusedError) -> Message:
+async def close_websocket(send: Send, code: int, refusal: RefusedError) -> Message:
     """Close a WebSocket.
 
     Returns:
@@ -270,7 +274,7 @@ async def hang_up(send: Send, code: int, refusal: RefusedError) -> Message:
     return {"type": "websocket.disconnect", "code": code, "reason": reason}
 
 
-def said_in(body: bytes) -> object:
+def json_of(body: bytes) -> object:
     """What a body that has passed says; None when it is no JSON."""
     try:
         return json.loads(body)

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from graph.app import sandboxes, settings
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.saver import Saver
-from graph.checkpoints.thread_lock import ThreadHeldError, forget_lock, holding
+from graph.checkpoints.thread_lock import ThreadHeldError, forget_lock, hold_thread
 from graph.settings import SettingsError
 from sandboxes.base import SandboxError
 
@@ -20,7 +20,7 @@ PATIENCE = 5.0
 logger = logging.getLogger(__name__)
 
 
-class Opened:
+class OpenSavers:
     """The checkpoints that the server has opened: one store for each event loop."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Opened:
         task.add_done_callback(lambda _: self._deleting.pop(thread, None))
 
 
-opened = Opened()
+open_savers = OpenSavers()
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ async def create_checkpointer() -> AsyncIterator[Saver]:
     Raises:
         SettingsError: as `open_checkpoints`.
     """
-    async with opened.opening() as saver:
+    async with open_savers.opening() as saver:
         yield saver
 
 
@@ -85,7 +85,7 @@ async def _forget(saver: Saver, thread: str) -> None:
     What cannot be removed stays, and the log says why: for who asked, the thread is deleted all the same.
     """
     try:
-        async with holding(thread, settings, patience=PATIENCE):
+        async with hold_thread(thread, settings, patience=PATIENCE):
             await sandboxes.remove(thread)
         await asyncio.to_thread(forget_lock, thread, settings.home)
     except (SandboxError, SettingsError, ThreadHeldError, OSError) as error:

@@ -19,7 +19,7 @@ WAITING = re.compile(
 """Answered when a run is over, or as long as there is one."""
 
 
-class Answering:
+class OpenRequest:
     """A request that is being answered."""
 
     def __init__(self, scope: Scope) -> None:
@@ -41,9 +41,9 @@ class Connections:
     """The open requests of a server."""
 
     def __init__(self) -> None:
-        self._open: set[Answering] = set()
+        self._open: set[OpenRequest] = set()
 
-    def watching(self, app: ASGIApp) -> ASGIApp:
+    def middleware(self, app: ASGIApp) -> ASGIApp:
         """Middleware that knows of each request."""
 
         async def watched(scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +57,7 @@ class Connections:
                 started = True
                 await send(message)
 
-            one = Answering(scope)
+            one = OpenRequest(scope)
             self._open.add(one)
             try:
                 await app(scope, receive, sending)

@@ -15,7 +15,7 @@ PAGE = 1_000
 logger = logging.getLogger(__name__)
 
 
-def is_somebodys(user: object) -> bool:
+def has_owner(user: object) -> bool:
     """Whether a cron's user is one whom the server has authenticated."""
     return isinstance(user, str) and user not in ("", LOCAL)
 
@@ -41,6 +41,6 @@ async def _remove() -> None:
         while page := await client.crons.search(limit=PAGE, offset=len(found)):
             found += page
         for cron in found:
-            if not is_somebodys(cron.get("user_id")):
+            if not has_owner(cron.get("user_id")):
                 await client.crons.delete(cron["cron_id"])
                 logger.warning("A cron without an owner was removed.", extra={"cron_id": str(cron["cron_id"])})

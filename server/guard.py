@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.bodies import replayed
+from server.bodies import replay_body
 from server.platform import has_thread
 from server.routing import USER, RefusedError
 from server.users import UnknownUserError, User, Users
@@ -75,7 +75,7 @@ class Guard:
                 await refusal.answer()(scope, receive, send)
             return
         if user is None and scope["type"] == "http":
-            receive = replayed(b"", receive)  # nobody reads what comes from nobody
+            receive = replay_body(b"", receive)  # nobody reads what comes from nobody
         await self._app({**scope, USER: user} if user is not None else scope, receive, send)
 
     async def _let_in(self, scope: Scope, headers: Mapping[bytes, bytes]) -> User | None:
@@ -84,7 +84,7 @@ class Guard:
             raise RefusedError(404, "Not Found")
         if scope.get("method") == "OPTIONS" and b"access-control-request-method" in headers:
             return None  # a browser asks what it may ask, and shows no key for that
-        if not self._users.asked_for:
+        if not self._users.auth_required:
             self._only_this_machine(scope, headers)
         elif path in OPEN:
             return None
@@ -95,7 +95,7 @@ class Guard:
         if _below(path, OPERATORS) and not user.operator:
             raise RefusedError(403, "This is for operators of the server alone.")
         streamed = STREAMS.fullmatch(path)
-        if streamed and self._users.asked_for and not await has_thread(scope, headers, streamed[1]):
+        if streamed and self._users.auth_required and not await has_thread(scope, headers, streamed[1]):
             raise RefusedError(404, "There is no such thread.")
         return user
 

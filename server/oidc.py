@@ -53,7 +53,7 @@ class Issuer:
         self._fetched = self._tried = -math.inf
         self._turn = asyncio.Lock()
 
-    async def let_in(self, credential: str) -> User | None:
+    async def authenticate(self, credential: str) -> User | None:
         """Who shows this token; None when it is no token.
 
         Raises:

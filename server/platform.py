@@ -13,7 +13,7 @@ from graph.state import State
 from server.routing import RefusedError
 
 CREDENTIALS = ("authorization", "x-api-key")
-WITHIN = "stepwell_within"
+INTERNAL_REQUEST = "stepwell_within"
 """In the scope of a request that the server itself sends for a user."""
 PAGE = 20
 """Checkpoints that are read at a time; each comes with its whole state."""
@@ -44,7 +44,7 @@ async def has_thread(scope: Scope, headers: Mapping[bytes, bytes], thread: str) 
     return found.is_success and [one["thread_id"] for one in found.json()] == [id]
 
 
-async def runs_of(scope: Scope, most: int) -> int:
+async def count_runs(scope: Scope, most: int) -> int:
     """How many runs the sender of a request has that have not ended; looks no further than a little above `most`.
 
     Raises:
@@ -84,7 +84,7 @@ def _credentials(headers: Mapping[bytes, bytes]) -> dict[str, str]:
 
 def _within(app: ASGIApp, credentials: Mapping[str, str]) -> httpx.AsyncClient:
     async def inside(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, WITHIN: True}, receive, send)
+        await app({**scope, INTERNAL_REQUEST: True}, receive, send)
 
     transport = httpx.ASGITransport(app=inside, raise_app_exceptions=False)
     return httpx.AsyncClient(
@@ -108,7 +108,7 @@ class Platform:
         what = f"state/{quote(checkpoint, safe='')}" if checkpoint else "state"
         return cast("State", (await self._ask("GET", thread, what)).get("values") or {})
 
-    async def owns(self, thread: str) -> None:
+    async def require_thread(self, thread: str) -> None:
         """Find out whose a thread is, without reading what is in it.
 
         Raises:
@@ -118,7 +118,7 @@ class Platform:
         if not await has_thread({"app": self._app}, headers, thread):
             raise RefusedError(NOT_FOUND, NO_THREAD)
 
-    async def has_run(self, thread: str, run: str) -> None:
+    async def require_run(self, thread: str, run: str) -> None:
         """Find out whether a run is one of a thread of the sender's.
 
         Raises:
@@ -131,7 +131,7 @@ class Platform:
         if not found.is_success:
             raise RefusedError(found.status_code if found.status_code == UNPROCESSABLE else NOT_FOUND, NO_RUN)
 
-    async def end_runs(self, thread: str) -> None:
+    async def cancel_runs(self, thread: str) -> None:
         """Cancel the sender's runs on a thread that have not ended, and wait for them; no such thread has none."""
         try:
             path = f"/threads/{UUID(thread)}/runs"

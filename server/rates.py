@@ -15,8 +15,8 @@ from graph.checkpoints.thread_lock import ThreadHeldError
 from graph.users.edited_state import EditError
 from graph.users.identity import IdentityError
 from graph.users.policy import Policy, Quotas
-from server.bodies import TRY_AGAIN, hang_up
-from server.platform import WITHIN
+from server.bodies import TRY_AGAIN, close_websocket
+from server.platform import INTERNAL_REQUEST
 from server.routing import USER, RefusedError
 from server.users import User
 
@@ -58,7 +58,7 @@ SECONDS = 60.0
 
 
 @dataclass(slots=True)
-class Bucket:
+class TokenBucket:
     """What is left of a user's minute: it fills up steadily, and holds as much as a minute brings."""
 
     requests: float
@@ -80,7 +80,7 @@ class Bucket:
         return max(for_requests, for_bytes, 0.0) * SECONDS
 
 
-class Rates:
+class RateLimiter:
     """Middleware of ASGI, behind the guard.
 
     Args:
@@ -93,11 +93,11 @@ class Rates:
         self._app = app
         self._policy = policy
         self._clock = clock
-        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
         user = scope.get(USER)
-        counts = scope["type"] in ("http", "websocket") and WITHIN not in scope
+        counts = scope["type"] in ("http", "websocket") and INTERNAL_REQUEST not in scope
         if self._policy is None or not isinstance(user, User) or not counts:
             await self._app(scope, receive, send)
             return
@@ -128,18 +128,18 @@ class Rates:
                 return message
             bucket = self._bucket(user, quotas)
             if seconds := bucket.wait(quotas):
-                return await hang_up(send, TRY_AGAIN, _refusal(seconds))
+                return await close_websocket(send, TRY_AGAIN, _refusal(seconds))
             bucket.requests -= 1
             bucket.bytes -= len(message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass"))
             return message
 
         return counted
 
-    def _bucket(self, user: str, quotas: Quotas) -> Bucket:
+    def _bucket(self, user: str, quotas: Quotas) -> TokenBucket:
         now = self._clock()
         bucket = self._buckets.get(user)
         if bucket is None:
-            bucket = Bucket(quotas.requests_a_minute, quotas.megabytes_a_minute * MEGABYTE, now)
+            bucket = TokenBucket(quotas.requests_a_minute, quotas.megabytes_a_minute * MEGABYTE, now)
             self._buckets[user] = bucket
             if len(self._buckets) > MOST_USERS:
                 self._buckets.popitem(last=False)

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from graph.app import blobs, sandboxes, settings, uploads
 from graph.settings import Settings
 from sandboxes.opening import Sandboxes
-from server.routing import answered, route
+from server.routing import response_schema, route
 from storage.blobs import BlobError, Blobs
 
 NO_BLOB = "0" * 64
@@ -43,7 +43,7 @@ int(table.x.sum())
 logger = logging.getLogger(__name__)
 
 
-def keep_for_good() -> None:
+def freeze_heap() -> None:
     """Have the collector of garbage leave alone what there is now: to go through it stops everything for 150 ms."""
     gc.collect()
     gc.freeze()
@@ -79,7 +79,7 @@ class Readiness:
         )
         return {**dict(zip(names, found, strict=True)), "cells": self.cells}
 
-    async def prove(self) -> None:
+    async def run_trial(self) -> None:
         """Run the trial until it has succeeded; the log says why it fails, once for each reason."""
         client = asyncio.create_task(asyncio.to_thread(_import_client, self._settings))
         while reason := await self._trial():
@@ -91,7 +91,7 @@ class Readiness:
             await client
         except Exception:  # of any package; who asks for such a model is told so
             logger.exception("The client of the model's endpoint cannot be imported.")
-        keep_for_good()
+        freeze_heap()
         self.cells, self.problem = True, ""
         logger.info("A cell has run on this server; it is ready.")
 
@@ -156,7 +156,7 @@ readiness = Readiness(settings, sandboxes, blobs, uploads.root)
     "/stepwell/health",
     "GET",
     summary="Whether the process lives",
-    responses={200: answered()},
+    responses={200: response_schema()},
     tag="Stepwell: operation",
     open_to_all=True,
 )
@@ -169,7 +169,7 @@ async def health(request: Request) -> Response:
     "/stepwell/ready",
     "GET",
     summary="Whether it can work",
-    responses={200: answered(), 503: answered(description="It cannot; `checks` says what is wrong.")},
+    responses={200: response_schema(), 503: response_schema(description="It cannot; `checks` says what is wrong.")},
     tag="Stepwell: operation",
     open_to_all=True,
 )

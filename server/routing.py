@@ -13,7 +13,7 @@ from starlette.routing import Route
 from server.users import User
 
 Json = dict[str, Any]
-Answering = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "CONNECT"]
 USER = "stepwell_user"
@@ -48,7 +48,7 @@ class RefusedError(Exception):
         return JSONResponse({"detail": str(self)}, self.status, self.headers)
 
 
-def answered(content: str = "application/json", schema: Json | None = None, description: str = "Done.") -> Json:
+def response_schema(content: str = "application/json", schema: Json | None = None, description: str = "Done.") -> Json:
     """A response as OpenAPI describes it."""
     return {"description": description, "content": {content: {"schema": schema or {"type": "object"}}}}
 
@@ -70,7 +70,7 @@ def route(
     body: Json | None = None,
     tag: str = "Stepwell",
     open_to_all: bool = False,
-) -> Callable[[Answering], Route]:
+) -> Callable[[Endpoint], Route]:
     """Make a route of a function that answers a request.
 
     Args:
@@ -85,7 +85,7 @@ def route(
         open_to_all: Whether it is answered without asking who sends the request.
     """
 
-    def make(answering: Answering) -> Route:
+    def make(answering: Endpoint) -> Route:
         @functools.wraps(answering)
         async def endpoint(request: Request) -> Response:
             try:
@@ -112,7 +112,7 @@ def route(
     return make
 
 
-def closing(routes: Sequence[Route]) -> Route:
+def fallback_route(routes: Sequence[Route]) -> Route:
     """The last of our routes: without it LangGraph's would be asked for what ours refuse, and say there is nothing."""
 
     async def refuse(request: Request) -> Response:
@@ -125,7 +125,7 @@ def closing(routes: Sequence[Route]) -> Route:
     return Route("/stepwell/{rest:path}", refuse, methods=METHODS, include_in_schema=False)
 
 
-def place(request: Request, path: str) -> str:
+def external_path(request: Request, path: str) -> str:
     """A path of ours as the sender has to ask for it: below the prefix that the server may be mounted at."""
     return f"{request.scope.get('root_path', '')}{path}"
 

@@ -12,17 +12,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from graph.app import blobs
-from graph.checkpoints.step_tree import Step, StepTree, step_tree, tree_of_states
+from graph.checkpoints.step_tree import Step, StepTree, step_tree, step_tree_from_states
 from graph.state import State
-from nodes.restoring.manifests import NotRestoredError
+from nodes.restoration.manifests import NotRestoredError
 from sandboxes.inside.kernel.snapshots.blobs import CHUNK
-from server.checkpoints import opened
-from server.content import FILE, FileAnswer
+from server.checkpoints import open_savers
+from server.file_response import FILE, RangeFileResponse
 from server.platform import Platform
-from server.routing import THREAD, RefusedError, answered, path_parameter, route, sender
-from stepwell.kept_step import KeptFile, KeptStep, kept_step
+from server.routing import THREAD, RefusedError, path_parameter, response_schema, route, sender
+from stepwell.snapshot_manifest import ManifestFile, SnapshotManifest, read_manifest
 from storage.blobs import BlobError
-from storage.published import Opened, StoredFile, is_plain
+from storage.published_files import PublishedFile, StoredFile, is_plain
 
 
 async def tree_of(request: Request, thread: str) -> StepTree:
@@ -32,8 +32,8 @@ async def tree_of(request: Request, thread: str) -> StepTree:
         RefusedError: there is no such thread, or it is not his.
     """
     platform = Platform(request)
-    await platform.owns(thread)
-    saver = opened.here
+    await platform.require_thread(thread)
+    saver = open_savers.here
     return await step_tree(saver, str(UUID(thread))) if saver is not None else await _from_states(platform, thread)
 
 
@@ -44,10 +44,10 @@ async def newest_values(request: Request, thread: str) -> dict[str, Any]:
         RefusedError: there is no such thread, or it is not the sender's.
     """
     platform = Platform(request)
-    saver = opened.here
+    saver = open_savers.here
     if saver is None:
         return dict(await platform.state(thread))
-    await platform.owns(thread)
+    await platform.require_thread(thread)
     return await saver.channel_values(str(UUID(thread)))
 
 
@@ -65,7 +65,7 @@ async def _from_states(platform: Platform, thread: str) -> StepTree:
             "turns": [None] * len(values.get("turns") or []),
         }
         rows.append((_id(said.get("checkpoint")), _id(said.get("parent_checkpoint")), state))
-    return tree_of_states(rows[::-1])
+    return step_tree_from_states(rows[::-1])
 
 
 def _id(checkpoint: Any) -> str:
@@ -80,7 +80,7 @@ STEP = path_parameter("step", "The step's name: `3`, on a branch `4b`; `head` is
     "GET",
     summary="The tree of a thread's steps",
     parameters=[THREAD],
-    responses={200: answered()},
+    responses={200: response_schema()},
     refusals=[404, 503],
     tag="Stepwell: steps",
 )
@@ -97,7 +97,7 @@ async def list_steps(request: Request) -> Response:
     "GET",
     summary="A step: code, output, variables, files",
     parameters=[THREAD, STEP],
-    responses={200: answered()},
+    responses={200: response_schema()},
     refusals=[404, 503],
     tag="Stepwell: steps",
 )
@@ -139,7 +139,7 @@ async def get_step_file(request: Request) -> Response:
     file = kept.files.get(request.path_params["path"]) if kept is not None else None
     if file is None or not is_plain(file.path):
         raise RefusedError(404, "There is no such file in this step's snapshot.")
-    return FileAnswer(request, file.path, partial(_opened, file), known=(file.size, _version(file)))
+    return RangeFileResponse(request, file.path, partial(_opened, file), known=(file.size, _version(file)))
 
 
 async def _found(request: Request, thread: str, name: str) -> Step:
@@ -150,25 +150,25 @@ async def _found(request: Request, thread: str, name: str) -> Step:
     return step
 
 
-async def _kept(step: Step) -> KeptStep | None:
+async def _kept(step: Step) -> SnapshotManifest | None:
     snapshot: Any = step.cell.get("snapshot") if step.cell is not None else None
     if not isinstance(snapshot, str) or not snapshot:
         return None
     try:
-        return await kept_step(blobs, snapshot, count_missing=False)
+        return await read_manifest(blobs, snapshot, count_missing=False)
     except (NotRestoredError, BlobError, ValueError):
         return None
 
 
 @asynccontextmanager
-async def _opened(file: KeptFile) -> AsyncIterator[Opened]:
+async def _opened(file: ManifestFile) -> AsyncIterator[PublishedFile]:
     """The file as its pieces lie in the store; only those of the part that is asked for are read."""
     if len(file.chunks) != -(-file.size // CHUNK):
         raise RefusedError(404, "This step's snapshot is damaged.")
     yield StoredFile(blobs, file.chunks, file.size, _version(file), piece=CHUNK)
 
 
-def _version(file: KeptFile) -> str:
+def _version(file: ManifestFile) -> str:
     return hashlib.sha256(",".join(file.chunks).encode()).hexdigest()[:32]
 
 

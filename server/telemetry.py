@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graph.app import sandboxes
-from server.routing import answered, route
+from server.routing import response_schema, route
 
 NODES = frozenset({"plan", "generate", "approve", "approve_call", "execute", "check_final", "upload"})
 GRAPH = "stepwell"
@@ -45,7 +45,7 @@ logger = logging.getLogger("stepwell")
 
 
 @dataclass(slots=True)
-class Begun:
+class ActiveSpan:
     """A node, or a whole run, that goes on."""
 
     name: str
@@ -56,12 +56,12 @@ class Begun:
     since: float = field(default_factory=time.monotonic)
 
 
-class Observer(AsyncCallbackHandler):
+class TelemetryCallback(AsyncCallbackHandler):
     """Told by LangChain of everything that runs in this process; looks at the graph's runs and nodes alone."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
-        self._begun: dict[UUID, Begun] = {}
+        self._begun: dict[UUID, ActiveSpan] = {}
 
     async def on_chain_start(
         self,
@@ -86,7 +86,7 @@ class Observer(AsyncCallbackHandler):
             set_span_in_context(above.span) if above is not None else None,
             attributes={"stepwell.thread_id": thread, "stepwell.run_id": run},
         )
-        self._begun[run_id] = Begun(name, thread, run, span, _usage(inputs, name) if is_node else {})
+        self._begun[run_id] = ActiveSpan(name, thread, run, span, _usage(inputs, name) if is_node else {})
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """It has ended."""
@@ -117,7 +117,7 @@ class Observer(AsyncCallbackHandler):
                 FAILURES.labels(begun.name, said["error"]).inc()
             self._tell(begun, "failed", said)
 
-    def _tell(self, begun: Begun, what: str, said: dict[str, Any]) -> None:
+    def _tell(self, begun: ActiveSpan, what: str, said: dict[str, Any]) -> None:
         what_ended = begun.name if begun.name in NODES else "run"
         level = logging.WARNING if what == "failed" else logging.INFO
         named = {"thread_id": begun.thread, "run_id": begun.run, "node": what_ended, "outcome": what}
@@ -138,7 +138,7 @@ def observe() -> Callable[[], None]:
     tracer = NoOpTracerProvider().get_tracer(GRAPH)
     if any(os.environ.get(name) for name in ENDPOINTS):
         tracer, shut_down = _exported()
-    observer = Observer(tracer)
+    observer = TelemetryCallback(tracer)
     # The default, since runs begin in contexts that have nothing to do with this one.
     register_configure_hook(ContextVar("stepwell_observer", default=observer), inheritable=True)
     return shut_down
@@ -161,7 +161,7 @@ def _nothing_to_send() -> None:
     return
 
 
-def _counted(begun: Begun, outputs: dict[str, Any]) -> dict[str, Any]:
+def _counted(begun: ActiveSpan, outputs: dict[str, Any]) -> dict[str, Any]:
     """Count what a node gave back; the numbers, and no text, for the log."""
     said: dict[str, Any] = {}
     for cell in outputs.get("cells") or []:
@@ -210,7 +210,7 @@ REGISTRY.register(SandboxCollector(lambda: sandboxes.counts))
     "/stepwell/metrics",
     "GET",
     summary="Numbers for Prometheus",
-    responses={200: answered("text/plain", {"type": "string"}, "In the text format of Prometheus.")},
+    responses={200: response_schema("text/plain", {"type": "string"}, "In the text format of Prometheus.")},
     refusals=[403],
     tag="Stepwell: operation",
 )

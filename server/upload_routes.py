@@ -10,17 +10,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from graph.app import uploads
-from server.routing import Json, RefusedError, answered, path_parameter, place, route, sender
+from server.routing import Json, RefusedError, external_path, path_parameter, response_schema, route, sender
 from server.users import User
 from storage.uploads import (
     BusyUploadError,
     NoRoomError,
     NoSuchUploadError,
-    Receiver,
     Upload,
     UploadError,
     UploadTooLargeError,
     UploadTypeError,
+    UploadWriter,
     WrongOffsetError,
 )
 
@@ -32,7 +32,7 @@ BUFFER = 1 << 20
 
 
 async def receive(
-    stream: AsyncIterator[bytes], receiver: Receiver, *, idle: float = IDLE_SECONDS, slowest: float = SLOWEST
+    stream: AsyncIterator[bytes], receiver: UploadWriter, *, idle: float = IDLE_SECONDS, slowest: float = SLOWEST
 ) -> None:
     """Write what arrives; what has arrived before an error is kept.
 
@@ -121,7 +121,7 @@ def _header(name: str, description: str, schema: Json, *, required: bool = False
         _header("Upload-Metadata", "As tus says: `filename` and its value in base64.", {"type": "string"}),
     ],
     body={"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
-    responses={201: answered(schema=SAID, description="It has begun, or is complete.")},
+    responses={201: response_schema(schema=SAID, description="It has begun, or is complete.")},
     refusals=[400, 408, 412, 413, 415, 423, 507],
     tag="Stepwell: uploads",
 )
@@ -143,7 +143,7 @@ async def create_upload(request: Request) -> Response:
     elif upload.size == 0:
         upload = await _refusing(uploads.look(user.id, upload.id))
     return JSONResponse(
-        _shown(upload), 201, {**_told(upload), "Location": place(request, f"/stepwell/uploads/{upload.id}")}
+        _shown(upload), 201, {**_told(upload), "Location": external_path(request, f"/stepwell/uploads/{upload.id}")}
     )
 
 
@@ -171,7 +171,7 @@ async def about_uploads(request: Request) -> Response:
     "GET",
     summary="List your uploads",
     responses={
-        200: answered(
+        200: response_schema(
             schema={
                 "type": "object",
                 "required": ["uploads"],
@@ -191,7 +191,7 @@ async def list_uploads(request: Request) -> Response:
     "GET",
     summary="See how far an upload is",
     parameters=[UPLOAD_ID],
-    responses={200: answered(schema=SAID)},
+    responses={200: response_schema(schema=SAID)},
     refusals=[404],
     tag="Stepwell: uploads",
 )
@@ -244,9 +244,9 @@ async def remove_upload(request: Request) -> Response:
 
 async def _receive(request: Request, user: User, id: str, offset: int) -> Upload:
     try:
-        async with uploads.receiving(user.id, id, offset) as receiver:
+        async with uploads.open_writer(user.id, id, offset) as receiver:
             await receive(request.stream(), receiver)
-            await receiver.ends_here()
+            await receiver.mark_complete()
         return await uploads.look(user.id, id)
     except UploadError as error:
         raise _refusal(error) from None

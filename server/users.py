@@ -25,10 +25,10 @@ class User:
     """Whether he may see what concerns the whole server, such as its metrics."""
 
 
-class Door(Protocol):
+class Authenticator(Protocol):
     """Knows a kind of credential."""
 
-    async def let_in(self, credential: str) -> User | None:
+    async def authenticate(self, credential: str) -> User | None:
         """Who shows it; None when it is not of this kind or not known.
 
         Raises:
@@ -43,7 +43,7 @@ class Users:
         doors: The kinds of credentials that are taken; without any, everybody is the one local user.
     """
 
-    def __init__(self, doors: tuple[Door, ...]) -> None:
+    def __init__(self, doors: tuple[Authenticator, ...]) -> None:
         self._doors = doors
 
     @classmethod
@@ -53,7 +53,7 @@ class Users:
         Raises:
             SettingsError: the file of keys cannot be read.
         """
-        doors: list[Door] = []
+        doors: list[Authenticator] = []
         if settings.api_keys is not None:
             from server.api_keys import ApiKeys
 
@@ -65,7 +65,7 @@ class Users:
         return cls(tuple(doors))
 
     @property
-    def asked_for(self) -> bool:
+    def auth_required(self) -> bool:
         """Whether a request must say who sends it."""
         return bool(self._doors)
 
@@ -80,17 +80,17 @@ class Users:
         """
         if not self._doors:
             return User(LOCAL, operator=True)
-        credential = shown_in(headers)
+        credential = credential_in(headers)
         if not credential:
             raise UnknownUserError("Say who you are: send `Authorization: Bearer KEY` or `X-Api-Key: KEY`.")
         if len(credential) <= MAX_CREDENTIAL:
             for door in self._doors:
-                if (user := await door.let_in(credential)) is not None:
+                if (user := await door.authenticate(credential)) is not None:
                     return user
         raise UnknownUserError("This key or token is not known here.")
 
 
-def shown_in(headers: Mapping[bytes, bytes]) -> str:
+def credential_in(headers: Mapping[bytes, bytes]) -> str:
     """The key or token that a request shows; empty when it shows none."""
     try:
         scheme, _, credential = headers.get(b"authorization", b"").decode("ascii").strip().partition(" ")

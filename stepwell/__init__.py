@@ -19,41 +19,41 @@ if TYPE_CHECKING:
     from graph.context import Context as Context
     from graph.events import Event as Event
     from graph.events import Finished as Finished
-    from graph.functions.offered import FunctionError as FunctionError
-    from graph.functions.offered import HostFunction as HostFunction
+    from graph.functions.registry import FunctionError as FunctionError
+    from graph.functions.registry import HostFunction as HostFunction
     from graph.settings import Settings as Settings
     from sandboxes.network import Network as Network
-    from stepwell.cleaning import Swept as Swept
-    from stepwell.comparing import Difference as Difference
+    from stepwell.cleanup import Swept as Swept
+    from stepwell.comparison import Difference as Difference
     from stepwell.errors import ThreadError as ThreadError
-    from stepwell.replaying import ReplayedCell as ReplayedCell
-    from stepwell.replaying import ReplayEnd as ReplayEnd
-    from stepwell.restored import RestoredStep as RestoredStep
+    from stepwell.replays import ReplayedCell as ReplayedCell
+    from stepwell.replays import ReplayEnd as ReplayEnd
+    from stepwell.restored_step import RestoredStep as RestoredStep
     from stepwell.runs import ApprovalNeededError as ApprovalNeededError
     from stepwell.runs import Decision as Decision
     from stepwell.runs import Run as Run
     from stepwell.runs import RunFailedError as RunFailedError
-    from stepwell.showing import StepDetail as StepDetail
+    from stepwell.step_detail import StepDetail as StepDetail
 
 _WHERE = {
     "ApprovalNeededError": "stepwell.runs",
     "Context": "graph.context",
     "Decision": "stepwell.runs",
-    "Difference": "stepwell.comparing",
+    "Difference": "stepwell.comparison",
     "Event": "graph.events",
     "Finished": "graph.events",
-    "FunctionError": "graph.functions.offered",
-    "HostFunction": "graph.functions.offered",
+    "FunctionError": "graph.functions.registry",
+    "HostFunction": "graph.functions.registry",
     "Network": "sandboxes.network",
-    "ReplayEnd": "stepwell.replaying",
-    "ReplayedCell": "stepwell.replaying",
-    "RestoredStep": "stepwell.restored",
+    "ReplayEnd": "stepwell.replays",
+    "ReplayedCell": "stepwell.replays",
+    "RestoredStep": "stepwell.restored_step",
     "Run": "stepwell.runs",
     "RunFailedError": "stepwell.runs",
     "Settings": "graph.settings",
     "Step": "graph.checkpoints.step_tree",
-    "StepDetail": "stepwell.showing",
-    "Swept": "stepwell.cleaning",
+    "StepDetail": "stepwell.step_detail",
+    "Swept": "stepwell.cleanup",
     "ThreadError": "stepwell.errors",
 }
 
@@ -233,7 +233,7 @@ async def show(step: str, *, settings: "Settings | None" = None) -> "StepDetail"
     Raises:
         ThreadError: there is no such thread or step.
     """
-    from stepwell.showing import show_step
+    from stepwell.step_detail import show_step
 
     return await show_step(step, settings)
 
@@ -253,12 +253,12 @@ async def fork(step: str, *, here: bool = False, new_turn: bool = False, setting
     Raises:
         ThreadError: there is no such thread or step, or (with `here`) somebody is working on it.
     """
-    from stepwell import forking
-    from stepwell.steps import step_named
+    from stepwell import forks
+    from stepwell.steps import parse_step_name
     from stepwell.threads import find_thread
 
-    prefix, number = step_named(step)
-    begin = forking.fork_here if here else forking.fork_thread
+    prefix, number = parse_step_name(step)
+    begin = forks.fork_here if here else forks.fork_thread
     return await begin(await find_thread(prefix, settings), step=number, new_turn=new_turn, settings=settings)
 
 
@@ -282,9 +282,9 @@ def at(
         ThreadError: there is no such thread or step.
         SandboxError: the sandbox cannot be had.
     """
-    from stepwell import restored
+    from stepwell import restored_step
 
-    return restored.at(step, settings=settings, functions=functions)
+    return restored_step.at(step, settings=settings, functions=functions)
 
 
 async def diff(a: str, b: str, *, settings: "Settings | None" = None) -> "Difference":
@@ -293,11 +293,11 @@ async def diff(a: str, b: str, *, settings: "Settings | None" = None) -> "Differ
     Raises:
         ThreadError: there is no such thread or step.
     """
-    from stepwell.comparing import compare
-    from stepwell.steps import step_named
+    from stepwell.comparison import compare
+    from stepwell.steps import parse_step_name
     from stepwell.threads import find_thread
 
-    steps = [step_named(name) for name in (a, b)]
+    steps = [parse_step_name(name) for name in (a, b)]
     found = [(await find_thread(prefix, settings), step) for prefix, step in steps]
     return await compare(found[0], found[1], settings)
 
@@ -323,12 +323,12 @@ async def replay(
     """
     from contextlib import aclosing
 
-    from stepwell import replaying
-    from stepwell.steps import step_named
+    from stepwell import replays
+    from stepwell.steps import parse_step_name
     from stepwell.threads import find_thread
 
-    prefix, step = step_named(thread)
-    found = replaying.replay(
+    prefix, step = parse_step_name(thread)
+    found = replays.replay(
         await find_thread(prefix, settings), settings, step=step, variables=verify, functions=functions
     )
     async with aclosing(found):  # type: ignore[type-var]  # an async generator
@@ -342,9 +342,9 @@ async def delete(thread: str, *, settings: "Settings | None" = None) -> "Swept":
     Raises:
         ThreadError: there is no such thread, or somebody is working on it.
     """
-    from stepwell import cleaning
+    from stepwell import cleanup
 
-    return await cleaning.delete(thread, settings=settings)
+    return await cleanup.delete(thread, settings=settings)
 
 
 async def gc(*, grace: float = 3_600.0, dry_run: bool = False, settings: "Settings | None" = None) -> "Swept":
@@ -358,6 +358,6 @@ async def gc(*, grace: float = 3_600.0, dry_run: bool = False, settings: "Settin
     Raises:
         SettingsError: the store cannot be used, or other data folders need it, too.
     """
-    from stepwell import cleaning
+    from stepwell import cleanup
 
-    return await cleaning.gc(grace=grace, dry_run=dry_run, settings=settings)
+    return await cleanup.gc(grace=grace, dry_run=dry_run, settings=settings)

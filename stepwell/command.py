@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sandboxes.host.descriptors import raise_limit
-from stepwell.cli import commands_elsewhere, commands_looking, commands_running, commands_stepping
+from stepwell.cli import commands_inspect, commands_placement, commands_run, commands_steps
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
 
@@ -51,11 +51,11 @@ def _stepwell(
 
 
 for command in (
-    *(commands_running.run, commands_running.ask, commands_running.resume),
-    *(commands_stepping.fork, commands_stepping.shell, commands_stepping.diff, commands_stepping.replay),
-    *(commands_looking.threads, commands_looking.show, commands_looking.log),
-    *(commands_elsewhere.move, commands_elsewhere.sandboxes),
-    *(commands_looking.delete, commands_looking.gc, commands_looking.doctor, commands_looking.trust),
+    *(commands_run.run, commands_run.ask, commands_run.resume),
+    *(commands_steps.fork, commands_steps.shell, commands_steps.diff, commands_steps.replay),
+    *(commands_inspect.threads, commands_inspect.show, commands_inspect.log),
+    *(commands_placement.move, commands_placement.sandboxes),
+    *(commands_inspect.delete, commands_inspect.gc, commands_inspect.doctor, commands_inspect.trust),
 ):
     app.command()(command)
 

@@ -16,28 +16,28 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from graph.checkpoints.damage import damage_of, disk_problem
+from graph.checkpoints.damage import disk_problem, reporting_damage
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.journal import JournalError
-from graph.checkpoints.opening import open_checkpoints
 from graph.checkpoints.thread_lock import ThreadHeldError
-from graph.context import Context, remembered
+from graph.context import Context, stored_context
 from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
-from graph.functions.offered import HostFunction, offered
-from graph.settings import WITHOUT_WALLS, Settings, SettingsError, given_or_read
+from graph.functions.registry import HostFunction, functions_by_name
+from graph.settings import NO_ISOLATION_WARNING, Settings, SettingsError, settings_or_default
 from graph.state import Input, State
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError
-from models.received import whole_text
-from nodes.inputs import HERE
+from models.messages import without_surrogates
+from nodes.budget import tokens_spent
+from nodes.inputs import LOCAL_KIND
 from nodes.plan import NoQuestionError
-from nodes.restoring.snapshots import Snapshots
-from nodes.spending import tokens_spent
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.host.workspace import digest
 from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
 from stepwell.errors import ThreadError
-from stepwell.thread_lock import alone_on
+from stepwell.locks import lock_thread
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import BlobError
 from storage.inputs import InputError
@@ -47,8 +47,8 @@ NAMED = 5
 """Inputs that are named in one sentence."""
 
 
-async def bring_inputs_back(
-    thread: str, state: State, sandboxes: Sandboxes, snapshots: Snapshots, folder: Path, *, accept_changed: bool
+async def restore_inputs(
+    thread: str, state: State, sandboxes: Sandboxes, snapshots: SnapshotStore, folder: Path, *, accept_changed: bool
 ) -> list[str]:
     """Make sure that the inputs of a thread are those that it took in.
 
@@ -69,14 +69,14 @@ async def bring_inputs_back(
         ThreadError: one is gone or changed, cannot be brought back, and that was not accepted.
     """
     inputs = state.get("inputs") or []
-    if not inputs or state.get("sandbox", {}).get("kind") != HERE:
+    if not inputs or state.get("sandbox", {}).get("kind") != LOCAL_KIND:
         return []
     workspace = folder / thread / "workspace"
     wrong = [one for one in inputs if not await asyncio.to_thread(_is_as_taken, workspace, one)]
     if not wrong:
         return []
     try:
-        sandbox = await sandboxes.open(HERE, thread)
+        sandbox = await sandboxes.open(LOCAL_KIND, thread)
         back = [one for one in wrong if await _brought_back(sandbox, one, snapshots)]
     except SandboxError as error:
         raise ThreadError(str(error)) from None
@@ -98,7 +98,7 @@ def _is_as_taken(workspace: Path, one: Input) -> bool:
         return False
 
 
-async def _brought_back(sandbox: Sandbox, one: Input, snapshots: Snapshots) -> bool:
+async def _brought_back(sandbox: Sandbox, one: Input, snapshots: SnapshotStore) -> bool:
     scratch = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="stepwell-inputs-")
     try:
         file = Path(scratch.name) / "input"
@@ -208,7 +208,7 @@ class Run:
     async def __aiter__(self) -> AsyncIterator[Event]:
         if not ID.fullmatch(self.thread):
             raise ThreadError(f"{self.thread!r} is no thread's id; `stepwell threads` lists them.")
-        settings = (await given_or_read(self.settings)).with_network(self.network)
+        settings = (await settings_or_default(self.settings)).with_network(self.network)
         sandboxes = make_sandboxes(settings)
         functions = make_functions(settings, self.functions)
         ending: Event | None = None
@@ -216,7 +216,7 @@ class Run:
         try:
             async with (
                 open_checkpoints(settings) as saver,
-                alone_on(self.thread, settings) as hold,
+                lock_thread(self.thread, settings) as hold,
                 sandboxes,
                 functions,
             ):
@@ -231,11 +231,11 @@ class Run:
                 )
                 graph = builder.compile(checkpointer=saver, name="stepwell")
                 if self.resumes:
-                    await saver.reopen(self.thread)
-                with damage_of(self.thread):
+                    await saver.discard_false_end(self.thread)
+                with reporting_damage(self.thread):
                     before = await graph.aget_state(self.config)
                 given = await self._given(before)
-                context = self.context or remembered(await saver.newest_metadata(self.thread, CONTEXT_KEY))
+                context = self.context or stored_context(await saver.newest_metadata(self.thread, CONTEXT_KEY))
                 if context.sandbox not in sandboxes.kinds:
                     known = ", ".join(sandboxes.kinds)
                     raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
@@ -243,8 +243,8 @@ class Run:
                 told = await self._look_at_inputs(before, sandboxes, settings) if goes_on else []
                 started, begun = time.monotonic(), True
                 yield Started(self.thread, self.question or last_question(before.values), resumed=self.resumes)
-                if settings.without_walls and context.sandbox == "local":
-                    told.insert(0, WITHOUT_WALLS)
+                if settings.without_isolation and context.sandbox == "local":
+                    told.insert(0, NO_ISOLATION_WARNING)
                 for sentence in told:
                     yield Notice(sentence, level="warning")
                 if given is not before:
@@ -267,9 +267,9 @@ class Run:
         yield ending
 
     async def _look_at_inputs(self, before: StateSnapshot, sandboxes: Sandboxes, settings: Settings) -> list[str]:
-        snapshots, folder = Snapshots(make_blobs(settings)), settings.home / "threads"
+        snapshots, folder = SnapshotStore(make_blobs(settings)), settings.home / "threads"
         state = cast("State", before.values)
-        return await bring_inputs_back(
+        return await restore_inputs(
             self.thread, state, sandboxes, snapshots, folder, accept_changed=self.accept_changed
         )
 
@@ -325,7 +325,7 @@ def start(
         FunctionError: one of the functions cannot be offered.
         ThreadError: the question is empty.
     """
-    question = whole_text(question)
+    question = without_surrogates(question)
     if not question.strip():
         raise ThreadError("The question is empty.")
     given = (files,) if isinstance(files, str | os.PathLike) else files
@@ -335,7 +335,7 @@ def start(
         tuple(os.fspath(file) for file in given),
         context=context,
         settings=settings,
-        functions=tuple(offered(functions).values()),
+        functions=tuple(functions_by_name(functions).values()),
         network=network,
         follows=thread is not None,
         accept_changed=accept_changed,
@@ -362,7 +362,7 @@ def resume(
         decision=decision,
         context=context,
         settings=settings,
-        functions=tuple(offered(functions).values()),
+        functions=tuple(functions_by_name(functions).values()),
         network=network,
         resumes=True,
         accept_changed=accept_changed,

@@ -6,13 +6,13 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from graph.checkpoints.damage import damage_of
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.damage import reporting_damage
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.step_tree import Step, StepTree, step_tree
-from graph.settings import Settings, given_or_read
+from graph.settings import Settings, settings_or_default
 from graph.state import Cell, PlanStep, SandboxRef, State
-from nodes.restoring.restore import BEGINNING, TOOK_EFFECT, next_snapshot
+from nodes.restoration.restore import BEGINNING, TOOK_EFFECT, next_state_id
 from stepwell.errors import ThreadError
 from stepwell.threads import Graph, find_thread, saver_of
 
@@ -24,7 +24,7 @@ MAX_SETTING_OUT = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StepState:
     """A step, and the state there."""
 
     thread: str
@@ -36,7 +36,7 @@ class Place:
     """Whether the turn is over."""
 
 
-def step_named(name: str) -> tuple[str, str | None]:
+def parse_step_name(name: str) -> tuple[str, str | None]:
     """Take `THREAD@STEP` apart; without `@STEP` the step is None.
 
     Raises:
@@ -48,33 +48,33 @@ def step_named(name: str) -> tuple[str, str | None]:
     return thread, step.lower() if at else None
 
 
-async def tree_of(saver: Any, thread: str) -> StepTree:
+async def read_steps(saver: Any, thread: str) -> StepTree:
     """A thread's steps.
 
     Raises:
         ThreadError: there is no such thread.
     """
-    with damage_of(thread):
+    with reporting_damage(thread):
         tree = await step_tree(cast("Saver", saver), thread)
     if tree.beginning is None:
         raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
     return tree
 
 
-async def at_step(graph: Graph, thread: str, step: str | int | None) -> Place:
+async def state_at_step(graph: Graph, thread: str, step: str | int | None) -> StepState:
     """The state right after a cell; None: where the thread is now.
 
     Raises:
         ThreadError: there is no such thread or step.
     """
-    tree = await tree_of(graph.checkpointer, thread)
+    tree = await read_steps(graph.checkpointer, thread)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    with damage_of(thread):
+    with reporting_damage(thread):
         head, now = await graph.aget_state(config), tree.head
     if not head.values.get("sandbox"):
         raise ThreadError(f"Thread {thread} has no step yet: it stopped before its plan.")
     if step is None and now is not None and (not head.tasks or head.next in RUNNING):
-        return Place(thread, now, cast("State", head.values), head.config, ended=not head.tasks)
+        return StepState(thread, now, cast("State", head.values), head.config, ended=not head.tasks)
     name = str(step) if step is not None else now.name if now is not None else "0"
     found = tree.named(name)
     if found is None:
@@ -83,13 +83,13 @@ async def at_step(graph: Graph, thread: str, step: str | int | None) -> Place:
     if found.cell is None:
         return await _beginning(graph, tree, thread, found)
     if not found.checkpoint:
-        return Place(thread, found, await _without_checkpoint(graph, tree, thread, found), None, ended=False)
+        return StepState(thread, found, await _without_checkpoint(graph, tree, thread, found), None, ended=False)
     there = await graph.aget_state(_at(thread, found.checkpoint))
     state = cast("State", {**there.values, "pending": []})
-    return Place(thread, found, state, there.config, ended=False)
+    return StepState(thread, found, state, there.config, ended=False)
 
 
-async def answer_after(graph: Graph, place: Place) -> str:
+async def answer_after(graph: Graph, place: StepState) -> str:
     """What was answered after a step and before the next cell; empty when nothing was."""
     if place.ended or not place.step.answered:
         return place.state.get("answer") or ""
@@ -97,7 +97,7 @@ async def answer_after(graph: Graph, place: Place) -> str:
     return str(there.values.get("answer") or "")
 
 
-async def _beginning(graph: Graph, tree: StepTree, thread: str, step: Step) -> Place:
+async def _beginning(graph: Graph, tree: StepTree, thread: str, step: Step) -> StepState:
     """Right after the first plan. A thread that began as a fork has no checkpoint there."""
     seen = 0
     async for snapshot in _oldest_first(graph, thread):
@@ -105,7 +105,7 @@ async def _beginning(graph: Graph, tree: StepTree, thread: str, step: Step) -> P
             cells = snapshot.values.get("cells") or []
             state = _cut(cast("State", snapshot.values), 0) if cells else cast("State", snapshot.values)
             config = None if cells or snapshot.next not in RUNNING else snapshot.config
-            return Place(thread, step, cast("State", {**state, "pending": []}), config, ended=False)
+            return StepState(thread, step, cast("State", {**state, "pending": []}), config, ended=False)
         seen += 1
         if seen > MAX_SETTING_OUT:
             break
@@ -159,7 +159,7 @@ def snapshot_after(cells: list[Cell]) -> str:
     name = BEGINNING
     for cell in cells:
         if cell["status"] in TOOK_EFFECT:
-            name = cell.get("snapshot") or next_snapshot(name, cell["number"], cell["code"])
+            name = cell.get("snapshot") or next_state_id(name, cell["number"], cell["code"])
     return name
 
 
@@ -173,7 +173,7 @@ async def read_log(name: str, settings: Settings | None = None) -> tuple[str, St
     Raises:
         ThreadError: there is no such thread.
     """
-    settings = await given_or_read(settings)
+    settings = await settings_or_default(settings)
     thread = await find_thread(name, settings)
     async with open_checkpoints(settings) as saver:
-        return thread, await tree_of(saver, thread)
+        return thread, await read_steps(saver, thread)

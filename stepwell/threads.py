@@ -10,12 +10,12 @@ from typing import Literal, cast
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
-from graph.checkpoints.damage import DamagedThreadError, damage_of
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.damage import DamagedThreadError, reporting_damage
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.order import time_named
 from graph.checkpoints.saver import Saver
 from graph.context import Context
-from graph.settings import Settings, given_or_read
+from graph.settings import Settings, settings_or_default
 from graph.state import FinalOutput, StartInput, State
 from graph.wiring import make_blobs, make_sandboxes, wire
 from sandboxes.opening import Sandboxes
@@ -54,12 +54,12 @@ class ThreadDetail:
 
 async def list_threads(*, limit: int = 20, settings: Settings | None = None) -> list[ThreadSummary]:
     """The newest threads, newest first."""
-    settings = await given_or_read(settings)
+    settings = await settings_or_default(settings)
     summaries = []
-    async with reading(settings) as (graph, _):
+    async with open_graph(settings) as (graph, _):
         for head in await saver_of(graph).newest_threads(limit=limit):
             try:
-                with damage_of(head.thread):
+                with reporting_damage(head.thread):
                     snapshot = await graph.aget_state({"configurable": {"thread_id": head.thread}})
                     summaries.append(_summary(_detail(head.thread, snapshot)))
             except DamagedThreadError as error:
@@ -86,8 +86,8 @@ async def read_thread(thread: str, settings: Settings | None = None) -> ThreadDe
     Raises:
         ThreadError: there is no such thread.
     """
-    async with reading(await given_or_read(settings)) as (graph, _):
-        with damage_of(thread):
+    async with open_graph(await settings_or_default(settings)) as (graph, _):
+        with reporting_damage(thread):
             snapshot = await graph.aget_state({"configurable": {"thread_id": thread}})
     if snapshot.created_at is None:
         raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
@@ -100,7 +100,7 @@ async def find_thread(prefix: str, settings: Settings | None = None) -> str:
     Raises:
         ThreadError: there is none, or more than one.
     """
-    async with open_checkpoints(await given_or_read(settings)) as saver:
+    async with open_checkpoints(await settings_or_default(settings)) as saver:
         if prefix == "last":
             newest = await saver.newest_threads(limit=1)
             if not newest:
@@ -120,12 +120,12 @@ Graph = CompiledStateGraph[State, Context, StartInput, FinalOutput]
 
 
 def saver_of(graph: Graph) -> Saver:
-    """The checkpoints of a graph that `reading` gave."""
+    """The checkpoints of a graph that `open_graph` gave."""
     return cast("Saver", graph.checkpointer)
 
 
 @asynccontextmanager
-async def reading(settings: Settings) -> AsyncIterator[tuple[Graph, Sandboxes]]:
+async def open_graph(settings: Settings) -> AsyncIterator[tuple[Graph, Sandboxes]]:
     """The graph over the checkpoints of these settings, and its sandboxes, for looking and for writing State."""
     async with open_checkpoints(settings) as saver, make_sandboxes(settings) as sandboxes:
         artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)

@@ -17,7 +17,7 @@ SHARD = re.compile(r"[0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredEntry:
     """Something that lies in a store."""
 
     name: str
@@ -45,7 +45,7 @@ def damaged_note(note: str) -> str:
     return f"an owner whose note {note} is damaged"
 
 
-class Shelf(Protocol):
+class BlobBackend(Protocol):
     """A place for blobs. All methods block; `FileNotFoundError` is the only exception that callers tell apart."""
 
     @property
@@ -55,11 +55,11 @@ class Shelf(Protocol):
     def has(self, names: Sequence[str]) -> set[str]:
         """Which of these are there."""
 
-    def arriving(self) -> Path:
+    def staging(self) -> Path:
         """A folder on this machine for files on their way in; it exists."""
 
-    def adding(self) -> AbstractContextManager[Callable[[Path, str], None]]:
-        """Gives a function that takes in a file from `arriving` under a name.
+    def batch_writer(self) -> AbstractContextManager[Callable[[Path, str], None]]:
+        """Gives a function that takes in a file from `staging` under a name.
 
         What is there already only becomes young again. On leaving, everything that was taken in is durable.
         """
@@ -75,13 +75,13 @@ class Shelf(Protocol):
             FileNotFoundError: it is not there.
         """
 
-    def put_aside(self, name: str) -> None:
+    def quarantine(self, name: str) -> None:
         """Take a damaged one out of the way, so that the same content can be added again."""
 
     def remove(self, key: str, *, older_than: float) -> bool:
         """Remove something, unless it is gone or not older than so many seconds at the moment of removal."""
 
-    def entries(self) -> Iterator[list[Stored]]:
+    def entries(self) -> Iterator[list[StoredEntry]]:
         """All blobs and what writers left of them, in batches; nothing else that lies beside them."""
 
     def note_owner(self, owner: str) -> None:
@@ -98,7 +98,7 @@ AT_ONCE = 8
 """Files that are made durable at the same time."""
 
 
-class FolderShelf:
+class FolderBackend:
     """Blobs below a folder, which is made when the first one comes."""
 
     def __init__(self, root: Path) -> None:
@@ -118,7 +118,7 @@ class FolderShelf:
         """Which of these are there."""
         return {name for name in names if self._file(name).exists()}
 
-    def arriving(self) -> Path:
+    def staging(self) -> Path:
         """A folder on the same file system, so that what arrives can be renamed."""
         folder = self._root / ARRIVING
         self._root.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ class FolderShelf:
         return folder
 
     @contextmanager
-    def adding(self) -> Iterator[Callable[[Path, str], None]]:
+    def batch_writer(self) -> Iterator[Callable[[Path, str], None]]:
         """Take files in: on leaving, their contents are made durable together, then they get their names, in order."""
         coming: list[tuple[Path, Path]] = []
 
@@ -157,7 +157,7 @@ class FolderShelf:
         """Read one."""
         return self._file(name).open("rb")
 
-    def put_aside(self, name: str) -> None:
+    def quarantine(self, name: str) -> None:
         """Rename a damaged one; `gc` removes it later."""
         file = self._file(name)
         with suppress(FileNotFoundError):
@@ -183,7 +183,7 @@ class FolderShelf:
             return False
         return True
 
-    def entries(self) -> Iterator[list[Stored]]:
+    def entries(self) -> Iterator[list[StoredEntry]]:
         """Folder by folder."""
         for shard in _listed(self._root):
             if not shard.is_dir() or not (SHARD.fullmatch(shard.name) or shard.name == ARRIVING):
@@ -194,7 +194,7 @@ class FolderShelf:
                     status = file.stat()
                     is_blob = len(file.name) == NAME_LENGTH and shard.name != ARRIVING
                     batch.append(
-                        Stored(
+                        StoredEntry(
                             name=file.name if is_blob else "",
                             key=f"{shard.name}/{file.name}",
                             size=_size(file),

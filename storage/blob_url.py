@@ -15,13 +15,13 @@ from typing import Any, BinaryIO
 
 import fsspec
 
-from storage.blob_folder import SHARD, Stored, note_of, owner_in
+from storage.blob_folder import SHARD, StoredEntry, note_of, owner_in
 
 PREFIX = "stepwell-blobs-"
 
 
 @functools.cache
-def passing_through() -> Path:
+def transfer_folder() -> Path:
     """This process's folder."""
     common = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getuid()}"
     with contextlib.suppress(FileExistsError):
@@ -59,7 +59,7 @@ TIMES = ("mtime", "LastModified", "updated", "last_modified", "created")
 """Where file systems of different kinds keep the time of the last change."""
 
 
-class UrlShelf:
+class UrlBackend:
     """Blobs at a URL. Objects appear whole: object stores publish an upload when it is complete."""
 
     def __init__(self, url: str) -> None:
@@ -87,12 +87,12 @@ class UrlShelf:
             there = pool.map(lambda name: filesystem.exists(self._path(name)), names)
             return {name for name, found in zip(names, there, strict=True) if found}
 
-    def arriving(self) -> Path:
+    def staging(self) -> Path:
         """The folder for temporary files."""
-        return passing_through()
+        return transfer_folder()
 
     @contextmanager
-    def adding(self) -> Iterator[Callable[[Path, str], None]]:
+    def batch_writer(self) -> Iterator[Callable[[Path, str], None]]:
         """Upload files, several at the same time; on leaving, all are there."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             uploads = []
@@ -124,7 +124,7 @@ class UrlShelf:
         stream: BinaryIO = filesystem.open(self._path(name), "rb")
         return stream
 
-    def put_aside(self, name: str) -> None:
+    def quarantine(self, name: str) -> None:
         """Remove a damaged one."""
         with suppress(FileNotFoundError):
             self._place[0].rm_file(self._path(name))
@@ -141,7 +141,7 @@ class UrlShelf:
             return True
         return False
 
-    def entries(self) -> Iterator[list[Stored]]:
+    def entries(self) -> Iterator[list[StoredEntry]]:
         """All at once: object stores list in pages of a thousand."""
         filesystem, root = self._place
         batch = []
@@ -155,7 +155,7 @@ class UrlShelf:
             if not SHARD.fullmatch(shard) or "/" in name:
                 continue
             batch.append(
-                Stored(
+                StoredEntry(
                     name=name if len(name) == NAME_LENGTH else "",
                     key=key,
                     size=int(info.get("size") or 0),

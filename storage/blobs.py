@@ -18,10 +18,10 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, Self, TypeVar
 
-from storage.blob_folder import FolderShelf, Shelf, Stored, damaged_note, note_of
-from storage.blob_url import UrlShelf
+from storage.blob_folder import BlobBackend, FolderBackend, StoredEntry, damaged_note, note_of
+from storage.blob_url import UrlBackend
+from storage.compression import compress_file, decompressed, is_compressed
 from storage.inputs import without_password
-from storage.packing import is_packed, pack, unpacked
 
 NAME = re.compile(r"[0-9a-f]{64}")
 PIECE = 1 << 20
@@ -61,7 +61,7 @@ class Blobs:
         shown: What errors call it in the place of where it is; empty: that.
     """
 
-    def __init__(self, shelf: Shelf, *, owner: Path | None = None, shown: str = "") -> None:
+    def __init__(self, shelf: BlobBackend, *, owner: Path | None = None, shown: str = "") -> None:
         self._shelf = shelf
         self._owner = owner
         self._shown = shown
@@ -70,8 +70,8 @@ class Blobs:
     def at(cls, location: str, *, owner: Path | None = None, shown: str = "") -> Self:
         """The store in a folder or at an fsspec URL; nothing is read or made before it is used."""
         if "://" in location:
-            return cls(UrlShelf(location), owner=owner, shown=shown)
-        return cls(FolderShelf(Path(location).expanduser().absolute()), owner=owner, shown=shown)
+            return cls(UrlBackend(location), owner=owner, shown=shown)
+        return cls(FolderBackend(Path(location).expanduser().absolute()), owner=owner, shown=shown)
 
     @property
     def location(self) -> str:
@@ -94,8 +94,8 @@ class Blobs:
         """
         await self._do(self._add, [(file, checked(name))], move=False)
 
-    async def take_in(self, files: Mapping[str, Path], *, max_bytes: int) -> int:
-        """The same for several files, by name, that lie in a folder of `arriving`: they are moved, in this order.
+    async def ingest(self, files: Mapping[str, Path], *, max_bytes: int) -> int:
+        """The same for several files, by name, that lie in a folder of `staging`: they are moved, in this order.
 
         Returns:
             Their size in the store, in bytes.
@@ -106,16 +106,16 @@ class Blobs:
         """
         named = [(file, checked(name)) for name, file in files.items()]
 
-        def take_in() -> int:
+        def ingest() -> int:
             size = sum(file.stat().st_size for file, _ in named)
             if size > max_bytes:
                 raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
             return self._add(named, move=True)
 
-        return await self._do(take_in)
+        return await self._do(ingest)
 
     @asynccontextmanager
-    async def arriving(self) -> AsyncIterator[Path]:
+    async def staging(self) -> AsyncIterator[Path]:
         """A folder of ours for files on their way in, on the store's own disk where it has one; removed afterwards.
 
         Raises:
@@ -149,8 +149,8 @@ class Blobs:
         """
         return await self._do(self._read, checked(name), max_bytes)
 
-    async def look_at(self, file: Path, *, max_bytes: int) -> bytes:
-        """The content of a file in a folder of `arriving`, which nobody has checked yet.
+    async def read_staged(self, file: Path, *, max_bytes: int) -> bytes:
+        """The content of a file in a folder of `staging`, which nobody has checked yet.
 
         Raises:
             BlobError: it is larger than `max_bytes`, or cannot be read.
@@ -158,7 +158,7 @@ class Blobs:
         return await self._do(_bounded, lambda: file.open("rb"), file.name, max_bytes)
 
     @asynccontextmanager
-    async def lend(self, names: Sequence[str], *, check: bool = True) -> AsyncIterator[list[Path]]:
+    async def checkout(self, names: Sequence[str], *, check: bool = True) -> AsyncIterator[list[Path]]:
         """Files with the contents of these blobs, named like them, to be copied and not to be changed.
 
         Args:
@@ -190,7 +190,7 @@ class Blobs:
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
-    async def names(self) -> AsyncIterator[Stored]:
+    async def names(self) -> AsyncIterator[StoredEntry]:
         """Everything in the store: blobs, and what broken-off writers left behind.
 
         Raises:
@@ -204,7 +204,7 @@ class Blobs:
             for stored in batch:
                 yield stored
 
-    async def delete(self, stored: Iterable[Stored], *, grace: float = GRACE_SECONDS) -> list[Stored]:
+    async def delete(self, stored: Iterable[StoredEntry], *, grace: float = GRACE_SECONDS) -> list[StoredEntry]:
         """Remove these, except what was added, or added again, within the last `grace` seconds or since it was listed.
 
         Returns:
@@ -252,7 +252,7 @@ class Blobs:
         if name := self._owner_name():
             self._shelf.note_owner(name)
         mine = (
-            files if move else [(self._shelf.arriving() / f"{name}.{secrets.token_hex(4)}", name) for _, name in files]
+            files if move else [(self._shelf.staging() / f"{name}.{secrets.token_hex(4)}", name) for _, name in files]
         )
         try:
             with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -266,9 +266,9 @@ class Blobs:
                         f"A blob that should be {name[:12]}… has other content ({found[:12]}…); it was refused."
                     )
             with ThreadPoolExecutor(AT_ONCE) as pool:
-                list(pool.map(pack, [file for file, _ in mine]))
+                list(pool.map(compress_file, [file for file, _ in mine]))
             size = sum(file.stat().st_size for file, _ in mine)
-            with self._shelf.adding() as put:
+            with self._shelf.batch_writer() as put:
                 for file, name in mine:
                     put(file, name)
             return size
@@ -279,7 +279,7 @@ class Blobs:
     def _is_packed(self, file: Path, name: str) -> bool:
         try:
             with file.open("rb") as stream:
-                return is_packed(stream)
+                return is_compressed(stream)
         except FileNotFoundError:
             raise self._missing(name) from None
 
@@ -288,11 +288,11 @@ class Blobs:
             with self._open(name) as stream:
                 if hashlib.file_digest(stream, "sha256").hexdigest() == name:  # type: ignore[arg-type]  # a file
                     return file
-        self._shelf.put_aside(name)
+        self._shelf.quarantine(name)
         raise self._damaged(name)
 
     def _make_folder(self) -> Path:
-        return Path(tempfile.mkdtemp(prefix="taking-", dir=self._shelf.arriving()))
+        return Path(tempfile.mkdtemp(prefix="taking-", dir=self._shelf.staging()))
 
     def _fetch(self, name: str, target: Path) -> int:
         partial = target.with_name(f".{target.name[:80]}.partial")
@@ -304,7 +304,7 @@ class Blobs:
                     partial.replace(target)
                     return size
                 if attempt == 2:  # read twice, so that one bad transfer condemns nothing
-                    self._shelf.put_aside(name)
+                    self._shelf.quarantine(name)
             raise self._damaged(name)
         finally:
             with suppress(OSError):
@@ -315,12 +315,12 @@ class Blobs:
             data = _bounded(lambda: self._open(name), name, max_bytes)
             if hashlib.sha256(data).hexdigest() == name:
                 return data
-        self._shelf.put_aside(name)
+        self._shelf.quarantine(name)
         raise self._damaged(name)
 
     def _open(self, name: str) -> BinaryIO:
         try:
-            return unpacked(self._shelf.open(name))
+            return decompressed(self._shelf.open(name))
         except FileNotFoundError:
             raise self._missing(name) from None
 

@@ -35,7 +35,7 @@ class InputError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class FetchedInput:
     """An input file that lies on this machine now."""
 
     file: Path
@@ -97,7 +97,7 @@ class InputSource:
         return found
 
     @asynccontextmanager
-    async def bring(self, spec: str) -> AsyncIterator[Brought]:
+    async def fetch(self, spec: str) -> AsyncIterator[FetchedInput]:
         """Have one file on this machine: a local one as it is, a URL's in a temporary file for the time of the block.
 
         Raises:
@@ -105,19 +105,19 @@ class InputSource:
         """
         if self._is_upload(spec):
             path, name, size, sha256 = await asyncio.to_thread(self._uploaded, spec)
-            yield Brought(path, name, spec, size, sha256)
+            yield FetchedInput(path, name, spec, size, sha256)
         elif is_url(spec):
             self._allow(spec)
             folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-input-")
             try:
                 target = Path(folder) / "download"
                 size, sha256 = await asyncio.to_thread(self._download, spec, target)
-                yield Brought(target, _url_name(spec), without_password(spec), size, sha256)
+                yield FetchedInput(target, _url_name(spec), without_password(spec), size, sha256)
             finally:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         else:
             path, size, sha256 = await asyncio.to_thread(self._look_at, spec)
-            yield Brought(path, safe_input_name(Path(spec).name), spec, size, sha256)
+            yield FetchedInput(path, safe_input_name(Path(spec).name), spec, size, sha256)
 
     def _is_upload(self, spec: str) -> bool:
         return self.uploads is not None and spec.startswith(SCHEME)
@@ -134,7 +134,7 @@ class InputSource:
             raise InputError(f"{spec} cannot be read ({error.strerror or error}).") from None
 
     def _allow(self, url: str) -> None:
-        if self.urls is not None and not any(begins_with(url, beginning) for beginning in self.urls):
+        if self.urls is not None and not any(url_is_below(url, beginning) for beginning in self.urls):
             raise InputError(
                 f"{without_password(url)} is not among the URLs that this server fetches (STEPWELL_INPUT_URLS); "
                 "upload the file instead."
@@ -223,7 +223,7 @@ def is_url(spec: str) -> bool:
     return True
 
 
-def begins_with(url: str, beginning: str) -> bool:
+def url_is_below(url: str, beginning: str) -> bool:
     """Whether a URL lies at or below another one: same scheme and host, and a path below; `*`: any URL does."""
     if beginning == "*":
         return True

@@ -148,7 +148,7 @@ class Uploads:
         return await asyncio.to_thread(self._sweep)
 
     @asynccontextmanager
-    async def receiving(self, user: str, id: str, offset: int) -> AsyncIterator["Receiver"]:
+    async def open_writer(self, user: str, id: str, offset: int) -> AsyncIterator["UploadWriter"]:
         """Write the next piece; what arrives before an error stays.
 
         Raises:
@@ -172,7 +172,7 @@ class Uploads:
                 out = await asyncio.to_thread((folder / "content").open, "ab")
             except OSError as error:
                 raise _not_stored(error) from None
-            receiver = Receiver(upload, folder, out, most, partial(self._most, user, id))
+            receiver = UploadWriter(upload, folder, out, most, partial(self._most, user, id))
             try:
                 yield receiver
             finally:
@@ -294,7 +294,7 @@ class Uploads:
         return removed
 
 
-class Receiver:
+class UploadWriter:
     """Writes one piece of an upload."""
 
     def __init__(self, upload: Upload, folder: Path, out: BinaryIO, most: int, counted: Callable[[], int]) -> None:
@@ -326,7 +326,7 @@ class Receiver:
             raise _not_stored(error) from None
         self.offset += len(data)
 
-    async def ends_here(self) -> None:
+    async def mark_complete(self) -> None:
         """Say that an upload whose size was not known is complete."""
         if self._upload.size is None:
             about = {"name": self._upload.name, "size": self.offset}

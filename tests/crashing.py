@@ -15,8 +15,8 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.journal import FINISHED, STARTED
-from graph.checkpoints.opening import open_checkpoints
 from graph.checkpoints.saver import Saver
 from graph.settings import Settings
 from graph.wiring import make_blobs, make_sandboxes, wire

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.drivers import memory
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
@@ -116,13 +116,13 @@ async def _warm_up(folder: Path) -> None:
     """What comes with the first sandboxes and stays: the parent of all, threads of this process, imports."""
     _start_all_threads()
     async with Sandboxes(folder / "first", max_live=4 * AT_ONCE) as sandboxes:
-        snapshots = Snapshots(Blobs.at(str(folder / "first-store")))
+        snapshots = SnapshotStore(Blobs.at(str(folder / "first-store")))
 
         async def one(number: int) -> None:
             sandbox = await sandboxes.open("local", f"first-{number}")
             await _answer(sandbox, GROUP_BY.format(number=number))
             kept = await snapshots.keep(sandbox, [], limit_bytes=LIMIT)
-            await snapshots.bring_back(sandbox, kept.snapshot, damaged=set())
+            await snapshots.restore(sandbox, kept.snapshot, damaged=set())
 
         await at_once([partial(one, number) for number in range(4 * AT_ONCE)], 4 * AT_ONCE)
 
@@ -168,7 +168,7 @@ async def _live(folder: Path, count: int, report: Report) -> None:
 
 
 async def _sleeping(folder: Path, count: int, wakes: int, places: int, chance: random.Random, report: Report) -> None:
-    snapshots = Snapshots(Blobs.at(str(folder / "store")))
+    snapshots = SnapshotStore(Blobs.at(str(folder / "store")))
     async with Sandboxes(folder / "sleeping", max_live=places) as sandboxes:
         bases = [await _base(sandboxes, snapshots, number) for number in range(BASES)]
         began = time.perf_counter()
@@ -196,7 +196,7 @@ async def _sleeping(folder: Path, count: int, wakes: int, places: int, chance: r
         report.say("descriptors with all open", str(_entries("/proc/self/fd")))
 
 
-async def _base(sandboxes: Sandboxes, snapshots: Snapshots, number: int) -> str:
+async def _base(sandboxes: Sandboxes, snapshots: SnapshotStore, number: int) -> str:
     sandbox = await sandboxes.open("local", f"base-{number}")
     await _answer(sandbox, BASE.format(number=number))
     return (await snapshots.keep(sandbox, [], limit_bytes=LIMIT)).snapshot
@@ -211,13 +211,13 @@ class _Thread:
         self._snapshot = snapshot
         self._wakes = 0
 
-    async def wake(self, snapshots: Snapshots, report: Report) -> None:
+    async def wake(self, snapshots: SnapshotStore, report: Report) -> None:
         """Bring its session back as a node does, run a cell, keep the step."""
         said = ""
         for _ in range(3):  # as the graph's policy has it, when it falls asleep at the very moment
             try:
                 if self._sandbox.head != self._snapshot:
-                    back = await snapshots.bring_back(self._sandbox, self._snapshot, damaged=set())
+                    back = await snapshots.restore(self._sandbox, self._snapshot, damaged=set())
                     report.must(not back.lost, f"thread {self._number} lost {back.lost}")
                 said = await _answer(self._sandbox, WAKE.format(number=self._number))
             except SandboxLostError:

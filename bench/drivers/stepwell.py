@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from bench.drivers.driving import DiedError, Driver, Session, TooSlowError, serve
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.local import zygote
 from sandboxes.opening import Sandboxes
@@ -26,7 +26,7 @@ A_THREAD = "import threading\nthreading.Thread(target=threading.Event().wait, da
 class StepwellSession(Session):
     """A sandbox; with `keeps` the step after each cell is kept in a store."""
 
-    def __init__(self, sandboxes: Sandboxes, sandbox: Sandbox, snapshots: Snapshots | None) -> None:
+    def __init__(self, sandboxes: Sandboxes, sandbox: Sandbox, snapshots: SnapshotStore | None) -> None:
         self._sandboxes = sandboxes
         self._sandbox = sandbox
         self._snapshots = snapshots
@@ -51,7 +51,7 @@ class StepwellSession(Session):
             return "fork"
         if self._snapshots is None or not self._kept:
             raise RuntimeError("it has neither a frozen fork nor a snapshot")
-        await self._snapshots.bring_back(self._sandbox, self._kept, damaged=set())
+        await self._snapshots.restore(self._sandbox, self._kept, damaged=set())
         return "snapshot"
 
     async def stop(self) -> None:
@@ -70,7 +70,7 @@ class Stepwell(Driver):
     def __init__(self, folder: Path, *, keeps: bool, cold: bool = False) -> None:
         self._cold = cold
         self._sandboxes = Sandboxes(folder / "threads", max_live=1_000)
-        self._snapshots = Snapshots(Blobs.at(str(folder / "store"))) if keeps else None
+        self._snapshots = SnapshotStore(Blobs.at(str(folder / "store"))) if keeps else None
         self._number = count(1)
         self._isolation = ""
 

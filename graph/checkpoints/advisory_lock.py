@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import psycopg
 
 from graph.checkpoints.postgres_saver import CONNECT_SECONDS, unusable, watched
-from graph.checkpoints.thread_lock import POLL_SECONDS, US, Hold, held_by_another
+from graph.checkpoints.thread_lock import POLL_SECONDS, PROCESS_ID, ThreadHold, held_by_another
 
 LOOK_SECONDS = 5.0
 """How often the holder looks whether its connection is still there."""
@@ -21,7 +21,7 @@ Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
 
 @asynccontextmanager
-async def holding_in_database(thread: str, url: str, *, patience: float) -> AsyncIterator[Hold]:
+async def hold_thread_in_database(thread: str, url: str, *, patience: float) -> AsyncIterator[ThreadHold]:
     """Hold a thread for the time of the block; a connection of its own holds it. The tables must be there.
 
     Raises:
@@ -38,7 +38,7 @@ async def holding_in_database(thread: str, url: str, *, patience: float) -> Asyn
     try:
         await _acquire(connection, thread, patience)
         watch = asyncio.create_task(_until_lost(connection))
-        yield Hold(thread, await _note_holder(connection, thread), watch)
+        yield ThreadHold(thread, await _note_holder(connection, thread), watch)
     finally:
         if watch is not None:
             watch.cancel()
@@ -68,15 +68,15 @@ async def _note_holder(connection: Connection, thread: str) -> bool:
     try:
         found = await connection.execute("select holder from stepwell_holders where thread_id = %s", (thread,))
         row = await found.fetchone()
-        if row is None or row[0] != US:
+        if row is None or row[0] != PROCESS_ID:
             await connection.execute(
                 "insert into stepwell_holders values (%s, %s) "
                 "on conflict (thread_id) do update set holder = excluded.holder",
-                (thread, US),
+                (thread, PROCESS_ID),
             )
     except psycopg.Error as error:
         raise unusable(error) from None
-    return row is not None and row[0] != US
+    return row is not None and row[0] != PROCESS_ID
 
 
 async def _until_lost(connection: Connection) -> None:

@@ -60,7 +60,7 @@ class DamagedThreadError(SettingsError):
 
 
 @contextmanager
-def damage_of(thread: str) -> Iterator[None]:
+def reporting_damage(thread: str) -> Iterator[None]:
     """Say of whatever fails while a thread is read that the thread is damaged.
 
     Raises:
@@ -87,7 +87,7 @@ class DiskError(RuntimeError):
 
 
 @contextmanager
-def disk_said() -> Iterator[None]:
+def reporting_disk_errors() -> Iterator[None]:
     """Say of a disk's error in the block what it is, and nothing of where: whoever asked may be somebody elsewhere.
 
     Raises:
@@ -104,7 +104,7 @@ def disk_said() -> Iterator[None]:
 
 
 @contextmanager
-def noting_failure(config: RunnableConfig, writes: Sequence[tuple[str, Any]] = ()) -> Iterator[None]:
+def recording_store_failure(config: RunnableConfig, writes: Sequence[tuple[str, Any]] = ()) -> Iterator[None]:
     """Remember why something of a thread could not be stored, for the cell that waits for its checkpoint.
 
     LangGraph stores checkpoints while the next node works, and looks at what came of it when that node has ended. After
@@ -119,23 +119,23 @@ def noting_failure(config: RunnableConfig, writes: Sequence[tuple[str, Any]] = (
     except Exception as error:
         if writes and all(channel.startswith(OURS) for channel, _ in writes):
             raise
-        _not_stored[thread_of(config)] = error
+        _not_stored[thread_id_in(config)] = error
         if len(_not_stored) > MOST_NOT_STORED:
             _not_stored.pop(next(iter(list(_not_stored))), None)
         raise
 
 
-def why_not_stored(config: RunnableConfig) -> Exception | None:
+def store_failure(config: RunnableConfig) -> Exception | None:
     """What this process met when it stored something of a thread since its run began; None: nothing."""
-    return _not_stored.get(thread_of(config))
+    return _not_stored.get(thread_id_in(config))
 
 
-def forget_failure(thread: str) -> None:
+def clear_store_failure(thread: str) -> None:
     """A run of a thread is over."""
     _not_stored.pop(thread, None)
 
 
-def thread_of(config: RunnableConfig) -> str:
+def thread_id_in(config: RunnableConfig) -> str:
     """The id of the thread that is meant; empty: none is."""
     return str((config.get("configurable") or {}).get("thread_id") or "")
 

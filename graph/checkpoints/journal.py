@@ -26,7 +26,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, PendingWrite
 from langgraph.runtime import Runtime
 
-from graph.checkpoints.damage import why_not_stored
+from graph.checkpoints.damage import store_failure
 from graph.state import CallRecord
 from sandboxes.functions import Call, Raised, Returned
 
@@ -65,7 +65,7 @@ def digest_of(call: Call) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CellEntry:
     """What the journal says of one cell."""
 
     head: str
@@ -99,7 +99,7 @@ class Journal:
         self._key = key
         self._started, self._finished = (str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}:{what}")) for what in (0, 1))
 
-    async def look(self) -> Entry | None:
+    async def look(self) -> CellEntry | None:
         """What is known of this cell; None when it was never started. Waits until its checkpoint is stored.
 
         Until then a crash would lose the checkpoint, and with it the name of the task.
@@ -119,7 +119,7 @@ class Journal:
             async with asyncio.timeout(CHECKPOINT_SECONDS):
                 pause = 0.001
                 while (found := await self._saver.aget_tuple(self._config)) is None:
-                    if (failure := why_not_stored(self._config)) is not None:
+                    if (failure := store_failure(self._config)) is not None:
                         raise failure
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 0.1)
@@ -130,7 +130,7 @@ class Journal:
             ) from error
         return found
 
-    async def started(self, entry: Entry) -> None:
+    async def started(self, entry: CellEntry) -> None:
         """Write down that the cell starts."""
         value = {
             "task": self._task, "head": entry.head, "sandbox": entry.sandbox, "purpose": entry.purpose,
@@ -138,12 +138,12 @@ class Journal:
         }  # fmt: skip
         await self._saver.aput_writes(self._config, [(STARTED, value)], self._started)
 
-    async def calling(self, call: CallEntry) -> None:
+    async def record_call_start(self, call: CallEntry) -> None:
         """Write down that a call begins."""
         value = {"cell": self._started, "index": call.index, "name": call.name, "digest": call.digest}
         await self._saver.aput_writes(self._config, [(CALLING, value)], self._call(call.index, 0))
 
-    async def called(self, call: CallEntry) -> None:
+    async def record_call_end(self, call: CallEntry) -> None:
         """Write down how a call ended, with what it gave."""
         outcome = call.outcome
         value: dict[str, Any] = {"cell": self._started, "index": call.index}
@@ -198,7 +198,7 @@ def journal_of(config: RunnableConfig | None, runtime: Runtime[Any], code: str) 
     return Journal(saver, at, runtime.execution_info.task_id, code)
 
 
-async def left_behind(config: RunnableConfig | None, runtime: Runtime[Any]) -> list[Entry]:
+async def interrupted_cells(config: RunnableConfig | None, runtime: Runtime[Any]) -> list[CellEntry]:
     """Cells that were broken off before the question that this task takes up, and are passed over.
 
     A question that is asked after a crash begins a new task; the one that was broken off is never resumed.
@@ -243,7 +243,7 @@ async def recorded_calls(
     return found
 
 
-def _unfinished(writes: list[PendingWrite]) -> list[Entry]:
+def _unfinished(writes: list[PendingWrite]) -> list[CellEntry]:
     ended = {task for task, channel, _ in writes if not channel.startswith("__")}
     cells = [(id, value) for id, channel, value in writes if channel == STARTED and isinstance(value, dict)]
     return [_entry(value, None, calls_in(writes, id)) for id, value in cells if value.get("task") not in ended]
@@ -299,9 +299,9 @@ def _unpacked(kept: Any) -> Mapping[str, Any] | None:
     return {**plain, "messages": messages_from_dict(plain["messages"])}
 
 
-def _entry(started: Any, finished: Any, calls: tuple[CallEntry, ...]) -> Entry:
+def _entry(started: Any, finished: Any, calls: tuple[CallEntry, ...]) -> CellEntry:
     said = started if isinstance(started, dict) else {}
-    return Entry(
+    return CellEntry(
         head=str(said.get("head", "")),
         sandbox=str(said.get("sandbox", "")),
         purpose=str(said.get("purpose", "")),

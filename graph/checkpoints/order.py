@@ -25,7 +25,7 @@ LATEST = datetime(4000, 1, 1, tzinfo=UTC)
 """A name that says a later time is garbage; nothing goes on from there, where names end."""
 
 
-def go_on_after(checkpoint: str) -> None:
+def advance_ids_past(checkpoint: str) -> None:
     """Have all checkpoints that this process names from now on come after this one."""
     ticks = _ticks(checkpoint)
     newest = getattr(naming, NEWEST_NAMED)

@@ -17,8 +17,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from graph.checkpoints.damage import noting_failure
-from graph.checkpoints.order import MADE, go_on_after, with_time
+from graph.checkpoints.damage import recording_store_failure
+from graph.checkpoints.order import MADE, advance_ids_past, with_time
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
 from graph.checkpoints.task_writes import (
     ABOUT_A_TASK,
@@ -95,7 +95,7 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
             for statement in OURS:
                 await cursor.execute(statement)
         newest = await self._rows("select max(checkpoint_id) as newest from checkpoints")
-        go_on_after(str(newest[0]["newest"] or ""))  # so that a new thread is the newest one
+        advance_ids_past(str(newest[0]["newest"] or ""))  # so that a new thread is the newest one
 
     async def aput(
         self,
@@ -106,14 +106,14 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
     ) -> RunnableConfig:
         """Keep a checkpoint."""
         metadata = with_time(checkpoint, metadata)
-        with noting_failure(config):
+        with recording_store_failure(config):
             return await AsyncPostgresSaver.aput(self, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        with noting_failure(config, writes):
+        with recording_store_failure(config, writes):
             await self._put_writes(config, whole_writes(writes), task_id, task_path)
 
     async def _put_writes(
@@ -250,7 +250,7 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         query = "select distinct thread_id from checkpoints where starts_with(thread_id, %s) limit 10"
         return [row["thread_id"] for row in await self._rows(query, prefix)]
 
-    async def hashes_named(self, thread: str = "") -> set[str]:
+    async def referenced_hashes(self, thread: str = "") -> set[str]:
         """See `Saver`."""
         found: set[str] = set()
         for column, table in (

@@ -8,9 +8,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, DeltaChannelHistory
 
-from graph.checkpoints.damage import check_checkpoint, check_write, damage_of
-from graph.checkpoints.order import go_on_after
-from graph.checkpoints.task_writes import broken_off, is_last, without
+from graph.checkpoints.damage import check_checkpoint, check_write, reporting_damage
+from graph.checkpoints.order import advance_ids_past
+from graph.checkpoints.task_writes import interrupted_tasks, is_last, without_values_of
 
 COPIED = "stepwell_copied_from"
 """In the metadata of a copied checkpoint: the thread that it came from. It does not belong to its run any more."""
@@ -83,7 +83,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
         """The ids of threads that begin with these characters, at most ten."""
 
     @abstractmethod
-    async def hashes_named(self, thread: str = "") -> set[str]:
+    async def referenced_hashes(self, thread: str = "") -> set[str]:
         """Every SHA-256 that a checkpoint or a pending write of any thread mentions, in all branches.
 
         Read from the stored bytes and not from their meaning, so that a state that this version does not understand
@@ -137,7 +137,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
         Raises:
             DamagedThreadError: it cannot be read.
         """
-        with damage_of(str((config.get("configurable") or {}).get("thread_id"))):
+        with reporting_damage(str((config.get("configurable") or {}).get("thread_id"))):
             found = await super().aget_tuple(config)
             if found is None:
                 return None
@@ -145,11 +145,11 @@ class Saver(BaseCheckpointSaver[str], ABC):
         at = found.config["configurable"]
         named = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]))
         asked_for = (config.get("configurable") or {}).get("checkpoint_id")
-        go_on_after(await self._newest(*named[:2]) if asked_for else named[2])
-        if doubtful := broken_off(found.pending_writes):
+        advance_ids_past(await self._newest(*named[:2]) if asked_for else named[2])
+        if doubtful := interrupted_tasks(found.pending_writes):
             paths = await self._task_paths(*named)
             unfinished = {task for task in doubtful if not is_last(paths.get(task, ""))}
-            return found._replace(pending_writes=without(found.pending_writes, unfinished))
+            return found._replace(pending_writes=without_values_of(found.pending_writes, unfinished))
         return found
 
     async def aget_delta_channel_history(
@@ -160,7 +160,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
         Raises:
             DamagedThreadError: it cannot be read.
         """
-        with damage_of(str((config.get("configurable") or {}).get("thread_id"))):
+        with reporting_damage(str((config.get("configurable") or {}).get("thread_id"))):
             found = await super().aget_delta_channel_history(config=config, channels=channels)
             for channel, history in found.items():
                 for write in history["writes"]:
@@ -175,7 +175,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
     async def has(self, thread: str) -> bool:
         """Whether there is anything of a thread, readable or not."""
 
-    async def reopen(self, thread: str) -> bool:
+    async def discard_false_end(self, thread: str) -> bool:
         """Take back the end of a thread that came of a node that was broken off as it ended.
 
         Earlier versions took such a node as done, and the thread as finished without an answer. It runs again.
@@ -186,9 +186,9 @@ class Saver(BaseCheckpointSaver[str], ABC):
         head = await self.aget_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": ""}})
         if head is None or head.parent_config is None or head.metadata.get("source", "loop") != "loop":
             return False
-        with damage_of(thread):
+        with reporting_damage(thread):
             before = await super().aget_tuple(head.parent_config)
-        doubtful = broken_off(before.pending_writes) if before is not None else set()
+        doubtful = interrupted_tasks(before.pending_writes) if before is not None else set()
         id = str(head.parent_config["configurable"]["checkpoint_id"])
         paths = await self._task_paths(thread, "", id) if doubtful else {}
         if not any(not is_last(paths.get(task, "")) for task in doubtful):

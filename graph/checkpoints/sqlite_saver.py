@@ -12,8 +12,14 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoin
 from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from graph.checkpoints.damage import DamagedThreadError, check_checkpoint, check_write, damage_of, noting_failure
-from graph.checkpoints.order import MADE, go_on_after, with_time
+from graph.checkpoints.damage import (
+    DamagedThreadError,
+    check_checkpoint,
+    check_write,
+    recording_store_failure,
+    reporting_damage,
+)
+from graph.checkpoints.order import MADE, advance_ids_past, with_time
 from graph.checkpoints.saver import (
     COPIED,
     CheckpointRow,
@@ -81,7 +87,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         async with self.lock, self.conn.executescript(OURS):
             await self.conn.commit()
         newest = await self._rows("select max(checkpoint_id) from checkpoints")
-        go_on_after(str(newest[0][0] or ""))  # so that a new thread is the newest one
+        advance_ids_past(str(newest[0][0] or ""))  # so that a new thread is the newest one
         self._has_all_tables = True
 
     async def aput(
@@ -94,14 +100,14 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         """Keep a checkpoint."""
         metadata = with_time(checkpoint, metadata)
         # One that was begun and not committed would lock all others out.
-        with noting_failure(config):
+        with recording_store_failure(config):
             return await uncancellable(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        with noting_failure(config, writes):
+        with recording_store_failure(config, writes):
             await uncancellable(self._put_writes(config, whole_writes(writes), task_id, task_path))
 
     async def _put_writes(
@@ -197,7 +203,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             "select json_extract(cast(metadata as text), ?) as kept from checkpoints where thread_id = ? "
             "and checkpoint_ns = '' and kept is not null order by checkpoint_id desc limit 1"
         )
-        with damage_of(thread):
+        with reporting_damage(thread):
             rows = await self._rows(query, f'$."{key}"', thread)
         return str(rows[0][0]) if rows else None
 
@@ -235,7 +241,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         query = "select distinct thread_id from checkpoints where thread_id like ? escape '\\' limit 10"
         return [str(thread) for (thread,) in await self._rows(query, pattern)]
 
-    async def hashes_named(self, thread: str = "") -> set[str]:
+    async def referenced_hashes(self, thread: str = "") -> set[str]:
         """See `Saver`."""
         found: set[str] = set()
         chosen = " where thread_id = ?" if thread else ""
@@ -253,7 +259,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             "and checkpoint_ns = '' order by checkpoint_id"
         )
         found = []
-        with damage_of(thread):
+        with reporting_damage(thread):
             for id, parent, metadata in await self._rows(query, thread):
                 said = readable_metadata(metadata)
                 counted = frozenset(said.get(COUNTERS) or {})
@@ -268,7 +274,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             "select checkpoint_id, task_path, task_id, idx, channel, type, value from writes where thread_id = ? "  # noqa: S608 - only question marks
             f"and checkpoint_ns = '' and channel in ({', '.join('?' * len(wanted))})"
         )
-        with damage_of(thread):
+        with reporting_damage(thread):
             return [
                 WrittenRow(
                     str(id), str(path or ""), str(task), int(place), str(channel),
@@ -293,7 +299,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         found: set[str] = set()
         for thread, kind, value, metadata, channel in rows:
             try:
-                with damage_of(str(thread)):
+                with reporting_damage(str(thread)):
                     held = self.serde.loads_typed((kind, value))
                     if channel:
                         check_write(channel, held)

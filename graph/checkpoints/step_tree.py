@@ -132,7 +132,7 @@ async def step_tree(saver: Saver, thread: str) -> StepTree:
     return _grown([(row.id, row.parent) for row in rows], written, whole, times)
 
 
-def tree_of_states(states: Iterable[tuple[str, str, State]]) -> StepTree:
+def step_tree_from_states(states: Iterable[tuple[str, str, State]]) -> StepTree:
     """The same tree from the states of all checkpoints, as a server hands them out.
 
     Args:

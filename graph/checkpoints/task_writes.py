@@ -38,7 +38,7 @@ def whole_writes(writes: Sequence[Write]) -> list[Write]:
     return [write for write in writes if write[0] in ABOUT_A_TASK]
 
 
-def broken_off(pending: Iterable[PendingWrite] | None) -> set[str]:
+def interrupted_tasks(pending: Iterable[PendingWrite] | None) -> set[str]:
     """The tasks among a checkpoint's pending writes that ended with an error, and wrote values but no successor.
 
     The last node is among them when an earlier attempt of it had failed: see `is_last`.
@@ -65,7 +65,7 @@ def is_last(path: str) -> bool:
     return path.rpartition(", ")[2] in ("", LAST)
 
 
-def without(pending: Iterable[PendingWrite] | None, tasks: set[str]) -> list[PendingWrite]:
+def without_values_of(pending: Iterable[PendingWrite] | None, tasks: set[str]) -> list[PendingWrite]:
     """The pending writes, without the values of these tasks."""
     return [write for write in pending or () if write[0] not in tasks or write[1] in ABOUT_A_TASK]
 

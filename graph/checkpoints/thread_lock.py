@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from graph.draining import BrokenOffError
+from graph.drain import RunInterruptedError
 from graph.env_files import make_home
 from graph.settings import Settings, SettingsError
 from sandboxes.host.tasks import uncancellable
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 POLL_SECONDS = (0.02, 0.5)
 """How often it is tried: at first, and after a while."""
-US = f"{os.getpid()}-{uuid.uuid4()}"
+PROCESS_ID = f"{os.getpid()}-{uuid.uuid4()}"
 """Names this process."""
 
 
@@ -33,7 +33,7 @@ class ThreadHeldError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class ThreadHold:
     """A thread that is held."""
 
     thread: str
@@ -54,7 +54,7 @@ class Hold:
 
         Raises:
             ThreadHeldError: it was lost.
-            BrokenOffError: it had to stop.
+            RunInterruptedError: it had to stop.
         """
         reasons = [reason for reason in (self.lost, broken_off) if reason is not None]
         while True:
@@ -70,7 +70,7 @@ class Hold:
                     f"The connection to the database that held thread {self.thread} was lost; resume the thread."
                 ) from None
             if stopped:
-                raise BrokenOffError from (None if step.cancelled() else step.exception())
+                raise RunInterruptedError from (None if step.cancelled() else step.exception())
             try:
                 part = step.result()
             except StopAsyncIteration:
@@ -92,7 +92,7 @@ async def _end(step: asyncio.Future[Any]) -> None:
 
 
 @asynccontextmanager
-async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncIterator[Hold]:
+async def hold_thread(thread: str, settings: Settings, *, patience: float) -> AsyncIterator[ThreadHold]:
     """Hold a thread for the time of the block.
 
     Args:
@@ -118,15 +118,15 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
                 f"The data folder {settings.home} cannot be used ({reason}); set STEPWELL_HOME to another one."
             ) from error
         if url := settings.database_url.get_secret_value():
-            from graph.checkpoints.opening import load_postgres
+            from graph.checkpoints.factory import load_postgres
 
             await asyncio.to_thread(load_postgres)
-            from graph.checkpoints.advisory_lock import holding_in_database
+            from graph.checkpoints.advisory_lock import hold_thread_in_database
 
-            async with holding_in_database(thread, url, patience=patience) as hold:
+            async with hold_thread_in_database(thread, url, patience=patience) as hold:
                 yield replace(hold, taken_over=taken_over or hold.taken_over)
         else:
-            yield Hold(thread, taken_over)
+            yield ThreadHold(thread, taken_over)
     finally:
         await uncancellable(asyncio.to_thread(lock.release))  # of one that it does not have, nothing comes
 
@@ -134,7 +134,9 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
 async def _acquire(lock: FileLock, thread: str, patience: float) -> None:
     until = asyncio.get_running_loop().time() + patience
     pause, longest = POLL_SECONDS
-    while not await uncancellable(asyncio.to_thread(_try, lock)):  # who is cancelled leaves its release to `holding`
+    while not await uncancellable(
+        asyncio.to_thread(_try, lock)
+    ):  # who is cancelled leaves its release to `hold_thread`
         if asyncio.get_running_loop().time() >= until:
             raise held_by_another(thread)
         await asyncio.sleep(pause)
@@ -152,10 +154,10 @@ def _try(lock: FileLock) -> bool:
 def _note_holder(file: Path) -> bool:
     """Write down that this process holds it; whether another one did before."""
     note = file.with_suffix(".holder")
-    before = note.read_text("utf-8", "replace") if note.exists() else US
-    if before != US or not note.exists():
-        note.write_text(US)
-    return before != US
+    before = note.read_text("utf-8", "replace") if note.exists() else PROCESS_ID
+    if before != PROCESS_ID or not note.exists():
+        note.write_text(PROCESS_ID)
+    return before != PROCESS_ID
 
 
 def held_by_another(thread: str) -> ThreadHeldError:
@@ -170,7 +172,7 @@ def forget_lock(thread: str, home: Path) -> None:
     file.with_suffix(".holder").unlink(missing_ok=True)
 
 
-def anybody_at_work(home: Path) -> bool:
+def any_thread_held(home: Path) -> bool:
     """Whether any thread is held right now, on this machine."""
     for file in (home / "locks").glob("*.lock"):
         lock = FileLock(file, thread_local=False)

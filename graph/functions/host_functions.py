@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from graph.functions.offered import FunctionError, HostFunction, offered
+from graph.functions.registry import FunctionError, HostFunction, functions_by_name
 from graph.settings import SettingsError
-from models.received import whole_text
+from models.messages import without_surrogates
 from sandboxes.functions import Call, Description, Raised, Returned
 from sandboxes.host.reading import read_json, read_tables
 from sandboxes.inside.kernel import values
@@ -100,7 +100,7 @@ def kind_of(annotation: str) -> str:
     return "pandas" if "pandas" in annotation or "pd.DataFrame" in annotation else ""
 
 
-class Source(Protocol):
+class FunctionSource(Protocol):
     """Where further functions come from once they are needed, such as servers."""
 
     async def open(self) -> Sequence[HostFunction]:
@@ -126,14 +126,14 @@ class HostFunctions:
     """
 
     def __init__(
-        self, functions: Iterable[Callable[..., Any] | HostFunction] = (), *, source: Source | None = None
+        self, functions: Iterable[Callable[..., Any] | HostFunction] = (), *, source: FunctionSource | None = None
     ) -> None:
-        self._own = offered(functions)
+        self._own = functions_by_name(functions)
         self._all: Mapping[str, HostFunction] = self._own if source is None else {}
         self._source = source
         self._opening = asyncio.Lock()
 
-    async def ready(self) -> "Offer":
+    async def ready(self) -> "FunctionTable":
         """What is offered; functions of servers are looked up the first time.
 
         Raises:
@@ -143,10 +143,10 @@ class HostFunctions:
             if self._source is not None and not self._all:
                 further = await self._source.open()
                 try:
-                    self._all = offered([*self._own.values(), *further])
+                    self._all = functions_by_name([*self._own.values(), *further])
                 except FunctionError as error:
                     raise SettingsError(str(error)) from error
-        return Offer(self._all)
+        return FunctionTable(self._all)
 
     async def __aenter__(self) -> Self:
         return self
@@ -163,7 +163,7 @@ class HostFunctions:
             await self._source.close()
 
 
-class Offer:
+class FunctionTable:
     """The functions that are offered now, by name."""
 
     def __init__(self, functions: Mapping[str, HostFunction]) -> None:
@@ -227,7 +227,7 @@ class Offer:
             return Raised(f"it gave something that cannot be sent: {error}", "TypeError")
 
 
-NOTHING = HostFunctions()
+NO_FUNCTIONS = HostFunctions()
 """For a graph that offers no functions."""
 
 
@@ -281,6 +281,6 @@ async def _read(function: HostFunction, call: Call, timeout: float) -> tuple[lis
 
 def _words(error: BaseException) -> str:
     try:
-        return whole_text(str(error)[:2_000])
+        return without_surrogates(str(error)[:2_000])
     except Exception:  # the user's __str__ may raise anything
         return type(error).__name__

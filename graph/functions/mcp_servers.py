@@ -19,9 +19,9 @@ from typing import IO, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from graph.functions.offered import HostFunction
+from graph.functions.registry import HostFunction
 from graph.settings import SettingsError
-from models.received import whole_text
+from models.messages import without_surrogates
 from sandboxes.functions import Description, Parameter
 from sandboxes.inside.kernel.values import is_finite
 
@@ -80,7 +80,7 @@ def describe_tool(name: str, doc: str, schema: Mapping[str, Any], output: Mappin
     ]
     text = "\n".join([doc.strip(), "", "Args:", *lines] if lines else [doc.strip()])
     returns = type_text(_unwrapped(output)) if output else ""
-    return Description(name, whole_text(text[:MAX_DOC]).strip(), tuple(parameters), returns)
+    return Description(name, without_surrogates(text[:MAX_DOC]).strip(), tuple(parameters), returns)
 
 
 def type_text(schema: Any) -> str:
@@ -145,7 +145,7 @@ MAX_PAGES = 20
 """Of the list of tools."""
 
 
-class Server(BaseModel):
+class McpServer(BaseModel):
     """One server in the file: a program that is started, or an address."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -211,7 +211,7 @@ def _named(function: HostFunction, name: str) -> HostFunction:
     return replace(function, name=name, description=replace(function.description, name=name))
 
 
-def read_servers(file: Path) -> dict[str, Server]:
+def read_servers(file: Path) -> dict[str, McpServer]:
     """What a file says.
 
     Raises:
@@ -227,10 +227,10 @@ def read_servers(file: Path) -> dict[str, Server]:
     named = said.get("mcpServers") if isinstance(said, dict) else None
     if not isinstance(named, dict):
         raise SettingsError(f'{file} has no "mcpServers": {{"name": {{"command": …}} or {{"url": …}}}}.')
-    servers: dict[str, Server] = {}
+    servers: dict[str, McpServer] = {}
     for name, entry in named.items():
         try:
-            server = Server.model_validate(entry)
+            server = McpServer.model_validate(entry)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
@@ -260,7 +260,7 @@ def _library() -> Any:
 class _Session:
     """A session with one server."""
 
-    def __init__(self, name: str, server: Server, library: Any) -> None:
+    def __init__(self, name: str, server: McpServer, library: Any) -> None:
         self._name = name
         self._server = server
         self._library = library

@@ -33,7 +33,7 @@ class QuotaError(ValueError):
 
 
 @dataclass(slots=True)
-class Used:
+class UserConsumption:
     """What a user's file says."""
 
     day: str = ""
@@ -63,7 +63,7 @@ class Meter:
         self._user = user
         self._thread = thread
         self._quotas = quotas
-        self._known = Used()
+        self._known = UserConsumption()
         self._input = self._output = self._snapshots = 0
         self._published: int | None = None
         self._flushed = time.monotonic()
@@ -147,15 +147,17 @@ class Consumption:
         """That of a server's users."""
         return cls(settings.home / "quotas", settings.price_list)
 
-    async def look(self, user: str) -> Used:
+    async def look(self, user: str) -> UserConsumption:
         """What a user has used up; nothing where that cannot be read, which costs no run."""
         try:
             return await asyncio.to_thread(lambda: _read(self._file(user)))
         except OSError as error:
             logger.warning("What a user has used up cannot be read (%s).", error)
-            return Used()
+            return UserConsumption()
 
-    async def add(self, user: str, thread: str, input: int, output: int, snapshots: int, published: int | None) -> Used:
+    async def add(
+        self, user: str, thread: str, input: int, output: int, snapshots: int, published: int | None
+    ) -> UserConsumption:
         """Add to what a user has used up. What a run without a thread keeps belongs to none, and is not counted.
 
         Returns:
@@ -165,7 +167,7 @@ class Consumption:
             OSError: it cannot be read or written.
         """
 
-        def change(used: Used) -> None:
+        def change(used: UserConsumption) -> None:
             if used.day != _today():
                 used.day, used.input, used.output = _today(), 0, 0
             used.input += input
@@ -181,13 +183,13 @@ class Consumption:
     async def forget(self, user: str, thread: str) -> None:
         """Count a thread no more, since it is deleted."""
 
-        def change(used: Used) -> None:
+        def change(used: UserConsumption) -> None:
             used.threads.pop(thread, None)
 
         if thread in (await self.look(user)).threads:
             await asyncio.to_thread(self._change, user, change)
 
-    def _change(self, user: str, change: Any) -> Used:
+    def _change(self, user: str, change: Any) -> UserConsumption:
         file = self._file(user)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(f"{file}.lock"):
@@ -204,7 +206,7 @@ class Consumption:
         return self.folder / f"{hashlib.sha256(user.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
 
 
-metered: ContextVar[Meter | None] = ContextVar("metered", default=None)
+current_meter: ContextVar[Meter | None] = ContextVar("metered", default=None)
 """What counts for the run that is at work; None where nothing is counted."""
 
 
@@ -212,12 +214,12 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _read(file: Path) -> Used:
+def _read(file: Path) -> UserConsumption:
     try:
         said = json.loads(file.read_text("utf-8"))
-        return Used(str(said["day"]), int(said["input"]), int(said["output"]), dict(said["threads"]))
+        return UserConsumption(str(said["day"]), int(said["input"]), int(said["output"]), dict(said["threads"]))
     except FileNotFoundError:
-        return Used()
+        return UserConsumption()
     except (ValueError, KeyError, TypeError):  # it may cost the count and must not cost the runs
         logger.warning("What a user has used up is counted anew, since %s is damaged.", file)
-        return Used()
+        return UserConsumption()

@@ -39,7 +39,7 @@ class Identity:
     run: str | None = None
     user: str | None = None
 
-    def named_otherwise(self, place: str, said: object) -> str:
+    def mismatch(self, place: str, said: object) -> str:
         """Why something cannot be taken, in one sentence; empty when it names nothing else than this.
 
         Args:
@@ -94,14 +94,14 @@ def _problems(identity: Identity, said: Mapping[str, Any], context: object, *, u
         yield "Nobody is named whose run this is; it was made before this server had users, so make it anew."
     if users and found.get("user_id") not in (None, "", identity.user):
         yield "`config.configurable` names another `user_id` than the run has; leave it out."
-    yield identity.named_otherwise("config.configurable", found)
-    yield identity.named_otherwise("metadata", said.get("metadata"))
-    yield identity.named_otherwise("context", context)
+    yield identity.mismatch("config.configurable", found)
+    yield identity.mismatch("metadata", said.get("metadata"))
+    yield identity.mismatch("context", context)
     if identity.run and said.get("run_id") is not None and str(said["run_id"]) != identity.run:
         yield "`config` names another `run_id` than the run has; leave it out."
 
 
-def plain(config: RunnableConfig | None) -> RunnableConfig:
+def without_unknown_keys(config: RunnableConfig | None) -> RunnableConfig:
     """A config without keys that LangGraph would copy over what the server says."""
     return cast("RunnableConfig", {key: value for key, value in (config or {}).items() if key in KNOWN})
 

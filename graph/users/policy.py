@@ -13,23 +13,23 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from graph.context import Context, KnobError, read_knobs
+from graph.context import Context, KnobError, parse_context
 from graph.settings import Settings, SettingsError
-from models.choosing import PLAYBOOK
 from models.providers import bare_name
+from models.selection import PLAYBOOK
 
 BUDGETS = ("max_tokens", "max_cost")
 """Knobs where 0 means that the run sets no limit of its own."""
 MAX_POLICY_BYTES = 1_000_000
 
 
-class Part(BaseModel):
+class PolicyTable(BaseModel):
     """A table of the file: nothing unknown in it, no number that is none, no text where a number is meant."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
 
-class Limits(Part):
+class RunLimits(PolicyTable):
     """The most that each knob of a run may say; the names are those of the knobs."""
 
     models: tuple[str, ...] = Field(default=(), strict=False)
@@ -53,7 +53,7 @@ class Limits(Part):
     max_upload_bytes: int = Field(default=10_000_000_000, ge=1)
 
 
-class Quotas(Part):
+class Quotas(PolicyTable):
     """What one user may have at a time, in a minute and in a day."""
 
     runs: int = Field(default=3, ge=1)
@@ -75,7 +75,7 @@ class Quotas(Part):
     """Of what requests send, uploads too."""
 
 
-class Bodies(Part):
+class RequestLimits(PolicyTable):
     """What one request may send, whoever sends it; uploads have their own limits."""
 
     megabytes: float = Field(default=32.0, gt=0)
@@ -91,13 +91,13 @@ class Bodies(Part):
     """The largest `limit` of a thread's history, where each entry has its whole state."""
 
 
-class Others(Part):
+class UserOverrides(PolicyTable):
     """What is different for one user; what is not said is as for the rest."""
 
-    limits: Limits = Limits()
+    limits: RunLimits = RunLimits()
     quotas: Quotas = Quotas()
 
-    def limits_over(self, general: Limits) -> Limits:
+    def limits_over(self, general: RunLimits) -> RunLimits:
         """The limits of this user."""
         return general.model_copy(update=self.limits.model_dump(exclude_unset=True))
 
@@ -106,20 +106,20 @@ class Others(Part):
         return general.model_copy(update=self.quotas.model_dump(exclude_unset=True))
 
 
-class Document(Part):
+class PolicyFile(PolicyTable):
     """The whole file."""
 
-    limits: Limits = Limits()
+    limits: RunLimits = RunLimits()
     quotas: Quotas = Quotas()
-    bodies: Bodies = Bodies()
-    users: dict[str, Others] = Field(default_factory=dict)
+    bodies: RequestLimits = RequestLimits()
+    users: dict[str, UserOverrides] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
     """What one user may ask for."""
 
-    limits: Limits
+    limits: RunLimits
     quotas: Quotas
     model: str
     """The default model; a run may always name it."""
@@ -134,10 +134,10 @@ class Allowance:
         Raises:
             KnobError: a knob is unknown, or of a wrong type, or more than the user may say.
         """
-        context = read_knobs(given)
+        context = parse_context(given)
         self._check_names(context)
         lowered: dict[str, Any] = {}
-        for name in Limits.model_fields:
+        for name in RunLimits.model_fields:
             if name not in Context.model_fields:
                 continue
             value, most = getattr(context, name), getattr(self.limits, name)
@@ -178,7 +178,7 @@ class Policy:
         SettingsError: money is limited, and there are no prices.
     """
 
-    def __init__(self, document: Document, settings: Settings) -> None:
+    def __init__(self, document: PolicyFile, settings: Settings) -> None:
         self.bodies = document.bodies
         self._document = document
         self._model = settings.model.strip()
@@ -196,7 +196,7 @@ class Policy:
         """What this user may ask for."""
         return self._others.get(user, self._general)
 
-    def _allowance(self, limits: Limits, quotas: Quotas) -> Allowance:
+    def _allowance(self, limits: RunLimits, quotas: Quotas) -> Allowance:
         return Allowance(limits, quotas, self._model, limits.sandboxes or self._kinds)
 
 
@@ -210,7 +210,7 @@ def read_policy(settings: Settings) -> Policy | None:
         SettingsError: the file cannot be read, or something in it cannot be used.
     """
     if settings.policy is None:
-        return Policy(Document(), settings) if settings.has_users else None
+        return Policy(PolicyFile(), settings) if settings.has_users else None
     try:
         with settings.policy.open("rb") as file:
             content = file.read(MAX_POLICY_BYTES + 1)
@@ -222,7 +222,7 @@ def read_policy(settings: Settings) -> Policy | None:
     except ValueError as error:
         raise SettingsError(f"STEPWELL_POLICY: {settings.policy} is not TOML ({error}).") from None
     try:
-        return Policy(Document.model_validate(said), settings)
+        return Policy(PolicyFile.model_validate(said), settings)
     except ValidationError as error:
         raise SettingsError(f"STEPWELL_POLICY: {settings.policy}: {_first(error)}.") from None
 

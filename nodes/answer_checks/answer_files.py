@@ -68,7 +68,7 @@ KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = (
 """What a question asks for by kind: the pattern, the file names that satisfy it, and its name."""
 
 
-def files_asked_for(state: State) -> list[str]:
+def missing_files(state: State) -> list[str]:
     """Files that the question asks for by kind, and that no cell has made."""
     question = shorten(state["question"], QUESTION_CHARS)
     question = _without_input_names(question, [one["path"] for one in state.get("inputs") or []])
@@ -83,7 +83,7 @@ def files_asked_for(state: State) -> list[str]:
     ]
 
 
-def files_named(state: State) -> list[str]:
+def unknown_files(state: State) -> list[str]:
     """Files that the answer names and that are neither inputs nor made by a cell."""
     known = {_name(path) for path in files_made(state)} | {"answer.md", "analysis.py"}
     for one in state.get("inputs") or []:

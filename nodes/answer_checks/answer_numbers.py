@@ -180,7 +180,7 @@ HEDGED_SHARE, HEDGED_SHARE_WORKED_OUT = 0.1, 0.02
 LARGEST = 1e30
 
 
-def numbers_printed(state: State) -> list[str]:
+def unprinted_numbers(state: State) -> list[str]:
     """Numbers of the answer that no cell printed, no abstract shows and no question holds.
 
     A number counts as printed when some printed number rounds to it, also as a percentage, with the sign turned, or

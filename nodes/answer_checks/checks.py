@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from graph.state import Cell, PlanStep, State
-from models.quoting import quoted
-from nodes.answer_checks.answer_files import files_asked_for, files_made, files_named
-from nodes.answer_checks.answer_numbers import numbers_printed
+from models.quotation import quoted
+from nodes.answer_checks.answer_files import files_made, missing_files, unknown_files
+from nodes.answer_checks.answer_numbers import unprinted_numbers
 from nodes.prompts.observation import shorten
 from sandboxes.base import Sandbox
 from sandboxes.host.reading import read_json
@@ -23,7 +23,7 @@ LEFT_OUT = re.compile(r"\bleft out:?\s+(?:plan\s+)?steps?\s+(\d[\d, and]*)", re.
 PROFILER = PROGRAMS / "profiler"
 
 
-def plan_done(state: State) -> list[str]:
+def unfinished_steps(state: State) -> list[str]:
     """Plan steps on which no cell ended well and that the answer does not say were left out."""
     plan: Sequence[PlanStep] = state.get("plan") or []
     own = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
@@ -50,10 +50,10 @@ def _only_summing_up(left: Sequence[int], plan: Sequence[PlanStep], own: Sequenc
     return list(left) == [len(plan)] and len(plan) > 1 and any(cell["status"] == "ok" for cell in own)
 
 
-CHECKS = (files_asked_for, files_named, numbers_printed, plan_done)
+CHECKS = (missing_files, unknown_files, unprinted_numbers, unfinished_steps)
 
 
-async def files_open(state: State, sandbox: Sandbox) -> list[str]:
+async def unreadable_files(state: State, sandbox: Sandbox) -> list[str]:
     """Files made in this turn that do not open, as the profiler sees them inside the sandbox."""
     written = {
         file["path"] for cell in state.get("cells") or [] if cell["turn"] == state["turn"] for file in cell["files"]

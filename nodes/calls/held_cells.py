@@ -31,7 +31,7 @@ HIDDEN_WAYS = re.compile(
 """What code has that can give a name another meaning without writing the name."""
 
 
-def mark_of(code: str) -> str:
+def code_digest(code: str) -> str:
     """What ties decisions to the code that they were made about."""
     return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()
 
@@ -39,7 +39,7 @@ def mark_of(code: str) -> str:
 def held(pending: Pending) -> HeldCell | None:
     """What is known of a pending cell that has run before; None of one that has not, or whose code was changed."""
     known = pending.get("held")
-    return known if known is not None and known["code"] == mark_of(pending["code"]) else None
+    return known if known is not None and known["code"] == code_digest(pending["code"]) else None
 
 
 def call_asked(pending: Pending) -> AskedCall | None:
@@ -53,13 +53,13 @@ def call_id(pending: Pending, number: int, digest: str, nth: int) -> str:
     return hashlib.sha256("\n".join((pending["call_id"], str(number), digest, str(nth))).encode()).hexdigest()[:12]
 
 
-def hold(pending: Pending, asked: AskedCall, record: CallRecord, made: Sequence[str]) -> Pending:
+def hold_cell(pending: Pending, asked: AskedCall, record: CallRecord, made: Sequence[str]) -> Pending:
     """A pending cell that has just been ended at a call."""
     before = held(pending)
     return {
         **pending,
         "held": HeldCell(
-            code=mark_of(pending["code"]),
+            code=code_digest(pending["code"]),
             asked=asked,
             decided=before["decided"] if before is not None else [],
             records=[*(before["records"] if before is not None else []), record],
@@ -74,7 +74,7 @@ def decide(pending: Pending, decided: DecidedCall) -> Pending:
     return {**pending, "held": {**known, "asked": None, "decided": [*known["decided"], decided]}}
 
 
-def in_words(asked: AskedCall) -> str:
+def call_text(asked: AskedCall) -> str:
     """A call on one line."""
     arguments = "; ".join(" ".join(line.split()) for line in asked["arguments"])
     if len(arguments) > MAX_NAMED:
@@ -82,7 +82,7 @@ def in_words(asked: AskedCall) -> str:
     return f"{asked['function']}({arguments})"
 
 
-def touching(cells: Iterable[Cell], name: str) -> list[dict[str, Any]]:
+def related_cells(cells: Iterable[Cell], name: str) -> list[dict[str, Any]]:
     """Earlier cells whose code writes a function's name, or could change what it means: numbers and lines.
 
     A name can be put together in ways that nobody finds in a text. So this is help for a reader, and no protection:
@@ -111,7 +111,7 @@ def shown_call(state: State) -> dict[str, Any] | None:
         "nth": asked["nth"],
         "place": asked["place"],
         "made": pending[0]["held"]["made"],
-        "earlier": touching(state.get("cells") or [], asked["function"]),
+        "earlier": related_cells(state.get("cells") or [], asked["function"]),
     }
 
 
@@ -129,7 +129,7 @@ async def calls_before(pending: Pending, journal: Journal | None) -> tuple[CallE
     return await journal.earlier(records) if journal is not None else None
 
 
-def told_of_dropped(pending: Pending) -> list[str]:
+def dropped_call_notices(pending: Pending) -> list[str]:
     """What must be said of a held cell that never runs again: the calls that it has made."""
     known = pending.get("held")
     if known is None or not known["made"]:
@@ -141,7 +141,7 @@ def told_of_dropped(pending: Pending) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ApprovalRequest:
     """How a running cell is ended for a call that somebody must decide on."""
 
     sandbox: Sandbox

@@ -15,11 +15,11 @@ from itertools import islice
 from typing import Any
 
 from graph.checkpoints.journal import CallEntry, Journal, digest_of
-from graph.functions.host_functions import Offer
+from graph.functions.host_functions import FunctionTable
 from graph.state import AskedCall, Cell, Pending
-from models.received import whole_text
-from nodes.calls.held_cells import Asking, call_id, held
-from nodes.restoring.outcome import counted, functions_reached
+from models.messages import without_surrogates
+from nodes.calls.held_cells import ApprovalRequest, call_id, held
+from nodes.restoration.unknown_outcome import count_names, function_effects
 from sandboxes.functions import Call, Description, Raised, Returned
 from sandboxes.inside.kernel import values
 
@@ -62,7 +62,7 @@ def _lines(call: Call, arguments: Mapping[str, Any]) -> list[str]:
     lines += [f"… and {more:,} more arguments"] if more > 0 else []
     if more > 0 or any("…" in line for line in lines) or any(map(_has_table, arguments.values())):
         lines.append(f"SHA-256 of all arguments as they were sent: {hashlib.sha256(call.arguments).hexdigest()}")
-    return [BLANK.sub(lambda blank: f"\\u{ord(blank[0]):04x}", whole_text(line)) for line in lines]
+    return [BLANK.sub(lambda blank: f"\\u{ord(blank[0]):04x}", without_surrogates(line)) for line in lines]
 
 
 def _has_table(value: Any) -> bool:
@@ -192,20 +192,20 @@ class CellCalls:
 
     def __init__(
         self,
-        offer: Offer,
+        offer: FunctionTable,
         pending: Pending,
         *,
         timeout: float,
         journal: Journal | None = None,
         known: Iterable[CallEntry] = (),
-        tell: Callable[[str, str, str, float], None] | None = None,
-        asking: Asking | None = None,
+        emit: Callable[[str, str, str, float], None] | None = None,
+        asking: ApprovalRequest | None = None,
     ) -> None:
         self._offer = offer
         self._pending = pending
         self._timeout = timeout
         self._journal = journal
-        self._tell = tell
+        self._tell = emit
         self._asking = asking
         before = held(pending)
         self._decided = {(one["digest"], one["nth"]): one for one in (before["decided"] if before is not None else ())}
@@ -246,7 +246,7 @@ class CellCalls:
     @property
     def reached(self) -> tuple[str, ...]:
         """What the cell reached by its calls."""
-        return functions_reached(self._effects)
+        return function_effects(self._effects)
 
     def notices(self) -> list[str]:
         """What the model must be told of calls that were not made a second time."""
@@ -254,16 +254,16 @@ class CellCalls:
         if self._answered:
             told.append(
                 f"These calls had ended before the interruption and were not made again; the cell got what they gave "
-                f"then: {counted(Counter(self._answered))}."
+                f"then: {count_names(Counter(self._answered))}."
             )
         left = [call.name for calls in self._record.values() for call in calls]
         if left:
             told.append(
                 f"These calls had ended before the interruption, and the cell did not make them when it ran again: "
-                f"{counted(Counter(left))}. Their effects are there."
+                f"{count_names(Counter(left))}. Their effects are there."
             )
         if self._unwritten:
-            names = counted(Counter(self._unwritten))
+            names = count_names(Counter(self._unwritten))
             told.append(f"These calls were made, but how they ended could not be written down: {names}.")
         return told
 
@@ -271,8 +271,8 @@ class CellCalls:
         """What must be said of a cell that did not come to its end: what it has called; empty when that is nothing."""
         begun = +self._open
         ended = Counter(self._effects) - begun
-        told = f"; these calls of it had ended, and their effects are there: {counted(ended)}" if ended else ""
-        told += f"; these had begun, and may have taken effect: {counted(begun)}" if begun else ""
+        told = f"; these calls of it had ended, and their effects are there: {count_names(ended)}" if ended else ""
+        told += f"; these had begun, and may have taken effect: {count_names(begun)}" if begun else ""
         return told
 
     async def call(self, call: Call) -> Returned | Raised:
@@ -312,7 +312,7 @@ class CellCalls:
         index, self._next = self._next, self._next + 1
         if self._journal is not None:
             try:
-                await self._journal.calling(CallEntry(index, call.name, digest))
+                await self._journal.record_call_start(CallEntry(index, call.name, digest))
             except Exception as error:  # of whichever storage
                 why = f"it was not called, because that could not be written down first ({type(error).__name__})"
                 return self._ended(call, "refused", 0.0, Raised(why))
@@ -322,7 +322,7 @@ class CellCalls:
         outcome = await self._make(call)
         if self._journal is not None:
             try:
-                await self._journal.called(CallEntry(index, call.name, digest, outcome))
+                await self._journal.record_call_end(CallEntry(index, call.name, digest, outcome))
             except Exception:  # its effect is there; without this line the cell just never runs again
                 self._unwritten.append(call.name)
         self._open[call.name] -= 1
@@ -355,7 +355,7 @@ class CellCalls:
             digest=digest,
             nth=nth,
             arguments=shown,
-            place=whole_text(call.place),
+            place=without_surrogates(call.place),
         )
         self._ending = asyncio.create_task(self._asking.end())
         await _for_ever()
@@ -367,7 +367,7 @@ class CellCalls:
             self._reopened.clear()
             await self._reopened.wait()
 
-    async def held_back(self) -> AskedCall | None:
+    async def wait_until_held(self) -> AskedCall | None:
         """The call at which the cell was ended, once it has; None when it was not.
 
         Raises:
@@ -404,7 +404,7 @@ class RepeatableCalls:
         timeout: Seconds that a call may take.
     """
 
-    def __init__(self, offer: Offer, *, timeout: float) -> None:
+    def __init__(self, offer: FunctionTable, *, timeout: float) -> None:
         self._offer = offer
         self._timeout = timeout
 

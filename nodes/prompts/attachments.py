@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from sandboxes.host.scratch import scratch_folder
-from storage.inputs import Brought, InputError
+from storage.inputs import FetchedInput, InputError
 from storage.safe_names import safe_input_name
 
 SUFFIXES = {
@@ -51,7 +51,7 @@ def without_attachments(message: BaseMessage, names: list[str]) -> HumanMessage:
 
 
 @asynccontextmanager
-async def laid_out(attachment: Attachment, *, max_bytes: int) -> AsyncIterator[Brought]:
+async def attachment_file(attachment: Attachment, *, max_bytes: int) -> AsyncIterator[FetchedInput]:
     """Have an attachment in a file, for the time of the block.
 
     Raises:
@@ -63,14 +63,14 @@ async def laid_out(attachment: Attachment, *, max_bytes: int) -> AsyncIterator[B
         yield await asyncio.to_thread(_write, attachment, folder / "file")
 
 
-def _write(attachment: Attachment, file: Path) -> Brought:
+def _write(attachment: Attachment, file: Path) -> FetchedInput:
     try:
         content = base64.b64decode(attachment.data, validate=True)
     except (binascii.Error, ValueError):
         raise InputError(f"The file {attachment.name} in the message cannot be read: it is not base64.") from None
     file.write_bytes(content)
     source = f"(in the message) {attachment.name}"
-    return Brought(file, attachment.name, source, len(content), hashlib.sha256(content).hexdigest())
+    return FetchedInput(file, attachment.name, source, len(content), hashlib.sha256(content).hexdigest())
 
 
 def _data(block: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from graph.state import Cell, PlanStep, Review, State, Turn, Variable
-from models.quoting import quoted
+from models.quotation import quoted
 from models.situation import Situation, Wanted
 from nodes.prompts.observation import shorten
 from sandboxes.functions import Description

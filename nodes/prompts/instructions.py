@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 
 from graph.context import Context
 from graph.state import Input, State
-from models.quoting import INPUTS, RULE, quoted
+from models.quotation import INPUTS, RULE, quoted
 from nodes.prompts.observation import shorten
 from sandboxes.functions import Description
 from sandboxes.network import NO_NETWORK, Network

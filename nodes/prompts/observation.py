@@ -52,7 +52,7 @@ def observe(result: CellResult, *, number: int, limit: int) -> str:
     return shorten("\n".join(part for part in parts + tail if part), limit)
 
 
-def remember(pending: Pending, result: CellResult, *, number: int, turn: int, limit: int) -> Cell:
+def cell_record(pending: Pending, result: CellResult, *, number: int, turn: int, limit: int) -> Cell:
     """The cell as State keeps it; nothing in it is larger than `limit` characters but the code itself."""
     cell = Cell(
         number=number,
@@ -73,7 +73,7 @@ def remember(pending: Pending, result: CellResult, *, number: int, turn: int, li
     return cell
 
 
-def remember_namespace(rows: tuple[NamespaceRow, ...]) -> list[Variable]:
+def namespace_rows(rows: tuple[NamespaceRow, ...]) -> list[Variable]:
     """The namespace table as State keeps it: it is written after every cell, so the newest rows must do."""
     kept: list[Variable] = []
     room = NAMESPACE_KEPT

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args
 import typer
 
 from sandboxes.network import Mode, NetworkError, parse_domains
-from stepwell.cli.exits import complain, guarded
+from stepwell.cli.exits import print_error, run_command
 from stepwell.errors import UsageError
 
 if TYPE_CHECKING:
-    from stepwell.cli.running import Choices
+    from stepwell.cli.run import Choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _expanded(name: str) -> list[str]:
         told = leading_out_text(name, leading_out)
         if not kept:
             raise UsageError(told)
-        complain(told)
+        print_error(told)
     return [_readable(Path(match), match) for match in kept]
 
 
@@ -199,12 +199,12 @@ class RunOptions:
         return {name: value for name, value in given.items() if value is not None}
 
     def choices(self, *, accept_changed: bool = False) -> "Choices":
-        """The same as `stepwell.cli.running` takes it.
+        """The same as `stepwell.cli.run` takes it.
 
         Raises:
             UsageError: two of them contradict each other.
         """
-        from stepwell.cli.running import Choices
+        from stepwell.cli.run import Choices
 
         if self.as_json and self.quiet:
             raise UsageError("Give only one of --json and --quiet.")
@@ -246,6 +246,6 @@ def with_run_options(*names: str) -> Callable[[Callable[..., None]], Callable[..
     return add
 
 
-def end(work: Callable[[], int]) -> NoReturn:
+def exit_with(work: Callable[[], int]) -> NoReturn:
     """Do the work of a command, and end with its exit code."""
-    raise typer.Exit(guarded(work))
+    raise typer.Exit(run_command(work))

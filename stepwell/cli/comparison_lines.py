@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 from graph.settings import Settings, read_settings
 from stepwell.cli.command_options import NetworkChoice
-from stepwell.cli.exits import FAILED, FINISHED, say_without_walls
-from stepwell.cli.rendering import json_out, line_out
+from stepwell.cli.exits import FAILED, FINISHED, warn_without_isolation
 from stepwell.cli.terminal_text import clean, one_line
-from stepwell.comparing import Changes, Difference, compare
-from stepwell.replaying import ReplayedCell, ReplayEnd, replay
-from stepwell.steps import step_named
+from stepwell.cli.thread_lines import json_out, line_out
+from stepwell.comparison import Changes, Difference, compare
+from stepwell.replays import ReplayedCell, ReplayEnd, replay
+from stepwell.steps import parse_step_name
 from stepwell.threads import find_thread
 
 
@@ -30,7 +30,7 @@ async def _compare(a: str, b: str) -> Difference:
     settings = read_settings()
     steps = []
     for name in (a, b):
-        thread, step = step_named(name)
+        thread, step = parse_step_name(name)
         steps.append((await find_thread(thread, settings), step))
     return await compare(steps[0], steps[1], settings)
 
@@ -62,12 +62,12 @@ def _change_lines(title: str, changes: Changes) -> list[str]:
 def replay_one(name: str, *, verify: bool, as_json: bool, network: NetworkChoice) -> int:
     """Replay a thread and say what differs; with `verify` the exit code is 1 when something does."""
     settings = read_settings(**network.settings())
-    say_without_walls(settings)
+    warn_without_isolation(settings)
     return asyncio.run(_replay(name, settings, verify=verify, as_json=as_json))
 
 
 async def _replay(name: str, settings: Settings, *, verify: bool, as_json: bool) -> int:
-    prefix, step = step_named(name)
+    prefix, step = parse_step_name(name)
     thread = await find_thread(prefix, settings)
     same = False
     async with aclosing(replay(thread, settings, step=step, variables=verify)) as found:  # type: ignore[type-var]  # an async generator

@@ -11,9 +11,9 @@ from sandboxes.base import NoSuchSandboxError
 from sandboxes.host.limits import Limits
 from sandboxes.local.isolation import IN_WORDS, IsolationRequest
 from sandboxes.local.isolation_choice import Examination, LevelTried, examine
-from stepwell.cli.exits import FAILED, FINISHED, complain
-from stepwell.cli.rendering import json_out, line_out
+from stepwell.cli.exits import FAILED, FINISHED, print_error
 from stepwell.cli.terminal_text import Terminal
+from stepwell.cli.thread_lines import json_out, line_out
 from stepwell.errors import UsageError
 
 STYLES = {"enforced": "green", "soft": "yellow", "none": "red"}
@@ -34,7 +34,7 @@ def doctor(*, as_json: bool) -> int:
         for line in _lines(examination, settings):
             line_out(*line)
     if examination.level is None:
-        complain(examination.problem)
+        print_error(examination.problem)
         return FAILED
     return FINISHED
 

@@ -15,8 +15,8 @@ from sandboxes.base import Sandbox, SandboxError
 from sandboxes.host.scratch import scratch_folder
 from sandboxes.opening import Sandboxes
 from sandboxes.results import SnapshotTaken
-from stepwell.cli.exits import FAILED, FINISHED, complain
-from stepwell.cli.rendering import json_out
+from stepwell.cli.exits import FAILED, FINISHED, print_error
+from stepwell.cli.thread_lines import json_out
 
 CELL_SECONDS = 60.0
 MAX_BYTES = 64 << 20
@@ -147,6 +147,6 @@ async def _doctor(settings: Settings, kind: str, *, as_json: bool) -> int:
     except SandboxError as error:
         problem = problem or str(error)
     if problem:
-        complain(f"error: {problem}")
+        print_error(f"error: {problem}")
         return FAILED
     return FINISHED

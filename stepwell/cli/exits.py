@@ -15,7 +15,7 @@ PIPE_BROKEN = 141
 """What a shell reports for a program that was ended by a closed pipe."""
 
 
-def guarded(work: Callable[[], int]) -> int:
+def run_command(work: Callable[[], int]) -> int:
     """Do the work of a command.
 
     Returns:
@@ -28,23 +28,23 @@ def guarded(work: Callable[[], int]) -> int:
     except BrokenPipeError:
         return _after_broken_pipe()
     except KeyboardInterrupt:
-        complain("stopped.")
+        print_error("stopped.")
         return PAUSED
     except Exception as error:  # the last place where an error can be turned into a sentence
         if _is_mistake(error):
-            complain(f"error: {error}")
+            print_error(f"error: {error}")
             return MISUSED
         if said := _failure(error):
-            complain(f"error: {said}")
+            print_error(f"error: {said}")
             return FAILED
         if os.environ.get("STEPWELL_DEBUG", "") not in ("", "0"):
             raise
-        complain(f"internal error: {described(error)} (set STEPWELL_DEBUG=1 for the traceback)")
+        print_error(f"internal error: {described(error)} (set STEPWELL_DEBUG=1 for the traceback)")
         return FAILED
     return code
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Say something on stderr, whatever the view is."""
     from stepwell.cli.terminal_text import clean
 
@@ -52,13 +52,13 @@ def complain(text: str) -> None:
     sys.stderr.flush()
 
 
-def say_without_walls(settings: "Settings") -> None:
+def warn_without_isolation(settings: "Settings") -> None:
     """Say on stderr, in red on a terminal, that code runs without isolation, if it does."""
-    from graph.settings import WITHOUT_WALLS
+    from graph.settings import NO_ISOLATION_WARNING
 
-    if settings.without_walls:
+    if settings.without_isolation:
         red, plain = ("\x1b[1;31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
-        sys.stderr.write(f"{red}{WITHOUT_WALLS}{plain}\n")
+        sys.stderr.write(f"{red}{NO_ISOLATION_WARNING}{plain}\n")
         sys.stderr.flush()
 
 

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Protocol
 
 from graph.events import ApprovalAsked, Event, Failed, Finished
-from stepwell.cli.exits import FAILED, FINISHED, WAITING, complain, described
+from stepwell.cli.exits import FAILED, FINISHED, WAITING, described, print_error
 from stepwell.cli.terminal_text import one_line
-from stepwell.cli.words import next_command, waiting_text
+from stepwell.cli.wording import next_command, waiting_text
 from stepwell.runs import Decision, Run
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -128,7 +128,7 @@ class Foreground:
             return last
         if self._stopped_by is None or isinstance(error, BrokenPipeError):
             raise error
-        complain(f"while pausing: {described(error)}")
+        print_error(f"while pausing: {described(error)}")
         return None
 
     def _on_signal(self, view: View, number: signal.Signals) -> None:
@@ -146,13 +146,13 @@ class Foreground:
             return FINISHED
         resume = next_command("resume", self.thread, self._options)
         if self._stopped_by is not None:
-            complain(f"paused; go on with: {resume}" if self.thread else "stopped before anything was started.")
+            print_error(f"paused; go on with: {resume}" if self.thread else "stopped before anything was started.")
             return 128 + self._stopped_by
         if isinstance(last, ApprovalAsked):
-            complain(waiting_text(last, self._options, show_code=self._ask is None))
+            print_error(waiting_text(last, self._options, show_code=self._ask is None))
             return WAITING
         error = one_line(last.error) if isinstance(last, Failed) else "the run ended without an answer."
-        complain(f"error: {error}\ngo on with: {resume}")
+        print_error(f"error: {error}\ngo on with: {resume}")
         return FAILED
 
 

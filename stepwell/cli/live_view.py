@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from graph.events import (
-    Called,
     CellFinished,
     CellStarted,
     Displayed,
     Event,
     Finished,
+    FunctionCalled,
     InputTaken,
     ModelAnswered,
     ModelAsked,
@@ -26,22 +26,22 @@ from graph.events import (
     Output,
     Planned,
     Published,
-    Rebuilt,
     SentBack,
+    SessionRestored,
     Started,
 )
-from graph.settings import WITHOUT_WALLS
+from graph.settings import NO_ISOLATION_WARNING
 from graph.state import Artifact, Cell, PlanStep
 from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_line, place, reveal, size_text
-from stepwell.cli.words import (
+from stepwell.cli.wording import (
     MAKING,
     MARKS,
-    brought_back,
     ending,
     made,
     next_command,
-    not_brought_back,
     removed,
+    restore_problems,
+    restored_text,
     sums,
 )
 
@@ -280,7 +280,7 @@ def scrollback(event: Event) -> Iterator[Text]:
         case Started(thread=thread, question=question, resumed=resumed):
             verb = "goes on" if resumed else "begins"
             yield Text.assemble((f"thread {thread} {verb}: ", "dim"), (one_line(question, 500), "bold"))
-        case Notice(text=text) if text == WITHOUT_WALLS:
+        case Notice(text=text) if text == NO_ISOLATION_WARNING:
             pass  # the command has said so
         case Notice(text=text, level=level):
             yield Text(clean(text), "yellow" if level == "warning" else "dim")
@@ -289,13 +289,13 @@ def scrollback(event: Event) -> Iterator[Text]:
                 yield Text(f"! {one_line(taken['path'])}: {one_line(taken['problem'])}", "yellow")
             else:
                 yield Text(f"+ {one_line(taken['path'])} ({size_text(taken['size'])})", "dim")
-        case Called(function=function, arguments=arguments, outcome=outcome):
+        case FunctionCalled(function=function, arguments=arguments, outcome=outcome):
             yield Text(f"  called {one_line(f'{function}({arguments})', 200)}: {one_line(outcome)}", "dim")
         case CellFinished(cell=cell):
             yield cell_line(cell)
-        case Rebuilt():
-            yield Text(brought_back(event), "dim")
-            yield from (Text(f"! {line}", "yellow") for line in not_brought_back(event))
+        case SessionRestored():
+            yield Text(restored_text(event), "dim")
+            yield from (Text(f"! {line}", "yellow") for line in restore_problems(event))
         case SentBack(missing=missing):
             yield from (Text(f"↺ not good enough yet: {one_line(lack)}", "yellow") for lack in missing)
         case _:

@@ -6,23 +6,23 @@ import re
 import sys
 from pathlib import Path
 
-from graph.checkpoints.opening import checkpoints_file, plain_values
-from graph.checkpoints.salvage import Salvaged, salvage
-from graph.checkpoints.thread_lock import anybody_at_work
+from graph.checkpoints.factory import checkpoints_file, plain_values
+from graph.checkpoints.repair import RepairReport, repair_database
+from graph.checkpoints.thread_lock import any_thread_held
 from graph.env_files import EnvFile, EnvFileError, TrustedFolders, home_folder, read_env_file
-from graph.settings import Settings, SettingsError, given_or_read, read_settings
-from stepwell import cleaning
-from stepwell.cleaning import Swept
-from stepwell.cli.exits import FAILED, FINISHED, complain
-from stepwell.cli.rendering import json_out, line_out
+from graph.settings import Settings, SettingsError, read_settings, settings_or_default
+from stepwell import cleanup
+from stepwell.cleanup import Swept
+from stepwell.cli.exits import FAILED, FINISHED, print_error
 from stepwell.cli.terminal_text import is_conversation, one_line, size_text
+from stepwell.cli.thread_lines import json_out, line_out
 from stepwell.errors import UsageError
 from stepwell.threads import find_thread
 
 
 def gc(*, grace: float, dry_run: bool) -> int:
     """`stepwell gc`."""
-    swept = asyncio.run(cleaning.gc(grace=grace, dry_run=dry_run, settings=read_settings()))
+    swept = asyncio.run(cleanup.gc(grace=grace, dry_run=dry_run, settings=read_settings()))
     sys.stdout.write(f"{'would remove' if dry_run else 'removed'} {_counted(swept)}\n")
     return FINISHED
 
@@ -37,7 +37,7 @@ def delete(name: str) -> int:
 async def _delete(name: str) -> tuple[str, Swept]:
     settings = await asyncio.to_thread(read_settings)
     thread = await find_thread(name, settings)
-    return thread, await cleaning.delete(thread, settings=settings)
+    return thread, await cleanup.delete(thread, settings=settings)
 
 
 def _counted(swept: Swept) -> str:
@@ -59,12 +59,12 @@ def trust(folder: Path, *, yes: bool) -> int:
             raise UsageError(f"{one_line(str(folder))} holds no file .env; there is nothing to trust.")
         _show(file)
         if not yes and is_conversation() and input("Trust it? [y/N] ").strip().lower() not in ("y", "yes"):
-            complain("Not trusted; nothing of it is applied.")
+            print_error("Not trusted; nothing of it is applied.")
             return FAILED
         TrustedFolders(home_folder()).add(file)
     except (EnvFileError, OSError) as error:
         raise SettingsError(str(error)) from None
-    complain(f"{one_line(str(file.path))} is trusted until it changes; stepwell trust --remove takes that back.")
+    print_error(f"{one_line(str(file.path))} is trusted until it changes; stepwell trust --remove takes that back.")
     return FINISHED
 
 
@@ -75,7 +75,7 @@ def distrust(folder: Path) -> int:
         there = TrustedFolders(home_folder()).remove(path)
     except (EnvFileError, OSError) as error:
         raise SettingsError(str(error)) from None
-    complain(f"{one_line(str(path))} {'is trusted no more' if there else 'was not trusted'}.")
+    print_error(f"{one_line(str(path))} {'is trusted no more' if there else 'was not trusted'}.")
     return FINISHED
 
 
@@ -115,30 +115,30 @@ def repair(*, as_json: bool) -> int:
     for thread, left in done.set_back.items():
         sys.stdout.write(f"{thread}\t{f'went back, {left:,} checkpoints are left' if left else 'nothing is left'}\n")
     if done.set_back:
-        complain(
+        print_error(
             "Cells that ran after what is left may have had effects outside of their sandboxes: look before you go on."
         )
     whole = "1 thread is" if done.threads == 1 else f"{done.threads:,} threads are"
-    complain(f"{whole} whole. The file as it was is in {done.kept_copy}; `stepwell gc` removes what only it names.")
+    print_error(f"{whole} whole. The file as it was is in {done.kept_copy}; `stepwell gc` removes what only it names.")
     return FINISHED
 
 
-async def repair_threads(settings: Settings | None = None) -> Salvaged:
+async def repair_threads(settings: Settings | None = None) -> RepairReport:
     """Write a data folder's file of threads anew with what can be read of it.
 
     Raises:
         SettingsError: there is none, somebody is at work there, or it cannot be written.
     """
-    settings = await given_or_read(settings)
+    settings = await settings_or_default(settings)
     if settings.database_url.get_secret_value():
         raise SettingsError("The threads are in the database of STEPWELL_DATABASE_URL; repair that with its own tools.")
     file = checkpoints_file(settings.home)
 
-    def work() -> Salvaged:
+    def work() -> RepairReport:
         if not file.exists():
             raise SettingsError(f"There are no threads in {settings.home}, so there is nothing to repair.")
-        if anybody_at_work(settings.home):
+        if any_thread_held(settings.home):
             raise SettingsError("A thread is being worked on; wait for it or stop it, then repair.")
-        return salvage(file, plain_values())
+        return repair_database(file, plain_values())
 
     return await asyncio.to_thread(work)

@@ -5,29 +5,29 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from graph.events import (
-    Called,
     CellFinished,
     CellStarted,
     Event,
     Finished,
+    FunctionCalled,
     InputTaken,
     Notice,
     Planned,
     Published,
-    Rebuilt,
     SentBack,
+    SessionRestored,
     Started,
 )
-from graph.settings import WITHOUT_WALLS
+from graph.settings import NO_ISOLATION_WARNING
 from stepwell.cli.terminal_text import clean, duration_text, one_line, size_text
-from stepwell.cli.words import (
+from stepwell.cli.wording import (
     artifact_line,
-    brought_back,
     ending,
     made,
     next_command,
-    not_brought_back,
     removed,
+    restore_problems,
+    restored_text,
     sums,
 )
 from storage.clean_text import clean_prose
@@ -115,7 +115,7 @@ def progress_lines(event: Event) -> Sequence[str]:
     match event:
         case Started(thread=thread, question=question, resumed=resumed):
             return [f"thread {thread}{' goes on' if resumed else ''}: {one_line(question)}"]
-        case Notice(text=text) if text == WITHOUT_WALLS:
+        case Notice(text=text) if text == NO_ISOLATION_WARNING:
             return []  # the command has said so
         case Notice(text=text, level=level):
             return [f"{'warning: ' if level == 'warning' else ''}{one_line(text)}"]
@@ -126,14 +126,14 @@ def progress_lines(event: Event) -> Sequence[str]:
             return [f"plan {number}: {one_line(step['text'])}" for number, step in enumerate(steps, 1)]
         case CellStarted(number=number, purpose=purpose):
             return [f"cell {number}: {one_line(purpose)}"]
-        case Called(function=function, arguments=arguments, outcome=outcome):
+        case FunctionCalled(function=function, arguments=arguments, outcome=outcome):
             return [f"  called {one_line(f'{function}({arguments})', 200)}: {one_line(outcome)}"]
         case CellFinished(cell=cell):
             files = f", made {made(cell)}" if made(cell) else ""
             gone = f", removed {removed(cell)}" if removed(cell) else ""
             return [f"cell {cell['number']} {ending(cell)}, {duration_text(cell['seconds'])}{files}{gone}"]
-        case Rebuilt():
-            return [brought_back(event), *(f"warning: {line}" for line in not_brought_back(event))]
+        case SessionRestored():
+            return [restored_text(event), *(f"warning: {line}" for line in restore_problems(event))]
         case SentBack(missing=missing):
             return [f"answer sent back: {one_line(lack)}" for lack in missing]
         case Published(artifact=artifact):

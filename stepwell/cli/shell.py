@@ -15,21 +15,21 @@ from typing import Any, TypeVar
 from graph.settings import read_settings
 from sandboxes.results import CellResult, Streamed
 from stepwell.cli.command_options import NetworkChoice
-from stepwell.cli.exits import FAILED, FINISHED, complain, say_without_walls
+from stepwell.cli.exits import FAILED, FINISHED, print_error, warn_without_isolation
 from stepwell.cli.terminal_text import clean, one_line
-from stepwell.cli.words import brought_back, not_brought_back
+from stepwell.cli.wording import restore_problems, restored_text
 from stepwell.errors import UsageError
-from stepwell.restored import RestoredStep, at
+from stepwell.restored_step import RestoredStep, at
 from storage.safe_names import harmless_name, safe_names
 
 T = TypeVar("T")
 
 
-class LeftError(Exception):
+class TerminatedError(Exception):
     """The terminal went away, or somebody ended the command."""
 
 
-class Leaving:
+class InterruptibleRunner:
     """One event loop, and whether it is to be left."""
 
     def __init__(self, runner: asyncio.Runner) -> None:
@@ -43,7 +43,7 @@ class Leaving:
 
         Raises:
             KeyboardInterrupt: Ctrl-C; it was cancelled.
-            LeftError: the command is to be left; it was cancelled.
+            TerminatedError: the command is to be left; it was cancelled.
         """
         self._running = True
         try:
@@ -51,11 +51,11 @@ class Leaving:
         except asyncio.CancelledError:
             if not self._left:
                 raise
-            raise LeftError from None
+            raise TerminatedError from None
         finally:
             self._running, self._task = False, None
         if self._left:
-            raise LeftError
+            raise TerminatedError
         return result
 
     def clean_up(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -85,7 +85,7 @@ class Leaving:
             return
         self._left = True
         if not self._running:
-            raise LeftError
+            raise TerminatedError
         if self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
@@ -111,10 +111,10 @@ def open_shell(name: str, keep: Path | None, network: NetworkChoice) -> int:
     if keep is not None and keep.exists() and not keep.is_dir():
         raise UsageError(f"{keep} is not a folder; give --keep a folder for the files that cells make.")
     settings = read_settings(**network.settings())
-    say_without_walls(settings)
+    warn_without_isolation(settings)
     talks = sys.stdin.isatty()
     code = "" if talks else sys.stdin.read()
-    with asyncio.Runner() as runner, (leaving := Leaving(runner)).on_signals():
+    with asyncio.Runner() as runner, (leaving := InterruptibleRunner(runner)).on_signals():
         stack = AsyncExitStack()
         try:
             session = leaving.run(stack.enter_async_context(at(name, settings=settings)))
@@ -123,7 +123,7 @@ def open_shell(name: str, keep: Path | None, network: NetworkChoice) -> int:
             if not talks:
                 return FINISHED if shell.run(code) else FAILED
             return shell.converse(settings.home / "shell_history")
-        except LeftError:
+        except TerminatedError:
             return FAILED
         finally:
             leaving.clean_up(stack.aclose())
@@ -138,7 +138,7 @@ class Shell:
         keep: Where files that cells make are copied to; None: nowhere.
     """
 
-    def __init__(self, leaving: Leaving, session: RestoredStep, keep: Path | None) -> None:
+    def __init__(self, leaving: InterruptibleRunner, session: RestoredStep, keep: Path | None) -> None:
         self._leaving = leaving
         self._session = session
         self._keep = keep
@@ -150,15 +150,15 @@ class Shell:
     def tell_receipt(self, *, always: bool) -> None:
         """Say how the session came back, if there is something to say."""
         told = self._session.receipt.event()
-        lost = not_brought_back(told)
+        lost = restore_problems(told)
         if always:
-            complain(
+            print_error(
                 f"step {self._session.step} of thread {self._session.thread}; nothing of it changes. Ctrl-D leaves."
             )
         if lost or told.cells or (always and told.from_cell):
-            complain(brought_back(told))
+            print_error(restored_text(told))
         for line in lost:
-            complain(line)
+            print_error(line)
 
     def converse(self, history: Path) -> int:
         """Read and run until Ctrl-D or `exit()`."""
@@ -190,7 +190,7 @@ class Shell:
             result = self._leaving.run(self._session.run(code, timeout=NO_LIMIT, on_output=self._show))
         except KeyboardInterrupt:
             self._end_line()
-            complain("interrupted")
+            print_error("interrupted")
             self._bring_back_if_gone()
             return False
         self._end_line()
@@ -206,9 +206,9 @@ class Shell:
             self._left = True
             return not result.error.message
         if result.error is not None:
-            complain(result.error.traceback.rstrip() or f"{result.error.name}: {result.error.message}")
+            print_error(result.error.traceback.rstrip() or f"{result.error.name}: {result.error.message}")
         elif result.note:
-            complain(result.note)
+            print_error(result.note)
         if not result.variables_kept:
             self._bring_back()
         return result.status == "ok"
@@ -219,7 +219,7 @@ class Shell:
 
     def _bring_back(self) -> None:
         self._leaving.run(self._session.restore())
-        complain(f"the session is at step {self._session.step} again; what was done here since is gone")
+        print_error(f"the session is at step {self._session.step} again; what was done here since is gone")
 
     def _show(self, streamed: Streamed) -> None:
         if streamed.stream == "stderr":
@@ -257,10 +257,10 @@ class Shell:
             target.parent.mkdir(parents=True, exist_ok=True)
             self._leaving.run(self._session.fetch(path, target))
         except (OSError, ValueError) as error:
-            complain(f"the figure {one_line(path)} cannot be had: {error}")
+            print_error(f"the figure {one_line(path)} cannot be had: {error}")
             return
         gone = "" if self._keep is not None else " (until you leave; --keep DIR keeps it)"
-        complain(f"figure saved: {target}{gone}")
+        print_error(f"figure saved: {target}{gone}")
 
     def _keep_files(self, result: CellResult) -> None:
         if self._keep is None:
@@ -272,9 +272,9 @@ class Shell:
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 self._leaving.run(self._session.fetch(path, target))
-                complain(f"kept: {target}")
+                print_error(f"kept: {target}")
             except (OSError, ValueError) as error:
-                complain(f"{one_line(path)} cannot be kept: {error}")
+                print_error(f"{one_line(path)} cannot be kept: {error}")
 
 
 def _goes_on(code: str) -> bool:

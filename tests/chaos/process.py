@@ -22,9 +22,9 @@ CLOCK = Path(__file__).parents[1] / "clocks" / "sitecustomize.py"
 PRELOADED = (
     "stepwell.command",
     "stepwell.runs",
-    "stepwell.cli.running",
+    "stepwell.cli.run",
     "graph.app",
-    "graph.checkpoints.opening",
+    "graph.checkpoints.factory",
     "langchain_openai",
     "langgraph.checkpoint.sqlite.aio",
 )
@@ -124,7 +124,7 @@ async def _program(thread: str, folder: Path, cancel_after: int) -> int:
 
 async def _follow(thread: str, folder: Path, cancel_after: int) -> int:
     from graph.events import Finished
-    from graph.functions.offered import HostFunction
+    from graph.functions.registry import HostFunction
     from stepwell.runs import resume, start
 
     def write(name: str, text: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
@@ -143,7 +143,7 @@ async def test_whatever_ends_a_session_the_snapshot_from_before_the_cell_brings_
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     async with opening(kind, request) as opened:
-        life, snapshots = Life(await opened.open(kind, "dying")), Snapshots(Blobs.at(str(tmp_path / "store")))
+        life, snapshots = Life(await opened.open(kind, "dying")), SnapshotStore(Blobs.at(str(tmp_path / "store")))
         begin = "import os, random\nx = [1]\nrandom.seed(7)\nopen('outputs/a', 'w').write('before')"
         fine(await life.run(begin, head="one"))
         kept = await snapshots.keep(life.sandbox, [], limit_bytes=1 << 30)
@@ -151,7 +151,7 @@ async def test_whatever_ends_a_session_the_snapshot_from_before_the_cell_brings_
         for death in DEATHS.values():
             dead = await life.run(change + death, head="two", timeout=1.0)
             assert (dead.status, dead.variables_kept, life.sandbox.head) == ("killed", False, "")
-            back = await snapshots.bring_back(life.sandbox, kept.snapshot, damaged=set())
+            back = await snapshots.restore(life.sandbox, kept.snapshot, damaged=set())
             assert back.lost == ()
             said = await life.run("print(x, random.random(), open('outputs/a').read(), os.listdir('outputs'))")
             assert printed(said) == "[1] 0.32383276483316237 before ['a']\n"

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pytest
 
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox, SandboxLostError
 from sandboxes.bridged.sandbox import BridgedSandbox
 from sandboxes.daytona.client import Clients
@@ -43,7 +43,7 @@ class House:
     """Sandboxes with few places, and a store for their snapshots."""
 
     def __init__(self, folder: Path, make: Make) -> None:
-        self.snapshots = Snapshots(Blobs.at(str(folder / "store")))
+        self.snapshots = SnapshotStore(Blobs.at(str(folder / "store")))
         self.folder = folder / "threads"
         self._make = make
         self._opened: list[Sleeping] = []
@@ -66,7 +66,7 @@ class House:
 
     async def wake(self, sandbox: Sandbox) -> RestoredSession:
         """Bring a sandbox to its newest snapshot."""
-        return await self.snapshots.bring_back(sandbox, self.kept[sandbox.id], damaged=set())
+        return await self.snapshots.restore(sandbox, self.kept[sandbox.id], damaged=set())
 
     async def close(self) -> None:
         for sandbox in self._opened:
@@ -186,7 +186,7 @@ async def test_waking_at_another_snapshot_is_no_mere_waking(house: House) -> Non
     await house.cell(sandbox, "x = 2")
     await sandbox.sleep()
     assert sandbox.head == ""
-    assert not (await house.snapshots.bring_back(sandbox, first, damaged=set())).woken
+    assert not (await house.snapshots.restore(sandbox, first, damaged=set())).woken
 
 
 async def test_a_session_whose_state_is_not_stored_stays_awake(house: House) -> None:
@@ -312,7 +312,7 @@ async def test_everything_ends_when_all_are_closed(tmp_path: Path, cache: Path) 
     before = await descriptors()
     child = f"{uuid.uuid4().int % 10**8 + 10**6}.5"
     async with Sandboxes(tmp_path / "threads", cache=cache, sleep_after=0.01, max_live=2) as opened:
-        snapshots = Snapshots(Blobs.at(str(tmp_path / "store")))
+        snapshots = SnapshotStore(Blobs.at(str(tmp_path / "store")))
         for number in range(4):
             sandbox = await opened.open("local", f"s{number}")
             printed(await sandbox.run(MAKE.format(child), number=1, timeout=60))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from graph.state import Cell, SandboxRef
-from nodes.restoring.receipt import Receipt, in_words
-from nodes.restoring.restore import BEGINNING, catch_up, next_snapshot
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.receipt import Receipt, receipt_text
+from nodes.restoration.restore import BEGINNING, next_state_id, restore_session
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
@@ -27,7 +27,7 @@ class Thread:
     def __init__(self, sandboxes: Sandboxes, kind: str, folder: Path) -> None:
         self._sandboxes = sandboxes
         self._kind = kind
-        self._snapshots = Snapshots(Blobs.at(str(folder / "store")))
+        self._snapshots = SnapshotStore(Blobs.at(str(folder / "store")))
         self._opened = 0
         self.folder = folder
         self.cells: list[Cell] = []
@@ -40,7 +40,7 @@ class Thread:
     async def cell(self, code: str, **changes: Any) -> str:
         """Run a cell and keep the step; what it printed."""
         number, code = len(self.cells) + 1, textwrap.dedent(code)
-        head = next_snapshot(BEGINNING, number, code)
+        head = next_state_id(BEGINNING, number, code)
         result = await self.sandbox.run(code, number=number, timeout=60.0, head=head)
         kept = await self._snapshots.keep(self.sandbox, self.cells, limit_bytes=1 << 30)
         assert kept.snapshot, kept.why_not
@@ -54,7 +54,7 @@ class Thread:
         await self.open()
         sandbox = SandboxRef(kind=self._kind, id=self.sandbox.id, snapshot=self.cells[-1]["snapshot"])
         state = make_state(cells=self.cells, sandbox=sandbox)
-        receipt = await catch_up(self.sandbox, state, self._snapshots, rebuild_seconds=limit)
+        receipt = await restore_session(self.sandbox, state, self._snapshots, rebuild_seconds=limit)
         assert receipt is not None
         assert self.sandbox.head == self.cells[-1]["snapshot"]
         assert receipt.cells == 0
@@ -98,7 +98,7 @@ async def test_a_generator_goes_on_where_it_was_after_several_cells(thread: Thre
     receipt = await thread.come_back()
     assert receipt.lost == []
     assert receipt.rebuilt == {"gen": (2, 3, 5)}
-    assert "Made again by running only the cells that they need: gen (from cells 2, 3 and 5)." in in_words(receipt)
+    assert "Made again by running only the cells that they need: gen (from cells 2, 3 and 5)." in receipt_text(receipt)
     assert await thread.cell("print(next(gen), other)") == "9 5\n"
 
 
@@ -169,7 +169,7 @@ async def test_a_cell_that_reached_outside_is_not_run_again(thread: Thread) -> N
     assert thread.ran == "asks"
     assert receipt.rebuilt == {"fine": (2,)}
     assert "cell 1 reached outside the sandbox (network)" in reason(receipt, "gen")
-    assert "gen (generator, made in cell 1: " in in_words(receipt)
+    assert "gen (generator, made in cell 1: " in receipt_text(receipt)
     assert await thread.cell("print(next(fine), 'gen' in globals())") == "1 False\n"
 
 

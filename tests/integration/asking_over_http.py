@@ -7,14 +7,14 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from models.asking import ask
 from models.base import (
-    Form,
     ModelError,
+    PromptForm,
     Reply,
     ReplyProblem,
 )
-from models.choosing import make_chooser
+from models.completion import ask
+from models.selection import make_chooser
 from tests.scripted_model import (
     Scripted,
     ScriptedServer,
@@ -31,7 +31,7 @@ def tool(name: str) -> dict[str, Any]:
 TOOLS = [tool("run_python"), tool("answer")]
 
 
-def write(form: Form) -> Sequence[BaseMessage]:
+def write(form: PromptForm) -> Sequence[BaseMessage]:
     how = "by tool call" if form.tools else "as text"
     return [SystemMessage(f"Reply {how}."), HumanMessage(f"How many rows? ({form.size:g})")]
 

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from daytona import AsyncDaytona, AsyncSandbox, CreateSandboxFromSnapshotParams
 
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.saver import Saver
 from graph.settings import Settings
 from tests.daytona import clients

@@ -7,8 +7,8 @@ import pytest
 
 import stepwell
 from graph.context import Context
-from graph.events import ApprovalAsked, Called, CellFinished, Event, Finished, Notice
-from graph.functions.offered import HostFunction
+from graph.events import ApprovalAsked, CellFinished, Event, Finished, FunctionCalled, Notice
+from graph.functions.registry import HostFunction
 from graph.settings import Settings
 from stepwell.errors import ThreadError
 from stepwell.runs import Decision, Run, resume, start
@@ -208,7 +208,7 @@ async def test_calls_that_were_made_before_are_not_made_again(settings: Settings
         assert await talk.answer("approve") is None
     assert (bank.sent, bank.transfers) == (["one", "two"], [("alice", 1), ("bob", 2)])
     assert "[1, 1, 2, 2]" in talk.done[0]["observation"]
-    outcomes = [called.outcome for called in only(talk.events, Called)]
+    outcomes = [called.outcome for called in only(talk.events, FunctionCalled)]
     assert outcomes == ["answered from the record"] * 3 + ["returned"]
     *_, end = [one async for one in stepwell.replay(talk.thread, settings=talk.settings)]
     assert end.same, end
@@ -246,7 +246,7 @@ async def test_a_refused_call_raises_in_the_cell_and_the_model_is_told_why(setti
     said = "no: transfer: somebody was asked about this call and refused it: Ask the boss. / Rejected"
     assert said in talk.done[0]["observation"]
     assert "The user refused a call of cell 1: transfer(to = 'alice'; amount = 10) (Ask the boss.)." in told[0]
-    assert [called.outcome for called in only(talk.events, Called)] == ["rejected"]
+    assert [called.outcome for called in only(talk.events, FunctionCalled)] == ["rejected"]
 
 
 async def test_approving_a_cell_approves_none_of_its_calls(settings: Settings, bank: Bank) -> None:
@@ -353,7 +353,7 @@ async def test_a_question_instead_of_a_decision_hears_what_the_cell_had_called(s
 
 
 async def test_a_thread_that_waits_says_so_with_the_call(settings: Settings, bank: Bank) -> None:
-    from stepwell.cli.rendering import detail_text
+    from stepwell.cli.thread_lines import detail_text
 
     async with ScriptedServer([PLAN, cell(FAKED), cell('transfer("alice", 10)')]) as server:
         talk = Talk(settings, bank, server.base_url)

@@ -6,14 +6,14 @@ from typing import Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from models.asking import ask
 from models.base import (
-    Form,
     ModelAccessError,
     ModelRefusedError,
     ModelReplyError,
+    PromptForm,
     Tokens,
 )
+from models.completion import ask
 from tests.integration.asking_over_http import KEY, TOOLS, chosen, code, failure, words, write
 from tests.scripted_model import (
     Call,
@@ -42,7 +42,7 @@ async def test_words_and_their_tokens_come_back(streamed: bool) -> None:
         asked = await ask(await chosen(server.base_url, streamed=streamed), write, read=words)
     assert asked.value == asked.reply.text == "There are 42."
     assert asked.tokens == Tokens(calls=1, input=70, output=9)
-    assert asked.form == Form(tools=False)
+    assert asked.form == PromptForm(tools=False)
     assert asked.seconds > 0
     assert [message["role"] for message in server.requests[0].messages] == ["system", "user"]
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
@@ -59,7 +59,7 @@ async def test_a_tool_call_comes_back_with_its_arguments(streamed: bool) -> None
     assert asked.reply.calls[0].id.startswith("call_")
     assert server.requests[0].tools == ["run_python", "answer"]
     assert server.requests[0].choice == ""
-    assert asked.form == Form(tools=True)
+    assert asked.form == PromptForm(tools=True)
 
 
 async def test_several_calls_and_words_in_one_reply(streamed: bool) -> None:
@@ -103,7 +103,7 @@ async def test_an_endpoint_without_tools_is_asked_in_text_from_then_on(refusal: 
         model = await chosen(server.base_url, streamed=streamed)
         asked = await ask(model, write, read=words, tools=TOOLS)
         await ask(model, write, read=words, tools=TOOLS)
-    assert asked.form == Form(tools=False)
+    assert asked.form == PromptForm(tools=False)
     assert asked.tokens.calls == 1
     assert [request.tools for request in server.requests] == [["run_python", "answer"], [], []]
     assert "Reply as text." in server.requests[1].text
@@ -132,7 +132,7 @@ async def test_a_prompt_that_is_too_long_is_written_smaller_twice(streamed: bool
         "How many rows? (0.5)",
         "How many rows? (0.25)",
     ]
-    assert asked.form == Form(tools=True, size=0.25)
+    assert asked.form == PromptForm(tools=True, size=0.25)
 
 
 async def test_a_context_that_is_too_small_for_a_quarter_is_the_operators_matter(streamed: bool) -> None:
@@ -228,7 +228,7 @@ async def test_a_second_refusal_ends_it_in_the_models_words(streamed: bool) -> N
 async def test_a_server_that_reports_no_tokens_has_them_estimated(streamed: bool) -> None:
     async with ScriptedServer([Say("x" * 40, usage=None)]) as server:
         asked = await ask(await chosen(server.base_url, streamed=streamed), write, read=words)
-    prompt = sum(len(str(message.content)) for message in write(Form(tools=False)))
+    prompt = sum(len(str(message.content)) for message in write(PromptForm(tools=False)))
     assert asked.tokens == Tokens(calls=1, input=-(-prompt // 4), output=10, estimated=True)
 
 

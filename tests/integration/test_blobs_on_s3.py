@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from graph.events import CellFinished, CellStarted, Failed, Finished, Kept, Notice, Rebuilt
+from graph.events import CellFinished, CellStarted, Failed, Finished, Notice, SessionRestored, SnapshotSaved
 from graph.settings import Settings, SettingsError
-from stepwell.cleaning import delete, gc
+from stepwell.cleanup import delete, gc
 from stepwell.runs import resume, start
 from tests.analyses import follow, last, only, with_model
 from tests.integration.test_resume import ending, published
@@ -151,7 +151,7 @@ async def test_another_process_restores_from_it_and_gc_and_delete_free_it(
         model = with_model(on(store, settings), server.base_url)
         events = await follow(start("Count", settings=model))
         thread = last(events, Finished).thread
-        assert all(event.snapshot for event in only(events, Kept))
+        assert all(event.snapshot for event in only(events, SnapshotSaved))
         asked = await in_its_own_process(model, "ask", thread, "And now?")
     assert asked.returncode == 0, asked.stderr
     assert "restored from the snapshot after cell 2" in asked.stderr
@@ -179,7 +179,7 @@ async def test_two_processes_write_to_it_at_once(store: Store, settings: Setting
             model = with_model(on(store, settings), server.base_url)
             events = await follow(start("Check", thread=thread, settings=model))
         assert [event.cell["status"] for event in only(events, CellFinished)] == ["ok"]
-        assert (only(events, Rebuilt)[0].cells, only(events, Rebuilt)[0].problems) == (0, [])
+        assert (only(events, SessionRestored)[0].cells, only(events, SessionRestored)[0].problems) == (0, [])
         await delete(thread, settings=on(store, settings))
     assert (await gc(settings=on(store, settings), grace=-1)).kept == 0
 
@@ -202,8 +202,8 @@ async def test_it_goes_away_in_the_middle_and_the_analysis_goes_on(
         model = with_model(on(store, settings), server.base_url)
         events = await follow(start("Count", settings=model))
         thread = last(events, Finished).thread
-        assert [bool(event.snapshot) for event in only(events, Kept)] == [True, False, False]
-        assert store.url in only(events, Kept)[1].why_not
+        assert [bool(event.snapshot) for event in only(events, SnapshotSaved)] == [True, False, False]
+        assert store.url in only(events, SnapshotSaved)[1].why_not
         warnings = [event.text for event in only(events, Notice) if event.level == "warning"]
         assert [store.url in text for text in warnings] == [False, True]  # the first: this run has no walls
         assert "The step after cell 2 has no snapshot" in told[0]
@@ -216,11 +216,11 @@ async def test_it_goes_away_in_the_middle_and_the_analysis_goes_on(
         assert effects.seen == [1, 2, 3]
         store.begin()
         events = await follow(resume(thread, settings=model))
-    back = only(events, Rebuilt)[0]
+    back = only(events, SessionRestored)[0]
     assert (back.from_cell, back.cells) == (1, 2)
     assert effects.seen == [1, 2, 3, 2, 3, 4]
     assert published(last(events, Finished), "log.txt") == "1\n2\n3\n4\n"
-    assert only(events, Kept)[0].snapshot
+    assert only(events, SnapshotSaved)[0].snapshot
 
 
 async def test_wrong_keys_are_one_sentence_and_cost_only_the_snapshots(
@@ -237,7 +237,7 @@ async def test_wrong_keys_are_one_sentence_and_cost_only_the_snapshots(
                 model = with_model(unreachable, server.base_url)
                 events = await follow(start("Count", settings=model))
             assert isinstance(events[-1], Finished)
-            why = only(events, Kept)[0].why_not
+            why = only(events, SnapshotSaved)[0].why_not
             assert "s3://private/blobs" in why
             assert "\n" not in why
             assert "test-secret" not in why

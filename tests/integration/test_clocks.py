@@ -12,9 +12,9 @@ import pytest
 from langgraph.checkpoint.base import id as naming
 from langgraph.checkpoint.base.id import uuid6
 
-from graph.checkpoints.opening import open_checkpoints
-from graph.checkpoints.order import NEWEST_NAMED, go_on_after, time_made, time_named
-from graph.checkpoints.step_tree import step_tree, tree_of_states
+from graph.checkpoints.factory import open_checkpoints
+from graph.checkpoints.order import NEWEST_NAMED, advance_ids_past, time_made, time_named
+from graph.checkpoints.step_tree import step_tree, step_tree_from_states
 from graph.settings import Settings
 from tests.integration.test_command import Desk, make_desk
 from tests.integration.test_savers import Thread
@@ -92,7 +92,7 @@ def test_a_tree_is_read_whose_checkpoints_are_out_of_order() -> None:
         ("3", "8", {"cells": cells[:2]}),
         ("2", "3", {"cells": cells[:3]}),
     ]
-    tree = tree_of_states(states)
+    tree = step_tree_from_states(states)
     assert [step.name for step in tree.steps] == ["1", "2", "3"]
 
 
@@ -100,10 +100,10 @@ def test_names_go_on_after_the_newest_and_not_after_garbage() -> None:
     with other_process(YEARS):
         future = str(uuid6())
     with other_process():
-        go_on_after("no name")
-        go_on_after("ffffffff-ffff-6fff-bfff-ffffffffffff")
+        advance_ids_past("no name")
+        advance_ids_past("ffffffff-ffff-6fff-bfff-ffffffffffff")
         assert str(uuid6()) < future
-        go_on_after(future)
+        advance_ids_past(future)
         assert str(uuid6()) > future
     made = time_named(future)
     assert made is not None

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from graph.checkpoints.opening import checkpoints_file, open_checkpoints
+from graph.checkpoints.factory import checkpoints_file, open_checkpoints
 from graph.checkpoints.step_tree import step_tree
 from graph.events import Finished
 from graph.settings import Settings, SettingsError
-from stepwell.cleaning import delete, gc
+from stepwell.cleanup import delete, gc
 from stepwell.cli.maintenance import repair_threads
 from stepwell.errors import ThreadError
-from stepwell.forking import fork_thread
+from stepwell.forks import fork_thread
 from stepwell.runs import RunFailedError, finish, resume, start
-from stepwell.showing import show_step
+from stepwell.step_detail import show_step
 from stepwell.steps import read_log
 from stepwell.threads import list_threads, read_thread
 from tests.analyses import follow, last, with_model

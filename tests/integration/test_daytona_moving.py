@@ -7,11 +7,11 @@ import pytest
 
 import stepwell
 from graph.context import Context
-from graph.events import CellFinished, Event, Finished, Rebuilt
+from graph.events import CellFinished, Event, Finished, SessionRestored
 from graph.settings import Settings
-from stepwell.cli.elsewhere import listed
+from stepwell.cli.placement import listed
 from stepwell.errors import ThreadError
-from stepwell.moving import move
+from stepwell.moves import move
 from stepwell.runs import resume, start
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.daytona.elsewhere import in_emulator
@@ -108,7 +108,7 @@ async def test_an_analysis_that_moves_after_every_third_step_gives_the_same_as_o
         printed.append(str(shown.files) + str([row["name"] for row in shown.namespace]))
     assert printed[:2] == printed[2:]
     for events in told[1:]:
-        receipts = only(events, Rebuilt)
+        receipts = only(events, SessionRestored)
         assert [(one.problems, one.lost) for one in receipts] == [([], [])]
     assert [cell.cell["status"] for events in told for cell in only(events, CellFinished)] == ["ok"] * 12
     assert {state for name, state in emulated.states().items() if name.endswith(moves)} == {"stopped"}
@@ -201,7 +201,7 @@ async def test_a_pause_for_approval_costs_nothing_and_resuming_starts_the_sandbo
         events = await follow(resume(run.thread, decision=stepwell.Decision("approve"), settings=there))
     assert last(events, Finished).answer
     assert "42" in only(events, CellFinished)[0].cell["observation"]
-    assert [one.problems for one in only(events, Rebuilt)] == [[]]
+    assert [one.problems for one in only(events, SessionRestored)] == [[]]
     assert [(one.name, known, removed) for one, known, removed in await listed(settings, "daytona")] == [
         (name, True, False)
     ]
@@ -259,4 +259,4 @@ async def test_what_cannot_be_loaded_there_is_said_before_a_thread_moves(
     async with ScriptedServer(turn(["print(df.rows, n)"])) as server:
         events = await follow(start("Go on", thread=thread[0], settings=with_model(here, server.base_url)))
     assert "[1] 6" in only(events, CellFinished)[0].cell["observation"]
-    assert only(events, Rebuilt)[0].rebuilt == ["df (from cell 1)"]
+    assert only(events, SessionRestored)[0].rebuilt == ["df (from cell 1)"]

@@ -12,7 +12,7 @@ from graph.context import Context
 from graph.events import CellFinished, Finished
 from graph.settings import Settings
 from nodes.inputs import keep_input
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox, SandboxRefusedError
 from sandboxes.daytona.freeing import LABEL, THREAD_LABEL
 from sandboxes.daytona.options import Account, Options
@@ -125,11 +125,11 @@ async def test_a_sandbox_with_the_only_copy_of_an_input_is_kept(
     class Full(Blobs):
         """A store in which no file can be put."""
 
-        async def take_in(self, *_: object, **__: object) -> int:
+        async def ingest(self, *_: object, **__: object) -> int:
             raise BlobError("There is no room.")
 
     source = write_sales(tmp_path / "sales.csv")
-    snapshots = Snapshots(Full.at(str(tmp_path / "blobs"), owner=tmp_path / "owner"))
+    snapshots = SnapshotStore(Full.at(str(tmp_path / "blobs"), owner=tmp_path / "owner"))
     async with opened(tmp_path, options, "thread") as sandbox:
         await sandbox.put(source, "inputs/sales.csv")
         await keep_input(sandbox, source, "0" * 64, snapshots)

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from graph.events import CellStarted, Finished, Rebuilt
+from graph.events import CellStarted, Finished, SessionRestored
 from graph.settings import Settings
 from stepwell.cli.comparison_lines import lines_of
-from stepwell.comparing import compare
+from stepwell.comparison import compare
 from stepwell.errors import ThreadError
-from stepwell.forking import fork_thread
+from stepwell.forks import fork_thread
+from stepwell.locks import lock_thread
 from stepwell.runs import resume, start
-from stepwell.thread_lock import alone_on
 from stepwell.threads import read_thread
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
@@ -63,7 +63,7 @@ async def test_a_fork_of_an_early_step_and_the_original_go_their_own_ways(tmp_pa
         asked = await fork_thread(first.thread, step=2, new_turn=True, settings=model)
         events = await follow(start("Append ten instead", thread=asked, settings=model))
         forked = last(events, Finished)
-        assert only(events, Rebuilt)[0].problems == []
+        assert only(events, SessionRestored)[0].problems == []
         assert [event.number for event in only(events, CellStarted)] == [3]
         continued = await fork_thread(first.thread, step=3, settings=model)
         gone_on = last(await follow(resume(continued, settings=model)), Finished)
@@ -105,9 +105,9 @@ async def test_somebody_who_looks_whether_a_thread_is_held_does_not_keep_others_
     lock = FileLock(settings.home / "locks" / f"{thread}.lock", thread_local=False)
     await asyncio.to_thread(lock.acquire)
     asyncio.get_running_loop().call_later(0.05, lock.release)
-    async with alone_on(thread, settings):
+    async with lock_thread(thread, settings):
         pass
-    async with alone_on(thread, settings):
+    async with lock_thread(thread, settings):
         with pytest.raises(ThreadError, match="another process"):
-            async with alone_on(thread, settings):
+            async with lock_thread(thread, settings):
                 pass

@@ -16,8 +16,8 @@ import pytest
 
 import stepwell
 from graph.context import Context
-from graph.events import ApprovalAsked, Called, CellFinished, Event, Finished, Notice, Rebuilt
-from graph.functions.offered import FunctionError, HostFunction
+from graph.events import ApprovalAsked, CellFinished, Event, Finished, FunctionCalled, Notice, SessionRestored
+from graph.functions.registry import FunctionError, HostFunction
 from graph.settings import Settings
 from stepwell.runs import Decision, resume, start
 from stepwell.threads import read_thread
@@ -85,7 +85,7 @@ async def test_functions_run_in_the_program_and_the_model_is_told_of_them(settin
         "keep(<pandas table>, name='x')",
         "lookup('north')",
     ]
-    assert [(called.function, called.outcome) for called in only(events, Called)] == [
+    assert [(called.function, called.outcome) for called in only(events, FunctionCalled)] == [
         ("keep", "returned"),
         ("lookup", "returned"),
     ]
@@ -258,7 +258,7 @@ async def test_a_finished_call_of_a_broken_off_cell_is_answered_from_the_record(
     [done] = cells(events)
     assert (done["status"], done["reached"]) == ("ok", ["function send"])
     assert "1 2 3" in done["observation"]
-    outcomes = [called.outcome for called in only(events, Called)]
+    outcomes = [called.outcome for called in only(events, FunctionCalled)]
     assert outcomes == ["answered from the record", "answered from the record", "returned"]
     assert any("were not made again" in event.text and "send (2 times)" in event.text for event in only(events, Notice))
     assert "were not made again; the cell got what they gave then: send (2 times)" in told[0]
@@ -386,7 +386,7 @@ async def test_cells_that_called_run_again_only_if_all_of_it_can_be_repeated(
         events = await follow(start("Go on", thread=first.thread, settings=model, functions=office.functions))
     assert "False 2" in cells(events)[0]["observation"]
     assert (office.lines("sent"), office.lines("looked")) == (["a"], ["b", "b"])
-    problems = only(events, Rebuilt)[0].problems
+    problems = only(events, SessionRestored)[0].problems
     assert any("cell 1 had reached outside of the sandbox (function send)" in problem for problem in problems)
 
 
@@ -402,7 +402,7 @@ async def test_lost_variables_are_not_made_again_by_calling(settings: Settings, 
         model = with_model(settings, server.base_url)
         first = last(await follow(start("Count", settings=model, functions=office.functions)), Finished)
         events = await follow(start("Go on", thread=first.thread, settings=model, functions=office.functions))
-    lost = only(events, Rebuilt)[0].lost
+    lost = only(events, SessionRestored)[0].lost
     assert any("reached outside the sandbox (function send)" in one for one in lost)
     assert any("cannot be called between cells, nor while cells run again" in one for one in lost), lost
     assert (office.lines("sent"), office.lines("looked")) == (["a"], ["b"])

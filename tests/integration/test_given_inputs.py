@@ -11,7 +11,7 @@ import pytest
 from graph.events import CellStarted, Failed, Finished, Notice
 from graph.settings import Settings
 from stepwell.errors import ThreadError
-from stepwell.forking import fork_thread
+from stepwell.forks import fork_thread
 from stepwell.runs import resume, start
 from tests.analyses import follow, last, only, with_model
 from tests.integration.test_resume import ending, published

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from langchain_core.runnables import RunnableConfig
 
-from graph.events import CellFinished, CellStarted, Finished, Notice, Rebuilt
+from graph.events import CellFinished, CellStarted, Finished, Notice, SessionRestored
 from graph.settings import Settings
 from stepwell.runs import resume
 from stepwell.threads import read_thread
@@ -166,7 +166,7 @@ async def test_without_the_sandbox_it_ran_in_nobody_knows_what_a_cell_reached(
         events = await follow(resume(THREAD, settings=with_model(settings, server.base_url)))
     assert effects.seen == [1, 3]
     assert only(events, CellFinished)[0].cell["status"] == "unknown"
-    assert only(events, Rebuilt)[0].from_cell == 1
+    assert only(events, SessionRestored)[0].from_cell == 1
 
 
 async def test_a_question_after_a_crash_hears_of_what_the_broken_off_cell_reached(

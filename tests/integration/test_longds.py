@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph.events import CellFinished, CellStarted, Event, Finished, Rebuilt
+from graph.events import CellFinished, CellStarted, Event, Finished, SessionRestored
 from graph.settings import Settings
-from stepwell.forking import fork_thread
+from stepwell.forks import fork_thread
 from stepwell.runs import start
 from stepwell.threads import read_thread
 from tests.analyses import follow, only, with_model
@@ -77,7 +77,7 @@ async def test_an_analysis_goes_back_to_an_earlier_state_and_on_from_there(setti
         events = await follow(start("Go back to all rows", thread=back, settings=model))
         fine(events)
         assert [event.number for event in only(events, CellStarted)] == [2]
-        assert only(events, Rebuilt)[0].problems == []
+        assert only(events, SessionRestored)[0].problems == []
         fine(await follow(start("And now?", thread=back, settings=model)))
 
 

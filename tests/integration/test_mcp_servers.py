@@ -16,7 +16,7 @@ import pytest
 from graph.events import ApprovalAsked, CellFinished, Failed, Finished
 from graph.functions.host_functions import HostFunctions
 from graph.functions.mcp_servers import McpServers, read_servers
-from graph.functions.offered import HostFunction
+from graph.functions.registry import HostFunction
 from graph.settings import Settings, SettingsError
 from sandboxes.functions import Call as HostCall
 from sandboxes.functions import Raised, Returned

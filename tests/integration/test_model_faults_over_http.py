@@ -4,13 +4,13 @@ import socket
 
 import pytest
 
-from models.asking import ask
 from models.base import (
     ModelAccessError,
     ModelError,
     ModelUnavailableError,
     Tokens,
 )
+from models.completion import ask
 from tests.integration.asking_over_http import KEY, TOOLS, chosen, failure, words, write
 from tests.scripted_model import (
     Drop,

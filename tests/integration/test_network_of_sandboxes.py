@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from graph.functions.host_functions import HostFunctions
-from graph.functions.offered import HostFunction
+from graph.functions.registry import HostFunction
 from graph.state import Pending
-from nodes.calls.held_cells import Asking
+from nodes.calls.held_cells import ApprovalRequest
 from nodes.calls.recorded_calls import CellCalls
-from nodes.restoring.outcome import outcome_unknown
+from nodes.restoration.unknown_outcome import unknown_outcome
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host.limits import Limits
 from sandboxes.local.isolation import IsolationRequest
@@ -143,18 +143,18 @@ async def test_a_cell_that_only_the_proxy_saw_reach_out_is_not_ended_to_ask_abou
     pending: Pending = {"purpose": "", "code": "", "step": 0, "thought": "", "call_id": ""}
     async with origin() as server:
         sandbox = await sandbox_at("namespaces", tmp_path, ALLOWED, server)
-        calls = CellCalls(offer, pending, timeout=60, asking=Asking(sandbox, pending, 1))
+        calls = CellCalls(offer, pending, timeout=60, asking=ApprovalRequest(sandbox, pending, 1))
         try:
             result = await sandbox.run(UNSEEN + "note(1)", number=1, timeout=60, functions=calls)
             killed = await sandbox.run(UNSEEN + "os.kill(os.getpid(), 9)", number=2, timeout=60)
         finally:
             await sandbox.close()
-    assert await calls.held_back() is None
+    assert await calls.wait_until_held() is None
     assert result.error is not None
     assert "has reached outside of the sandbox (network example.test:80)" in result.error.message
     assert called == []
     assert (killed.status, killed.reached) == ("killed", ("network example.test:80",))
-    unknown = await outcome_unknown(sandbox, None, seen=killed.reached)
+    unknown = await unknown_outcome(sandbox, None, seen=killed.reached)
     assert unknown is not None
     assert (unknown.status, unknown.reached) == ("unknown", killed.reached)
 

@@ -150,13 +150,13 @@ async def test_a_thread_that_an_earlier_version_took_as_finished_is_opened_again
     state = await thread.graph.aget_state(thread.config)
     assert (state.next, state.values.get("answer")) == ((), None)
     id = thread.config["configurable"]["thread_id"]
-    assert await saver.reopen(id)
-    assert not await saver.reopen(id)
+    assert await saver.discard_false_end(id)
+    assert not await saver.discard_false_end(id)
     await thread.go_on()
     assert (await thread.values())["cells"] == [{"number": 2}, {"number": 3}]
     assert (await thread.values())["answer"] == "Done."
-    assert not await saver.reopen(id)
-    assert not await saver.reopen("nobody")
+    assert not await saver.discard_false_end(id)
+    assert not await saver.discard_false_end("nobody")
 
 
 async def test_what_failed_and_then_ended_well_is_not_opened_again(saver: Saver) -> None:
@@ -178,7 +178,7 @@ async def test_what_failed_and_then_ended_well_is_not_opened_again(saver: Saver)
     await thread.go_on({"question": "?"})
     await thread.go_on()
     assert (await thread.values())["answer"] == "Try 2."
-    assert not await saver.reopen(thread.config["configurable"]["thread_id"])
+    assert not await saver.discard_false_end(thread.config["configurable"]["thread_id"])
 
 
 def test_the_names_of_langgraph_are_those_of_the_installed_version() -> None:

@@ -1,10 +1,10 @@
 """What no snapshot can hold is there again after a restart, through the whole graph; the rest is said to be lost."""
 
 from graph.context import Context
-from graph.events import CellFinished, Finished, Rebuilt
+from graph.events import CellFinished, Finished, SessionRestored
 from graph.settings import Settings
 from graph.state import Pending
-from stepwell.cli.words import brought_back, not_brought_back
+from stepwell.cli.wording import restore_problems, restored_text
 from stepwell.runs import start
 from tests.analyses import follow, last, only, with_model
 from tests.integration.test_resume import ending
@@ -34,10 +34,10 @@ async def test_a_further_question_finds_a_generator_where_it_was(settings: Setti
         first = last(await follow(start("Count", settings=model)), Finished)
         events = await follow(start("And now?", thread=first.thread, settings=model))
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["ok"]
-    back = only(events, Rebuilt)[0]
+    back = only(events, SessionRestored)[0]
     assert (back.cells, back.rebuilt, back.lost) == (0, ["gen (from cells 1 and 2)"], [])
     assert "Made again by running only the cells that they need: gen (from cells 1 and 2)." in told[0]
-    assert "gen (from cells 1 and 2) made again" in brought_back(back)
+    assert "gen (from cells 1 and 2) made again" in restored_text(back)
 
 
 async def test_nothing_is_run_again_when_the_limit_forbids_it(settings: Settings) -> None:
@@ -55,9 +55,9 @@ async def test_nothing_is_run_again_when_the_limit_forbids_it(settings: Settings
         context = Context(max_rebuild_seconds=0)
         events = await follow(start("And now?", thread=first.thread, settings=model, context=context))
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["ok"]
-    back = only(events, Rebuilt)[0]
+    back = only(events, SessionRestored)[0]
     assert back.rebuilt == []
-    assert not_brought_back(back)[0].startswith("lost: gen (generator, made in cell 1: ")
+    assert restore_problems(back)[0].startswith("lost: gen (generator, made in cell 1: ")
     assert "create them again if you need them: gen (generator, made in cell 1: " in told[0]
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from graph.events import Finished
-from graph.functions.offered import HostFunction
+from graph.functions.registry import HostFunction
 from graph.settings import Settings
-from stepwell.forking import fork_thread
-from stepwell.replaying import ReplayedCell, ReplayEnd, replay, replay_to_end
+from stepwell.forks import fork_thread
+from stepwell.replays import ReplayedCell, ReplayEnd, replay, replay_to_end
 from stepwell.runs import start
 from tests.analyses import follow, last, with_model, write_sales
 from tests.scripted_model import Call, Scripted, ScriptedServer

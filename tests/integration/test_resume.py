@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graph.context import Context
-from graph.events import ApprovalAsked, CellFinished, CellStarted, Failed, Finished, Rebuilt, SentBack, Started
+from graph.events import ApprovalAsked, CellFinished, CellStarted, Failed, Finished, SentBack, SessionRestored, Started
 from graph.settings import Settings
 from stepwell.errors import ThreadError
 from stepwell.runs import Decision, RunFailedError, finish, resume, start
@@ -49,7 +49,7 @@ async def test_a_killed_run_is_continued_and_no_cell_takes_effect_twice(tmp_path
     assert published(finished, "log.txt") == "1\n2\n3\n"
     assert only(events, Started)[0].resumed
     assert [event.number for event in only(events, CellStarted)] == [2, 3]
-    back = only(events, Rebuilt)[0]
+    back = only(events, SessionRestored)[0]
     assert (back.from_cell, back.cells, back.problems, back.lost) == (1, 0, [], [])
 
 
@@ -199,7 +199,7 @@ async def test_a_full_or_closed_destination_loses_nothing(tmp_path: Path, settin
 async def test_the_checkpoint_holds_json_and_messages_only(tmp_path: Path, settings: Settings) -> None:
     import aiosqlite
 
-    from graph.checkpoints.opening import checkpoints_file
+    from graph.checkpoints.factory import checkpoints_file
 
     sales = write_sales(tmp_path / "sales.csv")
     script: list[Scripted] = [Call("submit_plan", steps=["Append"]), cell(1), *ending()]

@@ -9,14 +9,14 @@ from langchain_core.messages import HumanMessage
 
 from bench.scripted import ScriptedChat
 from graph.build import build_graph
-from graph.checkpoints.opening import checkpoints_file, open_checkpoints
+from graph.checkpoints.factory import checkpoints_file, open_checkpoints
 from graph.checkpoints.sqlite_saver import SqliteSaver
 from graph.checkpoints.step_tree import step_tree
 from graph.context import Context
 from graph.settings import Settings
 from graph.state import Cell, Input, Turn, Variable
 from nodes.prompts.conversation import write_conversation
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.fake import FakeSandbox
 from sandboxes.results import CapturedText, CellResult, NamespaceRow
@@ -53,7 +53,7 @@ async def test_two_hundred_cells_stay_below_ten_megabytes(tmp_path: Path) -> Non
         open_sandbox=open_sandbox,
         inputs=InputSource(),
         artifacts=Artifacts.at(str(tmp_path / "out")),
-        snapshots=Snapshots(Blobs.at(str(tmp_path / "blobs"))),
+        snapshots=SnapshotStore(Blobs.at(str(tmp_path / "blobs"))),
     )
     kept = await asyncio.to_thread(lambda: Settings(home=tmp_path))
     async with open_checkpoints(kept) as saver:

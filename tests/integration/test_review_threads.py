@@ -9,9 +9,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.types import Command
 
-from graph.checkpoints.opening import checkpoints_file, open_checkpoints
-from graph.context import Context, remembered
-from graph.events import ApprovalAsked, CellStarted, Failed, Finished, Rebuilt, Started
+from graph.checkpoints.factory import checkpoints_file, open_checkpoints
+from graph.context import Context, stored_context
+from graph.events import ApprovalAsked, CellStarted, Failed, Finished, SessionRestored, Started
 from graph.settings import Settings, SettingsError
 from graph.wiring import make_blobs, make_sandboxes, wire
 from stepwell.errors import ThreadError
@@ -190,7 +190,7 @@ async def test_knobs_of_another_version_do_not_lock_a_thread(settings: Settings)
 
 @pytest.mark.parametrize("kept", [None, "no json", "[1]", '{"cell_timeout": null, "max_cells": "many"}'])
 def test_knobs_that_cannot_be_read_have_their_defaults(kept: str | None) -> None:
-    assert remembered(kept) == Context()
+    assert stored_context(kept) == Context()
 
 
 async def test_damaged_checkpoints_are_one_sentence(settings: Settings) -> None:
@@ -213,7 +213,7 @@ async def test_rebuilding_before_the_upload_is_told(tmp_path: Path, settings: Se
         failed = last(await follow(start("Append", settings=model)), Failed)
         events = await follow(resume(failed.thread, settings=with_model(settings, server.base_url)))
     last(events, Finished)
-    assert [(event.from_cell, event.cells) for event in only(events, Rebuilt)] == [(1, 0)]
+    assert [(event.from_cell, event.cells) for event in only(events, SessionRestored)] == [(1, 0)]
 
 
 async def test_one_reply_cannot_exceed_the_allowed_cells(settings: Settings) -> None:

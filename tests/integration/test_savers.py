@@ -21,8 +21,8 @@ from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from graph.checkpoints.advisory_lock import holding_in_database
-from graph.checkpoints.opening import open_checkpoints, plain_values
+from graph.checkpoints.advisory_lock import hold_thread_in_database
+from graph.checkpoints.factory import open_checkpoints, plain_values
 from graph.checkpoints.postgres_saver import open_postgres, watched
 from graph.checkpoints.saver import Saver
 from graph.settings import Settings, SettingsError
@@ -173,7 +173,7 @@ async def test_a_long_thread_is_pruned_to_the_full_copy_that_it_is_rebuilt_from(
     assert await thread.texts() == texts
     assert await thread.cells() == list(range(1, 21))
     assert 1 < await thread.count() < count / 2
-    found = await saver.hashes_named(thread.id)
+    found = await saver.referenced_hashes(thread.id)
     assert {snapshot_of(number) for number in range(1, 21)} <= found
 
 
@@ -181,13 +181,13 @@ async def test_what_gc_keeps_are_the_snapshots_of_the_branches_that_are_left(sav
     thread = Thread(saver)
     await thread.say("one", "run-1")
     await thread.say("two", "run-2")
-    assert {snapshot_of(1), snapshot_of(2)} <= await saver.hashes_named()
+    assert {snapshot_of(1), snapshot_of(2)} <= await saver.referenced_hashes()
     await saver.adelete_for_runs(["run-2"])
-    found = await saver.hashes_named()
+    found = await saver.referenced_hashes()
     assert snapshot_of(1) in found
     assert snapshot_of(2) not in found
     await saver.aprune([thread.id], strategy="delete")
-    assert await saver.hashes_named() == set()
+    assert await saver.referenced_hashes() == set()
 
 
 async def test_a_copy_goes_its_own_way_and_outlives_the_original(saver: Saver) -> None:
@@ -202,7 +202,7 @@ async def test_a_copy_goes_its_own_way_and_outlives_the_original(saver: Saver) -
     assert await thread.texts() == ["one", "cell 1"]
     await saver.adelete_thread(thread.id)
     assert await copy.texts() == ["one", "cell 1", "of the copy", "cell 2"]
-    assert snapshot_of(1) in await saver.hashes_named()
+    assert snapshot_of(1) in await saver.referenced_hashes()
     assert [head.thread for head in await saver.newest_threads(limit=5)] == [copy.id]
 
 
@@ -312,7 +312,7 @@ async def test_who_holds_a_thread_learns_that_the_database_answers_no_more(
     async with open_checkpoints(store):
         pass
     url = store.database_url.get_secret_value()
-    async with holding_in_database("t", url, patience=1) as hold:
+    async with hold_thread_in_database("t", url, patience=1) as hold:
         async with await psycopg.AsyncConnection.connect(postgres.url, autocommit=True) as other:
             found = await other.execute("select pid from pg_locks where locktype = 'advisory' and pid is not null")
             holders = [int(row[0]) for row in await found.fetchall()]

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from graph.events import CellFinished, Event, Failed, Finished, Rebuilt
+from graph.events import CellFinished, Event, Failed, Finished, SessionRestored
 from graph.settings import Settings
-from stepwell.cleaning import delete, gc
+from stepwell.cleanup import delete, gc
 from stepwell.runs import resume, start
 from stepwell.threads import list_threads, read_thread
 from tests.analyses import follow, last, only, with_model
@@ -163,7 +163,7 @@ async def test_what_a_killed_machine_was_at_is_gone_on_with_on_another_and_nothi
         events = await gone_on_with_after_a_kill(machines)
     # Whether the broken-off cell had reached outside stands on the other machine: it is not run again, and it is said.
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["unknown", "ok"]
-    assert (only(events, Rebuilt)[0].from_cell, only(events, Rebuilt)[0].cells) == (1, 0)
+    assert (only(events, SessionRestored)[0].from_cell, only(events, SessionRestored)[0].cells) == (1, 0)
     assert last(events, Finished).answer == "Done."
 
 

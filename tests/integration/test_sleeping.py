@@ -12,13 +12,13 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.context import Context
-from graph.events import CellFinished, Event, Notice, Rebuilt, read_event
+from graph.events import CellFinished, Event, Notice, SessionRestored, read_event
 from graph.settings import Settings
 from graph.wiring import make_blobs, make_sandboxes, wire
 from sandboxes.base import Sandbox
 from sandboxes.local import LocalSandbox
 from sandboxes.opening import Sandboxes
-from stepwell.cli.words import brought_back, not_brought_back
+from stepwell.cli.wording import restore_problems, restored_text
 from storage.artifacts import Artifacts
 from tests.analyses import only, with_model
 from tests.scripted_model import Call, Scripted, ScriptedServer
@@ -83,11 +83,11 @@ async def test_a_thread_that_slept_goes_on_and_says_one_quiet_line(settings: Set
         await sandbox.sleep()
         assert sandbox.head == ""
         told = await graph.ask(thread, "Second?")
-    back = only(told, Rebuilt)
+    back = only(told, SessionRestored)
     assert len(back) == 1
     assert (back[0].woken, back[0].cells) == (True, 0)
-    assert brought_back(back[0]).startswith("session woken, ")
-    assert not_brought_back(back[0]) == []
+    assert restored_text(back[0]).startswith("session woken, ")
+    assert restore_problems(back[0]) == []
     assert only(told, Notice) == []
     assert "x is [1, 2] a" in only(told, CellFinished)[-1].cell["observation"]
 

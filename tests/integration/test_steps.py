@@ -14,14 +14,23 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.context import Context
-from graph.events import ApprovalAsked, CellFinished, CellStarted, Event, Finished, Kept, Notice, Rebuilt
+from graph.events import (
+    ApprovalAsked,
+    CellFinished,
+    CellStarted,
+    Event,
+    Finished,
+    Notice,
+    SessionRestored,
+    SnapshotSaved,
+)
 from graph.settings import Settings, SettingsError
 from graph.state import Pending
 from graph.wiring import make_blobs, make_sandboxes, wire
-from nodes.restoring.manifests import blobs_of
-from stepwell.cleaning import delete, gc
+from nodes.restoration.manifests import blobs_of
+from stepwell.cleanup import delete, gc
 from stepwell.errors import ThreadError
 from stepwell.runs import Decision, resume, start
 from stepwell.threads import read_thread
@@ -111,7 +120,7 @@ async def test_after_a_kill_finished_cells_do_not_run_again(
     assert published(last(events, Finished), "log.txt") == "1\n2\n3\n4\n"
     assert effects.seen == [1, 2, 3, 4]
     assert [event.number for event in only(events, CellStarted)] == [3, 4]
-    back = only(events, Rebuilt)[0]
+    back = only(events, SessionRestored)[0]
     assert (back.from_cell, back.cells, back.problems, back.lost) == (2, 0, [], [])
     assert back.restored >= 2
 
@@ -138,14 +147,14 @@ async def test_a_further_question_finds_variables_and_files_without_running_cell
         events = await follow(start("And now?", thread=first.thread, settings=model))
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["ok"]
     assert effects.seen == [1, 2]
-    assert only(events, Rebuilt)[0].cells == 0
+    assert only(events, SessionRestored)[0].cells == 0
     assert "restored from the snapshot after cell 1. Variables and files are as they were." in told[0]
 
 
 async def test_each_step_says_that_it_is_kept(settings: Settings, effects: Effects) -> None:
     async with ScriptedServer([PLAN, effects.cell(1), effects.cell(2), *ending()]) as server:
         events = await follow(start("Count", settings=with_model(settings, server.base_url)))
-    kept = only(events, Kept)
+    kept = only(events, SnapshotSaved)
     assert [event.number for event in kept] == [1, 2]
     assert all(event.snapshot and event.why_not == "" for event in kept)
     cells = (await read_thread(last(events, Finished).thread, settings)).state["cells"]
@@ -245,7 +254,7 @@ async def test_a_dead_interpreter_is_restored_from_the_snapshot(settings: Settin
         events = await follow(start("Count", settings=with_model(settings, server.base_url)))
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["ok", "killed", "ok"]
     assert effects.seen == [1, 3]
-    assert only(events, Rebuilt)[0].from_cell == 1
+    assert only(events, SessionRestored)[0].from_cell == 1
 
 
 async def test_a_damaged_blob_is_said_and_cells_run_again(settings: Settings, effects: Effects) -> None:
@@ -259,12 +268,12 @@ async def test_a_damaged_blob_is_said_and_cells_run_again(settings: Settings, ef
             file.chmod(0o600)
             file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
         events = await follow(start("Go on", thread=first.thread, settings=model))
-    back = only(events, Rebuilt)[0]
+    back = only(events, SessionRestored)[0]
     assert (back.from_cell, back.cells) == (0, 2)
     assert any("cannot be used" in problem and "damaged" in problem for problem in back.problems)
     assert effects.seen == [1, 2, 1, 2, 3]
     assert published(last(events, Finished), "log.txt") == "1\n2\n3\n"
-    assert only(events, Kept)[0].why_not == ""
+    assert only(events, SnapshotSaved)[0].why_not == ""
 
 
 async def test_a_snapshot_over_the_limit_is_refused_and_the_analysis_goes_on(
@@ -284,7 +293,7 @@ async def test_a_snapshot_over_the_limit_is_refused_and_the_analysis_goes_on(
         context = Context(max_snapshot_bytes=1_000_000)
         events = await follow(start("Count", settings=model, context=context))
         finished = last(events, Finished)
-        assert [bool(event.snapshot) for event in only(events, Kept)] == [True, False, False]
+        assert [bool(event.snapshot) for event in only(events, SnapshotSaved)] == [True, False, False]
         warnings = [event.text for event in only(events, Notice) if event.level == "warning"]
         warnings = [text for text in warnings if "without walls" not in text]  # these tests run so
         assert len(warnings) == 1
@@ -293,10 +302,10 @@ async def test_a_snapshot_over_the_limit_is_refused_and_the_analysis_goes_on(
         assert effects.seen == [1, 2, 3]
         # Coming back: the snapshot of cell 1, and the two cells after it again.
         events = await follow(start("Go on", thread=finished.thread, context=Context(), settings=model))
-    back = only(events, Rebuilt)[0]
+    back = only(events, SessionRestored)[0]
     assert (back.from_cell, back.cells) == (1, 2)
     assert effects.seen == [1, 2, 3, 2, 3, 4]
-    assert only(events, Kept)[0].snapshot
+    assert only(events, SnapshotSaved)[0].snapshot
 
 
 async def make_thread(settings: Settings, effects: Effects, seed: int) -> str:
@@ -329,7 +338,7 @@ async def test_gc_removes_what_no_checkpoint_names_and_keeps_the_rest(
     assert await gc(settings=settings) == counted
     assert stored(settings) == before
     events = await check_thread(settings, effects, thread, 1)
-    assert only(events, Rebuilt)[0].cells == 0
+    assert only(events, SessionRestored)[0].cells == 0
 
 
 async def test_deleting_a_thread_frees_what_only_it_held(settings: Settings, effects: Effects) -> None:
@@ -368,4 +377,4 @@ async def test_snapshots_may_lie_at_a_url(tmp_path: Path, settings: Settings, ef
     url = settings.model_copy(update={"blobs": f"file://{tmp_path}/elsewhere"})
     thread = await make_thread(url, effects, 1)
     assert not (settings.home / "blobs").exists()
-    assert only(await check_thread(url, effects, thread, 1), Rebuilt)[0].cells == 0
+    assert only(await check_thread(url, effects, thread, 1), SessionRestored)[0].cells == 0

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 import stepwell
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.step_tree import step_tree
 from graph.events import Finished
 from graph.settings import Settings
-from stepwell.cli.looking import drawn
-from stepwell.replaying import ReplayedCell, ReplayEnd
+from stepwell.cli.inspection import drawn
+from stepwell.replays import ReplayedCell, ReplayEnd
 from stepwell.runs import start
-from stepwell.threads import reading
+from stepwell.threads import open_graph
 from tests.analyses import follow, last, with_model, write_sales
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
@@ -90,7 +90,7 @@ async def test_a_branch_without_a_question_goes_on_with_the_steps_own(settings: 
 async def test_time_travel_of_langgraph_itself_makes_branches_of_the_same_tree(settings: Settings) -> None:
     first = await analysed(settings, [PLAN, *numbers(1, 3), *END])
     config = {"configurable": {"thread_id": first.thread}}
-    async with reading(settings) as (graph, _):
+    async with open_graph(settings) as (graph, _):
         before_two = [
             snapshot
             async for snapshot in graph.aget_state_history(config)  # type: ignore[arg-type]
@@ -109,7 +109,7 @@ async def test_the_tree_tells_what_the_history_of_langgraph_tells(settings: Sett
     first = await analysed(settings, [PLAN, *numbers(1, 3), *END])
     await stepwell.fork(f"{first.thread}@2", here=True, new_turn=True, settings=settings)
     await analysed(settings, [PLAN, cell(9), *END], "Otherwise", thread=first.thread)
-    async with reading(settings) as (graph, _):
+    async with open_graph(settings) as (graph, _):
         tree = await step_tree(graph.checkpointer, first.thread)  # type: ignore[arg-type]
         for step in tree.steps:
             config = {"configurable": {"thread_id": first.thread, "checkpoint_id": step.checkpoint}}

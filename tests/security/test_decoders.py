@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.functions.host_functions import HostFunctions
-from nodes.restoring.manifests import NotRestoredError, blobs_of, light_blobs_of, manifest_of
+from nodes.restoration.manifests import NotRestoredError, blobs_of, light_blobs_of, manifest_of
 from sandboxes.functions import Call, Description, Raised, Returned
 from sandboxes.host import replies, workspace
 from sandboxes.host.calls import Calls, FloodError
@@ -26,7 +26,7 @@ from sandboxes.host.reading import UnreadableError, read_json
 from sandboxes.host.running_cell import MAX_FRAMES, RunningCell
 from sandboxes.inside.kernel import frames, values
 from sandboxes.local.kernel_connection import KernelConnection
-from stepwell.kept_step import _described
+from stepwell.snapshot_manifest import _described
 from tests.unit.test_manifests import honest
 from tests.unit.test_reading import packed
 

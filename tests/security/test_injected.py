@@ -8,7 +8,7 @@ import pytest
 from graph.context import Context
 from graph.events import Finished
 from graph.settings import Settings
-from models.quoting import quoted
+from models.quotation import quoted
 from models.replies import answer_in, code_in
 from stepwell.runs import start
 from tests.analyses import follow, last, with_model

@@ -19,7 +19,7 @@ from langgraph_sdk import get_client
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.settings import Settings
 from tests.security.crossings import crossings, operations, own_things, runs_over, with_room
 from tests.security.two_users import (

@@ -17,7 +17,7 @@ from starlette.types import Message
 
 from graph.settings import Settings
 from graph.users.consumption import Consumption
-from graph.users.policy import Document, Policy, Quotas
+from graph.users.policy import Policy, PolicyFile, Quotas
 from server.admission import Admission, begun_by
 from server.bodies import BodyLimits
 from server.routing import USER
@@ -36,7 +36,7 @@ class Platform:
         self.stuck = 1
         self.status = 200
         """Of an answer that lists runs."""
-        policy = Policy(Document.model_validate({"quotas": quotas}), SETTINGS)
+        policy = Policy(PolicyFile.model_validate({"quotas": quotas}), SETTINGS)
         self.consumption = Consumption(folder)
         self.app = Starlette(
             routes=[

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from graph.state import PlanStep
-from nodes.answer_checks.answer_files import files_asked_for, files_made, files_named
-from nodes.answer_checks.answer_numbers import numbers_printed
-from nodes.answer_checks.checks import files_open, plan_done
+from nodes.answer_checks.answer_files import files_made, missing_files, unknown_files
+from nodes.answer_checks.answer_numbers import unprinted_numbers
+from nodes.answer_checks.checks import unfinished_steps, unreadable_files
 from sandboxes.fake import FakeSandbox
 from tests.states import make_cell, make_file, make_input, make_state
 
@@ -34,12 +34,12 @@ from tests.states import make_cell, make_file, make_input, make_state
     ],
 )
 def test_a_file_that_was_asked_for_and_not_made_is_missing(question: str, kind: str) -> None:
-    assert kind in files_asked_for(make_state(question=question))[0]
+    assert kind in missing_files(make_state(question=question))[0]
     suffix = {"an Excel file": "xlsx", "a CSV file": "csv", "a Parquet file": "parquet", "a PDF file": "pdf"}.get(
         kind, "png"
     )
     made = make_cell(1, files=[make_file(f"outputs/result.{suffix}")])
-    assert files_asked_for(make_state(question=question, cells=[made])) == []
+    assert missing_files(make_state(question=question, cells=[made])) == []
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,22 @@ def test_a_file_that_was_asked_for_and_not_made_is_missing(question: str, kind: 
     ],
 )
 def test_a_question_about_a_file_asks_for_none(question: str) -> None:
-    assert files_asked_for(make_state(question=question, inputs=[make_input()])) == []
+    assert missing_files(make_state(question=question, inputs=[make_input()])) == []
 
 
 def test_a_figure_counts_as_made_and_a_deleted_file_does_not() -> None:
     first = make_cell(1, figures=["figures/cell-001-1.png"], files=[make_file("outputs/a.csv")])
     second = make_cell(2, files=[make_file("outputs/a.csv", "deleted")])
     assert files_made(make_state(cells=[first, second])) == ["figures/cell-001-1.png"]
-    assert files_asked_for(make_state(question="Plot it", cells=[first])) == []
+    assert missing_files(make_state(question="Plot it", cells=[first])) == []
 
 
 def test_a_figure_of_an_earlier_turn_is_not_the_one_asked_for_now() -> None:
     earlier = make_cell(1, figures=["figures/cell-001-1.png"], files=[make_file("outputs/a.xlsx")])
     state = make_state(question="Plot it again, and write the Excel file", turn=2, cells=[earlier])
-    assert [lack.split(";")[0] for lack in files_asked_for(state)] == ["The user asked for a figure"]
+    assert [lack.split(";")[0] for lack in missing_files(state)] == ["The user asked for a figure"]
     now = make_cell(2, turn=2, figures=["figures/cell-002-1.png"])
-    assert files_asked_for(make_state(question="Plot it again", turn=2, cells=[earlier, now])) == []
+    assert missing_files(make_state(question="Plot it again", turn=2, cells=[earlier, now])) == []
 
 
 def test_a_named_file_that_nobody_made_is_missing() -> None:
@@ -89,7 +89,7 @@ def test_a_named_file_that_nobody_made_is_missing() -> None:
         inputs=[make_input()],
         cells=[make_cell(1, figures=["figures/cell-001-1.png"])],
     )
-    assert [lack.split(",")[0] for lack in files_named(state)] == ["The answer names report.xlsx"]
+    assert [lack.split(",")[0] for lack in unknown_files(state)] == ["The answer names report.xlsx"]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_named_file_that_nobody_made_is_missing() -> None:
     ],
 )
 def test_a_number_that_was_printed_passes(answer: str, printed: str) -> None:
-    assert numbers_printed(make_state(proposal=answer, cells=[make_cell(1, printed)])) == []
+    assert unprinted_numbers(make_state(proposal=answer, cells=[make_cell(1, printed)])) == []
 
 
 SEEN = "cell 49 · ok · 0.49 s\n12.3456 0.1234 1234567 -3.5"
@@ -160,7 +160,7 @@ SEEN = "cell 49 · ok · 0.49 s\n12.3456 0.1234 1234567 -3.5"
     ],
 )
 def test_a_number_that_no_cell_printed_is_named(answer: str, named: str) -> None:
-    lacks = numbers_printed(make_state(proposal=answer, cells=[make_cell(1, SEEN)]))
+    lacks = unprinted_numbers(make_state(proposal=answer, cells=[make_cell(1, SEEN)]))
     assert named in lacks[0]
 
 
@@ -171,7 +171,7 @@ def test_numbers_of_the_question_the_abstract_and_the_code_are_known() -> None:
         inputs=[make_input(abstract="### inputs/sales.csv\nCSV, 5,000 rows")],
         cells=[make_cell(1, "ok", code="df[df.price > 250]")],
     )
-    assert numbers_printed(state) == []
+    assert unprinted_numbers(state) == []
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_numbers_of_the_question_the_abstract_and_the_code_are_known() -> None:
 )
 def test_names_in_running_text_are_recognised(made: str, proposal: str, fine: bool) -> None:
     state = make_state(proposal=proposal, cells=[make_cell(1, files=[make_file(made)])])
-    assert (files_named(state) == []) is fine
+    assert (unknown_files(state) == []) is fine
 
 
 def plan(*done: bool) -> list[PlanStep]:
@@ -205,7 +205,7 @@ def plan(*done: bool) -> list[PlanStep]:
 )
 def test_an_unfinished_step_must_be_done_or_declared(done: tuple[bool, ...], skipped: list[str], fine: bool) -> None:
     state = make_state(plan=plan(*done), skipped=skipped, cells=[make_cell(1, step=1)])
-    assert (plan_done(state) == []) is fine
+    assert (unfinished_steps(state) == []) is fine
 
 
 @pytest.mark.parametrize(
@@ -214,11 +214,11 @@ def test_an_unfinished_step_must_be_done_or_declared(done: tuple[bool, ...], ski
 )
 def test_an_answer_in_text_says_which_steps_it_left_out(proposal: str, fine: bool) -> None:
     state = make_state(plan=plan(True, False, True), proposal=proposal, cells=[make_cell(1, step=1)])
-    assert (plan_done(state) == []) is fine
+    assert (unfinished_steps(state) == []) is fine
 
 
 def test_a_model_that_names_no_steps_is_not_held_to_them() -> None:
-    assert plan_done(make_state(plan=plan(False, False), cells=[make_cell(1)])) == []
+    assert unfinished_steps(make_state(plan=plan(False, False), cells=[make_cell(1)])) == []
 
 
 @pytest.mark.parametrize(
@@ -234,9 +234,9 @@ def test_a_model_that_names_no_steps_is_not_held_to_them() -> None:
 async def test_a_file_that_does_not_open_is_missing(tmp_path: Path, said: Any, lacks: int) -> None:
     sandbox = FakeSandbox(tmp_path, programs={"profiler": said})
     state = make_state(cells=[make_cell(1, files=[make_file("outputs/a.xlsx")])])
-    assert len(await files_open(state, sandbox)) == lacks
+    assert len(await unreadable_files(state, sandbox)) == lacks
 
 
 @pytest.mark.parametrize("number", ["1e9999999", "4E1234567", "1e-9999999", "1" * 5_000])
 def test_a_number_beyond_all_measure_is_no_crash(number: str) -> None:
-    numbers_printed(make_state(cells=[make_cell(1, f"cell 1\n{number}")], proposal=f"It is {number}."))
+    unprinted_numbers(make_state(cells=[make_cell(1, f"cell 1\n{number}")], proposal=f"It is {number}."))

@@ -12,21 +12,21 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field, SecretStr
 
-from models import asking
-from models.asking import ask
+from models import completion
 from models.base import (
-    Form,
     ModelAccessError,
     ModelError,
     ModelRefusedError,
     ModelReplyError,
     ModelUnavailableError,
+    PromptForm,
     Reply,
     ReplyProblem,
     Tokens,
 )
+from models.completion import ask
 from models.failures import explain, objection, without_keys
-from models.received import Declined, as_text, read_message
+from models.messages import Declined, as_text, read_message
 
 TOOL = {"type": "function", "function": {"name": "run_python", "description": "", "parameters": {"type": "object"}}}
 
@@ -68,7 +68,7 @@ class RecitingModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def write(form: Form) -> Sequence[BaseMessage]:
+def write(form: PromptForm) -> Sequence[BaseMessage]:
     return [HumanMessage(f"{'tools' if form.tools else 'text'} {form.size:g}")]
 
 
@@ -80,7 +80,7 @@ async def test_a_model_without_tools_is_asked_in_text() -> None:
     model = RecitingModel(script=["42"])
     asked = await ask(model, write, read=words, tools=[TOOL])
     assert asked.value == "42"
-    assert asked.form == Form(tools=False)
+    assert asked.form == PromptForm(tools=False)
     assert model.heard[0][0].text == "text 1"
 
 
@@ -93,10 +93,10 @@ async def test_what_was_learnt_of_a_model_goes_with_it() -> None:
     model = RecitingModel(script=["42"])
     await ask(model, write, read=words, tools=[TOOL])
     key = id(model)
-    assert key in asking._learnt
+    assert key in completion._learnt
     del model
     gc.collect()
-    assert key not in asking._learnt
+    assert key not in completion._learnt
 
 
 async def test_the_attempts_are_counted() -> None:
@@ -119,7 +119,7 @@ async def test_all_corrections_stay_in_the_prompt_also_when_it_gets_smaller() ->
 
     model = RecitingModel(script=["a", ContextOverflowError("too long"), "b", "c"])
     asked = await ask(model, write, read=third)
-    assert asked.form == Form(tools=False, size=0.5)
+    assert asked.form == PromptForm(tools=False, size=0.5)
     assert [message.text for message in model.heard[3]] == ["text 0.5", "a", "Not a.", "b", "Not b."]
 
 

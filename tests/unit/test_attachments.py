@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from nodes.prompts.attachments import Attachment, attachments, laid_out, without_attachments
+from nodes.prompts.attachments import Attachment, attachment_file, attachments, without_attachments
 from storage.inputs import InputError
 
 DATA = base64.b64encode(b"a,b\n1,2\n").decode()
@@ -24,7 +24,7 @@ async def test_a_file_is_found_under_a_safe_name_and_laid_out(block: dict[str, A
     (found,) = attachments(message)
     assert "/" not in found.name
     assert found.name.endswith("t.csv")
-    async with laid_out(found, max_bytes=100) as brought:
+    async with attachment_file(found, max_bytes=100) as brought:
         assert (brought.size, brought.file.read_bytes()) == (8, b"a,b\n1,2\n")
     assert not brought.file.exists()
     plain = without_attachments(message, [found.name])
@@ -51,5 +51,5 @@ async def test_plain_messages_and_links_have_no_files() -> None:
 @pytest.mark.parametrize(("data", "word"), [("n%t base64", "not base64"), ("A" * 4000, "larger than")])
 async def test_what_cannot_be_taken_is_one_sentence(data: str, word: str) -> None:
     with pytest.raises(InputError, match=word):
-        async with laid_out(Attachment("t.csv", data), max_bytes=1000):
+        async with attachment_file(Attachment("t.csv", data), max_bytes=1000):
             raise AssertionError("it was laid out")

@@ -17,10 +17,10 @@ import fsspec
 import pytest
 
 from storage.artifacts import StorageError
-from storage.blob_folder import FolderShelf
+from storage.blob_folder import FolderBackend
 from storage.blobs import BlobError, BlobMissingError, Blobs
-from storage.packing import MAGIC, WHOLE, pack, unpacked
-from storage.published import StoredFile
+from storage.compression import MAGIC, WHOLE, compress_file, decompressed
+from storage.published_files import StoredFile
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,13 +108,13 @@ async def test_an_empty_blob_is_one_too(blobs: Blobs, make: Make, tmp_path: Path
 async def test_files_that_arrive_are_moved_in(blobs: Blobs, make: Make) -> None:
     _, first = make(b"one")
     _, second = make(b"two")
-    async with blobs.arriving() as folder:
+    async with blobs.staging() as folder:
         (folder / "a").write_bytes(b"one")
         (folder / "b").write_bytes(b"two")
-        assert await blobs.look_at(folder / "a", max_bytes=3) == b"one"
+        assert await blobs.read_staged(folder / "a", max_bytes=3) == b"one"
         with pytest.raises(BlobError, match="more than"):
-            await blobs.take_in({first: folder / "a", second: folder / "b"}, max_bytes=5)
-        assert await blobs.take_in({first: folder / "a", second: folder / "b"}, max_bytes=6) == 6
+            await blobs.ingest({first: folder / "a", second: folder / "b"}, max_bytes=5)
+        assert await blobs.ingest({first: folder / "a", second: folder / "b"}, max_bytes=6) == 6
         assert list(folder.iterdir()) == []
     assert not folder.exists()
     assert await blobs.has([first, second]) == {first, second}
@@ -124,13 +124,13 @@ async def test_lent_files_are_checked(blobs: Blobs, make: Make) -> None:
     pairs = [make(data) for data in (b"one", b"two", b"three")]
     for file, name in pairs:
         await blobs.add_file(file, name)
-    async with blobs.lend([name for _, name in pairs]) as files:
+    async with blobs.checkout([name for _, name in pairs]) as files:
         assert [(file.name, file.read_bytes()) for file in files] == [
             (name, content) for (_, name), content in zip(pairs, (b"one", b"two", b"three"), strict=True)
         ]
     assert await blobs.has([name for _, name in pairs]) == {name for _, name in pairs}
     with pytest.raises(BlobMissingError) as failure:
-        async with blobs.lend([pairs[0][1], "0" * 64]):
+        async with blobs.checkout([pairs[0][1], "0" * 64]):
             raise AssertionError("not all blobs are there")
     assert failure.value.name == "0" * 64
 
@@ -139,10 +139,10 @@ async def test_other_content_than_the_name_says_is_refused(blobs: Blobs, make: M
     file, name = make(b"good")
     with pytest.raises(BlobError, match="other content"):
         await blobs.add_file(file, "0" * 64)
-    async with blobs.arriving() as folder:
+    async with blobs.staging() as folder:
         (folder / "x").write_bytes(b"bad")
         with pytest.raises(BlobError, match="other content"):
-            await blobs.take_in({name: folder / "x"}, max_bytes=100)
+            await blobs.ingest({name: folder / "x"}, max_bytes=100)
     assert await listed(blobs) == set()
 
 
@@ -258,7 +258,7 @@ async def test_what_others_keep_beside_the_blobs_is_not_among_them(blobs: Blobs,
         assert await asyncio.to_thread(filesystem.cat_file, f"{root}/{other}") == b"somebody's"
 
 
-class BadOnce(FolderShelf):
+class BadOnce(FolderBackend):
     """A folder of which the first reading of each blob goes wrong, as a transfer can."""
 
     def __init__(self, root: Path) -> None:
@@ -294,11 +294,11 @@ def test_a_large_zstd_file_is_not_read_into_memory(tmp_path: Path) -> None:
         out.truncate(2 * WHOLE)
     tracemalloc.start()
     try:
-        pack(file)
+        compress_file(file)
         assert tracemalloc.get_traced_memory()[1] < WHOLE / 4
     finally:
         tracemalloc.stop()
-    with unpacked(file.open("rb")) as stream:
+    with decompressed(file.open("rb")) as stream:
         assert stream.read(len(MAGIC)) == MAGIC
         size = len(MAGIC)
         while piece := stream.read(1 << 20):
@@ -354,7 +354,7 @@ def test_the_location_hides_passwords() -> None:
 
 
 def test_what_a_killed_process_left_of_distant_blobs_is_removed_by_the_next(tmp_path: Path) -> None:
-    program = "from storage.blob_url import passing_through as p; import os; (p() / 'taking').mkdir()"
+    program = "from storage.blob_url import transfer_folder as p; import os; (p() / 'taking').mkdir()"
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
     left = []
     for _ in range(2):
@@ -381,7 +381,7 @@ async def test_how_a_blob_lies_in_the_store_does_not_show(
     assert await blobs.fetch(name, tmp_path / "out") == len(data)
     assert (tmp_path / "out").read_bytes() == data
     for check in (True, False):
-        async with blobs.lend([name], check=check) as files:
+        async with blobs.checkout([name], check=check) as files:
             assert [lent.read_bytes() for lent in files] == [data]
             assert [lent.name for lent in files] == [name]
     assert await listed(blobs) == {name}
@@ -389,10 +389,10 @@ async def test_how_a_blob_lies_in_the_store_does_not_show(
 
 async def test_a_table_takes_less_room_and_noise_takes_no_more(blobs: Blobs, make: Make) -> None:
     for data, least, most in ((TABLE, 0.01, 0.5), (os.urandom(len(TABLE)), 1.0, 1.0)):
-        async with blobs.arriving() as folder:
+        async with blobs.staging() as folder:
             name = hashlib.sha256(data).hexdigest()
             (folder / name).write_bytes(data)
-            size = await blobs.take_in({name: folder / name}, max_bytes=len(data))
+            size = await blobs.ingest({name: folder / name}, max_bytes=len(data))
         assert least <= size / len(data) <= most
         assert {stored.size async for stored in blobs.names() if stored.name == name} == {size}
 

@@ -19,12 +19,12 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from graph.users.policy import Bodies
+from graph.users.policy import RequestLimits
 from server.bodies import HELD, PIECE, BodyLimits, check_cost
 from server.routing import USER, RefusedError
 from server.users import User
 
-SMALL = Bodies(megabytes=0.1, values=100, depth=8, seconds=5, listed=50, history=10)
+SMALL = RequestLimits(megabytes=0.1, values=100, depth=8, seconds=5, listed=50, history=10)
 
 
 async def length(request: Request) -> Response:
@@ -38,13 +38,13 @@ async def echo(socket: WebSocket) -> None:
             await socket.send_text(await socket.receive_text())
 
 
-def behind(bodies: Bodies | None) -> Starlette:
+def behind(bodies: RequestLimits | None) -> Starlette:
     routes = [Route("/{rest:path}", length, methods=["GET", "POST", "PATCH"]), WebSocketRoute("/socket", echo)]
     return Starlette(routes=routes, middleware=[Middleware(BodyLimits, bodies=bodies)])
 
 
 async def sent(
-    content: Any = b"", path: str = "/threads/t/state", bodies: Bodies | None = SMALL, method: str = "POST"
+    content: Any = b"", path: str = "/threads/t/state", bodies: RequestLimits | None = SMALL, method: str = "POST"
 ) -> httpx.Response:
     transport = httpx.ASGITransport(app=behind(bodies))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asking:
@@ -224,10 +224,10 @@ def values_of(value: Any) -> int:
 def test_the_count_is_right_to_a_factor_of_two_and_the_depth_exactly(value: Any) -> None:
     text = json.dumps(value).encode()
     depth, values = depth_of(value), values_of(value)
-    check_cost(text, Bodies(depth=max(depth, 8), values=max(2 * values, 100)))
+    check_cost(text, RequestLimits(depth=max(depth, 8), values=max(2 * values, 100)))
     if depth > 8:
         with pytest.raises(RefusedError):
-            check_cost(text, Bodies(depth=8, values=100_000))
+            check_cost(text, RequestLimits(depth=8, values=100_000))
     if values > 200:
         with pytest.raises(RefusedError):
-            check_cost(text, Bodies(depth=1_000, values=100))
+            check_cost(text, RequestLimits(depth=1_000, values=100))

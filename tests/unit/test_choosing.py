@@ -10,10 +10,10 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from models.base import ModelAccessError
-from models.choosing import make_chooser
 from models.failures import explain
 from models.playbook.model import Playbook
 from models.providers import PROVIDERS, provider_of, split_name
+from models.selection import make_chooser
 
 
 def chooser(**given: Any) -> Any:
@@ -184,6 +184,6 @@ def test_a_name_is_split_at_known_providers_only() -> None:
 
 
 def test_importing_the_chooser_loads_no_client() -> None:
-    program = "import sys, models.choosing; print([m for m in ('openai', 'langchain_openai') if m in sys.modules])"
+    program = "import sys, models.selection; print([m for m in ('openai', 'langchain_openai') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -16,7 +16,7 @@ class Asked:
         self.may_end = asyncio.Event()
         self._begins = begins
         scope = {"type": "http", "path": path, "root_path": "", "method": "GET", "headers": []}
-        answering: Any = connections.watching(self._app)(scope, self._receive, self._send)
+        answering: Any = connections.middleware(self._app)(scope, self._receive, self._send)
         self.task = asyncio.create_task(answering)
 
     async def _app(self, scope: Any, receive: Any, send: Any) -> None:

@@ -15,15 +15,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from graph.context import Context, KnobError, knobs
-from graph.guarded import GuardedGraph
+from graph.context import Context, KnobError, context_of
+from graph.locked_graph import LockedGraph
 from graph.settings import Prices, Settings
 from graph.state import Artifact, State
-from graph.users.consumption import Consumption, Meter, QuotaError, metered
+from graph.users.consumption import Consumption, Meter, QuotaError, current_meter
 from graph.users.policy import Quotas, read_policy
 from graph.wiring import make_sandboxes
 from models.base import Tokens
-from nodes.spending import add_usage, budget_reached
+from nodes.budget import add_usage, budget_reached
 from nodes.upload import bytes_of
 from sandboxes.host.session_pool import owner
 
@@ -40,12 +40,12 @@ class Analysis:
         builder: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
 
         async def step(state: State, runtime: Runtime[Context]) -> State:
-            context = knobs(runtime)
+            context = context_of(runtime)
             self.contexts.append(context)
             self.owners.append(owner.get())
             self.stopped.append(budget_reached(state, context, None))
             usage = add_usage(state, "step", Tokens(calls=1, input=70, output=30))
-            if (meter := metered.get()) is not None:
+            if (meter := current_meter.get()) is not None:
                 meter.keep(600_000)
                 meter.publish(100_000)
             return {"usage": usage}
@@ -64,7 +64,7 @@ async def served(analysis: Analysis, settings: Settings, policy: str) -> AsyncIt
     async with make_sandboxes(settings) as sandboxes:
         compiled = analysis.builder().compile(checkpointer=InMemorySaver(), name="stepwell")
         # A server makes copies of the graph.
-        yield GuardedGraph.around(compiled, settings, sandboxes, policy=read).copy()
+        yield LockedGraph.around(compiled, settings, sandboxes, policy=read).copy()
 
 
 def of(user: str, thread: str) -> Any:
@@ -208,7 +208,7 @@ async def test_what_cannot_be_read_for_a_while_is_not_counted_anew(
 async def test_without_users_nothing_is_counted(settings: Settings) -> None:
     analysis = Analysis()
     async with make_sandboxes(settings) as sandboxes:
-        graph: Any = GuardedGraph.around(analysis.builder().compile(checkpointer=InMemorySaver()), settings, sandboxes)
+        graph: Any = LockedGraph.around(analysis.builder().compile(checkpointer=InMemorySaver()), settings, sandboxes)
         await graph.ainvoke(ASK, of("", "t"), context={"cell_timeout": 1e8})
     assert analysis.contexts[0].cell_timeout == 1e8
     assert not (settings.home / "quotas").exists()

@@ -20,12 +20,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from server.artifacts import Entry, zipped
-from server.content import FileAnswer, disposition, range_of
+from server.artifacts import ArchiveEntry, zip_stream
+from server.file_response import RangeFileResponse, disposition, range_of
 from server.routing import RefusedError
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import Blobs
-from storage.published import NoSuchArtifactError, Opened, StoredFile, is_plain, opened
+from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain, open_published
 
 THREAD = "0f0f0f0f-1111-4222-8333-444444444444"
 CONTENT = bytes(range(256)) * 4_000
@@ -49,7 +49,7 @@ def artifacts(tmp_path: Path) -> Artifacts:
 
 async def fetched(artifacts: Artifacts, name: str, method: str = "GET", **headers: str) -> httpx.Response:
     async def endpoint(request: Request) -> Response:
-        return FileAnswer(request, name, partial(opened, artifacts, THREAD, name))
+        return RangeFileResponse(request, name, partial(open_published, artifacts, THREAD, name))
 
     app = Starlette(routes=[Route("/", endpoint)])
     named = {one.replace("_", "-"): value for one, value in headers.items()}
@@ -123,7 +123,7 @@ async def test_nothing_is_shown_in_place_that_could_run(
 )  # fmt: skip
 async def test_a_name_leads_to_the_threads_own_files_alone(artifacts: Artifacts, name: str) -> None:
     with pytest.raises(NoSuchArtifactError):
-        async with opened(artifacts, THREAD, name):
+        async with open_published(artifacts, THREAD, name):
             pass
     answer = await fetched(artifacts, name)
     assert answer.status_code == 404
@@ -133,7 +133,7 @@ async def test_a_name_leads_to_the_threads_own_files_alone(artifacts: Artifacts,
 @pytest.mark.parametrize("thread", ["..", ".", "", "../artifacts/other", f"{THREAD}/figures"])
 async def test_a_thread_is_no_path(artifacts: Artifacts, thread: str) -> None:
     with pytest.raises(NoSuchArtifactError):
-        async with opened(artifacts, thread, "theirs.csv"):
+        async with open_published(artifacts, thread, "theirs.csv"):
             pass
 
 
@@ -155,7 +155,7 @@ async def test_a_file_in_object_storage_that_is_replaced_on_the_way_does_not_com
 
     filesystem = fsspec.filesystem("memory")
     filesystem.pipe_file(f"/bucket/{THREAD}/long.bin", bytes(3 << 20))
-    async with opened(Artifacts.at("memory://bucket"), THREAD, "long.bin") as file:
+    async with open_published(Artifacts.at("memory://bucket"), THREAD, "long.bin") as file:
         pieces = file.pieces(0, file.size)
         assert not any(await anext(pieces))
         filesystem.pipe_file(f"/bucket/{THREAD}/long.bin", b"x" * (3 << 20))
@@ -164,11 +164,11 @@ async def test_a_file_in_object_storage_that_is_replaced_on_the_way_does_not_com
 
 
 async def test_what_is_known_of_a_file_is_answered_without_opening_it() -> None:
-    def unopened() -> contextlib.AbstractAsyncContextManager[Opened]:
+    def unopened() -> contextlib.AbstractAsyncContextManager[PublishedFile]:
         raise AssertionError("it was opened")
 
     async def endpoint(request: Request) -> Response:
-        return FileAnswer(request, "long.csv", unopened, known=(10, "v1"))
+        return RangeFileResponse(request, "long.csv", unopened, known=(10, "v1"))
 
     app = Starlette(routes=[Route("/", endpoint)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
@@ -185,11 +185,11 @@ async def test_a_piece_that_is_not_there_is_said_before_the_answer_begins(tmp_pa
     await blobs.add_file(tmp_path / "piece", there)
 
     @contextlib.asynccontextmanager
-    async def stored() -> AsyncIterator[Opened]:
+    async def stored() -> AsyncIterator[PublishedFile]:
         yield StoredFile(blobs, ("0" * 64, there), 10, "v1", piece=5)
 
     async def endpoint(request: Request) -> Response:
-        return FileAnswer(request, "long.csv", stored, known=(10, "v1"))
+        return RangeFileResponse(request, "long.csv", stored, known=(10, "v1"))
 
     app = Starlette(routes=[Route("/", endpoint)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
@@ -227,8 +227,8 @@ def test_a_plain_name_stays_below_its_folder(name: str) -> None:
 
 async def test_an_archive_holds_all_files_and_names_those_that_are_gone(artifacts: Artifacts) -> None:
     names = ["data.bin", "figures/plot.png", "link.csv", "none.csv", "empty.csv"]
-    entries = [Entry(name, partial(opened, artifacts, THREAD, name)) for name in names]
-    pieces = [piece async for piece in zipped({"answers.md": "# Ü"}, entries)]
+    entries = [ArchiveEntry(name, partial(open_published, artifacts, THREAD, name)) for name in names]
+    pieces = [piece async for piece in zip_stream({"answers.md": "# Ü"}, entries)]
     assert max(len(piece) for piece in pieces) < len(CONTENT)
     with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
         assert archive.testzip() is None
@@ -238,15 +238,15 @@ async def test_an_archive_holds_all_files_and_names_those_that_are_gone(artifact
 
 
 async def test_a_storage_that_cannot_be_reached_is_said_to_be_away() -> None:
-    class Away(contextlib.AbstractAsyncContextManager[Opened]):
-        async def __aenter__(self) -> Opened:
+    class Away(contextlib.AbstractAsyncContextManager[PublishedFile]):
+        async def __aenter__(self) -> PublishedFile:
             raise StorageError("s3://bucket cannot be read (EndpointConnectionError).")
 
         async def __aexit__(self, *raised: object) -> None:
             return None
 
     async def endpoint(request: Request) -> Response:
-        return FileAnswer(request, "sales.csv", Away)
+        return RangeFileResponse(request, "sales.csv", Away)
 
     app = Starlette(routes=[Route("/", endpoint)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:

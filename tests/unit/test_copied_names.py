@@ -9,8 +9,8 @@ import pytest
 
 from sandboxes.results import CellResult, ChangedFile, Display
 from server.artifacts import packed_names
-from stepwell.cli.shell import Leaving, Shell
-from stepwell.restored import RestoredStep
+from stepwell.cli.shell import InterruptibleRunner, Shell
+from stepwell.restored_step import RestoredStep
 
 
 class Session:
@@ -42,7 +42,7 @@ def copied(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_figure_gets_no_name_that_programs_look_for(kept: bool, tmp_path: Path) -> None:
     session = cast("RestoredStep", Session(tmp_path))
-    shell = Shell(cast("Leaving", Waits()), session, tmp_path if kept else None)
+    shell = Shell(cast("InterruptibleRunner", Waits()), session, tmp_path if kept else None)
     for figure in (".git/config", ".env", "figures/cell-1-1.png"):
         assert shell.run(figure)
     assert copied(tmp_path) == {
@@ -52,7 +52,7 @@ def test_a_figure_gets_no_name_that_programs_look_for(kept: bool, tmp_path: Path
 
 def test_no_file_that_is_kept_takes_the_place_of_another(tmp_path: Path) -> None:
     session = cast("RestoredStep", Session(tmp_path / "session"))
-    shell = Shell(cast("Leaving", Waits()), session, tmp_path)
+    shell = Shell(cast("InterruptibleRunner", Waits()), session, tmp_path)
     paths = ["a.png", "script-a.py", "b.csv"], [".env", "a.py", "B.csv", "_env.txt"], ["A.png", "b.csv"]
     for cell in paths:
         assert shell.run("\n".join(cell))

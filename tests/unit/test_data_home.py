@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from graph.env_files import make_home
-from storage.blob_folder import FolderShelf
+from storage.blob_folder import FolderBackend
 
 OPENING = """
 import asyncio, os
 os.umask(0o022)
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.settings import read_settings
 async def main():
     async with open_checkpoints(read_settings()):
@@ -68,8 +68,8 @@ def test_a_file_in_its_place_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_new_folder_of_blobs_elsewhere_is_private_and_one_that_is_there_stays(tmp_path: Path) -> None:
-    FolderShelf(tmp_path / "above" / "new").arriving()
+    FolderBackend(tmp_path / "above" / "new").staging()
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o750)
-    FolderShelf(tmp_path / "shared").arriving()
+    FolderBackend(tmp_path / "shared").staging()
     assert (mode(tmp_path / "above" / "new"), mode(tmp_path / "shared")) == (0o700, 0o750)

@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.settings import Settings
 from graph.state import SNAPSHOT_EVERY, State
 from tests.unit.delta_histories import Durability, History, Move, delta_channels, schema_of

@@ -10,8 +10,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
-from graph.draining import Draining
-from graph.guarded import GuardedGraph
+from graph.drain import Drain
+from graph.locked_graph import LockedGraph
 from graph.settings import Settings
 from graph.state import State
 from graph.wiring import make_sandboxes
@@ -45,10 +45,10 @@ class Steps:
 
 
 @asynccontextmanager
-async def process(builder: Any, saver: InMemorySaver, settings: Settings, draining: Draining) -> AsyncIterator[Any]:
+async def process(builder: Any, saver: InMemorySaver, settings: Settings, draining: Drain) -> AsyncIterator[Any]:
     """A graph as one process of several has it."""
     async with make_sandboxes(settings) as sandboxes:
-        yield GuardedGraph.around(builder.compile(checkpointer=saver, name="stepwell"), settings, sandboxes, draining)
+        yield LockedGraph.around(builder.compile(checkpointer=saver, name="stepwell"), settings, sandboxes, draining)
 
 
 def run(name: str, attempt: int = 1, **more: str) -> Any:
@@ -67,7 +67,7 @@ async def ended(task: asyncio.Task[Any]) -> None:
 
 
 async def test_the_step_that_runs_may_finish_and_the_next_does_not_begin(settings: Settings) -> None:
-    steps, saver, draining = Steps(), InMemorySaver(), Draining(30)
+    steps, saver, draining = Steps(), InMemorySaver(), Drain(30)
     async with process(steps.builder(), saver, settings, draining) as graph:
         task = asyncio.create_task(graph.ainvoke({"question": "a"}, run("1")))
         await steps.begun.wait()
@@ -82,16 +82,16 @@ async def test_the_step_that_runs_may_finish_and_the_next_does_not_begin(setting
         await asyncio.sleep(0.1)
         await ended(task)
         await ended(late)
-    async with process(steps.builder(), saver, settings, Draining()) as graph:
+    async with process(steps.builder(), saver, settings, Drain()) as graph:
         await graph.ainvoke({"question": "a"}, run("1", attempt=2))
         assert steps.done == ["first of a", "second of a"]
 
 
 async def test_a_step_that_takes_too_long_is_broken_off_and_gives_the_thread_back(settings: Settings) -> None:
-    steps, saver, draining = Steps(), InMemorySaver(), Draining(0.1)
+    steps, saver, draining = Steps(), InMemorySaver(), Drain(0.1)
     async with (
         process(steps.builder(), saver, settings, draining) as graph,
-        process(steps.builder(), saver, settings, Draining()) as another,
+        process(steps.builder(), saver, settings, Drain()) as another,
     ):
         task = asyncio.create_task(graph.ainvoke({"question": "a"}, run("1")))
         await steps.begun.wait()
@@ -105,7 +105,7 @@ async def test_a_step_that_takes_too_long_is_broken_off_and_gives_the_thread_bac
 
 
 async def test_a_question_is_not_asked_again_when_somebody_else_has_gone_on_with_it(settings: Settings) -> None:
-    steps, saver, draining = Steps(), InMemorySaver(), Draining(0)
+    steps, saver, draining = Steps(), InMemorySaver(), Drain(0)
     async with process(steps.builder(), saver, settings, draining) as graph:
         task = asyncio.create_task(graph.ainvoke({"question": "a"}, run("1")))
         await steps.begun.wait()
@@ -113,7 +113,7 @@ async def test_a_question_is_not_asked_again_when_somebody_else_has_gone_on_with
         await draining.over()
         await ended(task)
     steps.may_go_on.set()
-    async with process(steps.builder(), saver, settings, Draining()) as graph:
+    async with process(steps.builder(), saver, settings, Drain()) as graph:
         await graph.ainvoke(None, run("2"))
         await graph.ainvoke({"question": "b"}, run("3"))
         before = list(steps.done)
@@ -122,7 +122,7 @@ async def test_a_question_is_not_asked_again_when_somebody_else_has_gone_on_with
 
 
 async def test_a_fork_that_was_broken_off_is_not_forked_again(settings: Settings) -> None:
-    steps, saver, draining = Steps(), InMemorySaver(), Draining(0)
+    steps, saver, draining = Steps(), InMemorySaver(), Drain(0)
     steps.may_go_on.set()
     async with process(steps.builder(), saver, settings, draining) as graph:
         await graph.ainvoke({"question": "a"}, run("1"))
@@ -156,7 +156,7 @@ async def test_a_decision_on_one_cell_is_not_taken_for_the_next_one(settings: Se
     builder.add_edge("ask", "work")
     builder.add_edge("work", "ask_again")
     builder.add_edge("ask_again", END)
-    saver, draining = InMemorySaver(), Draining(30)
+    saver, draining = InMemorySaver(), Drain(30)
     async with process(builder, saver, settings, draining) as graph:
         await graph.ainvoke({"question": "a"}, run("1"))
         task = asyncio.create_task(graph.ainvoke(Command(resume="approve"), run("2")))
@@ -165,7 +165,7 @@ async def test_a_decision_on_one_cell_is_not_taken_for_the_next_one(settings: Se
         may_go_on.set()
         await draining.over()
         await ended(task)
-    async with process(builder, saver, settings, Draining()) as graph:
+    async with process(builder, saver, settings, Drain()) as graph:
         result = await graph.ainvoke(Command(resume="approve"), run("2", attempt=2))
         assert seen == ["approve"]
         assert result["__interrupt__"][0].value == "another"

@@ -24,7 +24,7 @@ from stepwell.cli.exits import (
     PAUSED,
     PIPE_BROKEN,
     WAITING,
-    guarded,
+    run_command,
 )
 from stepwell.cli.foreground import Begin, Foreground
 from stepwell.cli.plain_view import PlainView
@@ -202,7 +202,7 @@ def test_mistakes_are_one_sentence(mistake: Exception, capsys: pytest.CaptureFix
     def work() -> int:
         raise mistake
 
-    assert guarded(work) == MISUSED
+    assert run_command(work) == MISUSED
     assert capsys.readouterr().err == f"error: {mistake}\n"
 
 
@@ -213,7 +213,7 @@ def test_what_failed_is_one_sentence(failure: Exception, capsys: pytest.CaptureF
     def work() -> int:
         raise failure
 
-    assert guarded(work) == FAILED
+    assert run_command(work) == FAILED
     assert capsys.readouterr().err == f"error: {failure}\n"
 
 
@@ -224,16 +224,16 @@ def test_our_own_errors_are_one_sentence_unless_debugging(
         raise RuntimeError("two\nlines \x1b[2J")
 
     monkeypatch.delenv("STEPWELL_DEBUG", raising=False)
-    assert guarded(work) == FAILED
+    assert run_command(work) == FAILED
     expected = "internal error: RuntimeError: two lines (set STEPWELL_DEBUG=1 for the traceback)\n"
     assert capsys.readouterr().err == expected
     monkeypatch.setenv("STEPWELL_DEBUG", "1")
     with pytest.raises(RuntimeError):
-        guarded(work)
+        run_command(work)
 
 
 def test_a_closed_pipe_ends_the_command_quietly() -> None:
-    program = "import sys; from stepwell.cli.exits import guarded; sys.exit(guarded(lambda: print('x' * 100_000) or 0))"
+    program = "import sys; from stepwell.cli.exits import run_command; sys.exit(run_command(lambda: print('x' * 100_000) or 0))"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

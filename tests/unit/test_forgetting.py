@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.saver import Saver
 from graph.settings import Settings
 from graph.state import SNAPSHOT_EVERY

@@ -15,16 +15,16 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 
-from graph.checkpoints.journal import CALLED, CALLING, Entry, Journal
+from graph.checkpoints.journal import CALLED, CALLING, CellEntry, Journal
 from graph.functions.host_functions import HostFunctions
 from graph.functions.mcp_servers import describe_tool, function_name, type_text
-from graph.functions.offered import HostFunction, describe
+from graph.functions.registry import HostFunction, describe
 from graph.state import DecidedCall, HeldCell, Pending
-from nodes.calls.held_cells import MAX_DECIDED, Asking, mark_of
+from nodes.calls.held_cells import MAX_DECIDED, ApprovalRequest, code_digest
 from nodes.calls.recorded_calls import CellCalls, RepeatableCalls, functions_called, shown_arguments, too_long
 from nodes.prompts.instructions import FUNCTIONS_CHARS, functions_text
 from nodes.publishing import as_script
-from nodes.restoring.outcome import outcome_unknown
+from nodes.restoration.unknown_outcome import unknown_outcome
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.functions import Call, Raised, Returned
 from sandboxes.host import reading
@@ -233,9 +233,9 @@ async def test_a_cell_that_reached_outside_cannot_be_ended_for_a_call_which_is_r
     reached = ScriptedCell(CellResult(status="ok"), calls=[("note", [1])], reached=("network example.test:80",))
     sandbox = FakeSandbox(tmp_path, cells=[reached, ScriptedCell(CellResult(status="ok"), calls=[("note", [1])])])
     for again in (False, True):
-        calls = CellCalls(offer, pending, timeout=10, asking=Asking(sandbox, pending, 1))
+        calls = CellCalls(offer, pending, timeout=10, asking=ApprovalRequest(sandbox, pending, 1))
         result = await sandbox.run("note(1)", number=1, timeout=10, functions=calls)
-        assert (await calls.held_back() is not None, result.status) == (again, "killed" if again else "ok")
+        assert (await calls.wait_until_held() is not None, result.status) == (again, "killed" if again else "ok")
     [refused] = sandbox.answers
     assert isinstance(refused, Raised)
     assert "has reached outside of the sandbox (network example.test:80)" in refused.message
@@ -246,10 +246,10 @@ async def test_a_cell_that_reached_outside_cannot_be_ended_for_a_call_which_is_r
 async def test_people_are_asked_about_so_many_calls_of_a_cell_and_no_more(tmp_path: Any) -> None:
     offer = await HostFunctions([HostFunction(total, needs_approval=True)]).ready()
     decided = DecidedCall(function="total", digest="", nth=1, verdict="reject", remark="")
-    held = HeldCell(code=mark_of("total(1)"), asked=None, decided=[decided] * MAX_DECIDED, records=[], made=[])
+    held = HeldCell(code=code_digest("total(1)"), asked=None, decided=[decided] * MAX_DECIDED, records=[], made=[])
     pending: Pending = {"purpose": "", "code": "total(1)", "step": 0, "thought": "", "call_id": "", "held": held}
     sandbox = FakeSandbox(tmp_path, cells=[ScriptedCell(CellResult(status="ok"), calls=[("total", [1])])])
-    calls = CellCalls(offer, pending, timeout=10, asking=Asking(sandbox, pending, 1))
+    calls = CellCalls(offer, pending, timeout=10, asking=ApprovalRequest(sandbox, pending, 1))
     await sandbox.run("total(1)", number=1, timeout=10, functions=calls)
     [refused] = sandbox.answers
     assert isinstance(refused, Raised)
@@ -303,7 +303,7 @@ async def test_arguments_that_do_not_fit_are_refused_before_anybody_is_asked(tmp
     offer = await HostFunctions([HostFunction(total, needs_approval=True)]).ready()
     pending: Pending = {"purpose": "", "code": "total()", "step": 0, "thought": "", "call_id": ""}
     sandbox = FakeSandbox(tmp_path, cells=[ScriptedCell(CellResult(status="ok"), calls=[("total", [])])])
-    calls = CellCalls(offer, pending, timeout=10, asking=Asking(sandbox, pending, 1))
+    calls = CellCalls(offer, pending, timeout=10, asking=ApprovalRequest(sandbox, pending, 1))
     await sandbox.run("total()", number=1, timeout=10, functions=calls)
     [refused] = sandbox.answers
     assert isinstance(refused, Raised)
@@ -338,7 +338,7 @@ async def test_a_call_whose_line_cannot_be_written_is_not_made_or_its_result_is_
     config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
     config = await saver.aput(config, empty_checkpoint(), {}, {})
     journal = Journal(saver, config, "task", "note(1)")
-    await journal.started(Entry("after", "fake", "p"))
+    await journal.started(CellEntry("after", "fake", "p"))
     sandbox = FakeSandbox(tmp_path, cells=[ScriptedCell(CellResult(status="ok"), calls=[("note", [1])])])
     pending: Pending = {"purpose": "", "code": "note(1)", "step": 0, "thought": "", "call_id": ""}
     calls = CellCalls(await HostFunctions([note]).ready(), pending, timeout=10, journal=journal)
@@ -353,7 +353,7 @@ async def test_a_call_whose_line_cannot_be_written_is_not_made_or_its_result_is_
         assert got == answer
         assert any("how they ended could not be written down: note" in one for one in calls.notices())
     assert calls.reached == ("function note",) * made
-    unknown = await outcome_unknown(sandbox, await journal.look())
+    unknown = await unknown_outcome(sandbox, await journal.look())
     assert (unknown is not None and "function note" in unknown.note) == bool(made)
 
 
@@ -366,7 +366,7 @@ async def test_calls_go_on_where_the_cell_gave_up_the_one_that_it_would_have_bee
 
     offer = await HostFunctions([slow, HostFunction(total, needs_approval=True)]).ready()
     pending: Pending = {"purpose": "", "code": "", "step": 0, "thought": "", "call_id": ""}
-    calls = CellCalls(offer, pending, timeout=60, asking=Asking(FakeSandbox(tmp_path), pending, 1))
+    calls = CellCalls(offer, pending, timeout=60, asking=ApprovalRequest(FakeSandbox(tmp_path), pending, 1))
     none = values.pack({"args": [], "kwargs": {}})
     first = asyncio.create_task(calls.call(Call("slow", none)))
     await begun.wait()
@@ -380,7 +380,7 @@ async def test_calls_go_on_where_the_cell_gave_up_the_one_that_it_would_have_bee
     go_on.set()
     for task in (first, meanwhile, asyncio.create_task(calls.call(Call("slow", none)))):
         assert isinstance(await task, Returned)
-    assert await calls.held_back() is None
+    assert await calls.wait_until_held() is None
 
 
 async def test_a_fake_sandbox_calls_what_is_offered_and_nothing_else(tmp_path: Any) -> None:
@@ -402,7 +402,7 @@ async def test_of_many_calls_the_first_are_remembered_and_the_rest_counted(tmp_p
     pending: Pending = {"purpose": "", "code": "", "step": 0, "thought": "", "call_id": ""}
     told: list[str] = []
     offer = await HostFunctions([total]).ready()
-    calls = CellCalls(offer, pending, timeout=10, tell=lambda name, *_: told.append(name))
+    calls = CellCalls(offer, pending, timeout=10, emit=lambda name, *_: told.append(name))
     await sandbox.run("", number=1, timeout=10, functions=calls)
     assert (len(calls.lines), calls.lines[-1], len(told)) == (51, "… and 10 more", 50)
     assert functions_called(make_cell(1, calls=calls.lines)) == {"total"}

@@ -10,9 +10,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 
-from graph.checkpoints.damage import DiskError, disk_said, forget_failure
+from graph.checkpoints.damage import DiskError, clear_store_failure, reporting_disk_errors
 from graph.checkpoints.journal import CALLING, Journal
-from graph.guarded import GuardedGraph, fit
+from graph.locked_graph import LockedGraph, adapt_saver
 from graph.settings import Settings
 from graph.wiring import make_sandboxes
 from tests.integration.test_clocks import YEARS, other_process
@@ -24,7 +24,7 @@ async def given(settings: Settings, saver: InMemorySaver) -> Paused:
     thread = Paused(saver)
     compiled: Any = thread.builder.compile(name="stepwell")
     async with make_sandboxes(settings) as sandboxes:
-        around: Any = GuardedGraph.around(compiled, settings, sandboxes)
+        around: Any = LockedGraph.around(compiled, settings, sandboxes)
         for _ in range(3):
             thread.graph = around.copy(update={"checkpointer": saver})
     return thread
@@ -81,17 +81,17 @@ CONFIG: RunnableConfig = {"configurable": {"thread_id": "full", "checkpoint_ns":
 @pytest.mark.parametrize("channel", ["", "messages"])
 async def test_a_cell_whose_checkpoint_finds_no_room_does_not_wait_for_it(channel: str) -> None:
     saver, checkpoint = Full(), empty_checkpoint()
-    fit(saver)
+    adapt_saver(saver)
     at: RunnableConfig = {"configurable": {**CONFIG["configurable"], "checkpoint_id": checkpoint["id"]}}
     journal = Journal(saver, at, "task", "1")
     stored = saver.aput_writes(at, [(channel, 1)], "task") if channel else saver.aput(CONFIG, checkpoint, {}, {})
     with pytest.raises(OSError, match="No space"):
         await stored
     async with asyncio.timeout(30):
-        with pytest.raises(DiskError) as told, disk_said():
+        with pytest.raises(DiskError) as told, reporting_disk_errors():
             await journal.look()
     assert str(told.value).startswith("The disk cannot be used (No space left on device)")
-    forget_failure("full")
+    clear_store_failure("full")
     saver.full = False
     await saver.aput(CONFIG, checkpoint, {}, {})
     assert await journal.look() is None
@@ -99,7 +99,7 @@ async def test_a_cell_whose_checkpoint_finds_no_room_does_not_wait_for_it(channe
 
 async def test_what_the_journal_itself_could_not_write_stops_no_other_cell() -> None:
     saver, checkpoint = Full(), empty_checkpoint()
-    fit(saver)
+    adapt_saver(saver)
     at: RunnableConfig = {"configurable": {**CONFIG["configurable"], "checkpoint_id": checkpoint["id"]}}
     with pytest.raises(OSError, match="No space"):
         await saver.aput_writes(at, [(CALLING, {})], "task")

@@ -9,8 +9,8 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from graph.checkpoints.opening import open_checkpoints
-from graph.guarded import GuardedGraph
+from graph.checkpoints.factory import open_checkpoints
+from graph.locked_graph import LockedGraph
 from graph.settings import Settings
 from graph.state import State
 from graph.wiring import make_sandboxes
@@ -41,7 +41,7 @@ async def read(settings: Settings) -> dict[str, Any]:
     builder.add_edge("work", END)
     config: Any = {"configurable": {"thread_id": "t"}}
     async with make_sandboxes(settings) as sandboxes, open_checkpoints(settings) as saver:
-        graph: Any = GuardedGraph.around(builder.compile(name="stepwell"), settings, sandboxes)
+        graph: Any = LockedGraph.around(builder.compile(name="stepwell"), settings, sandboxes)
         adapter = Counting(saver, _adapter.CheckpointerCapabilities.from_type(type(saver)))
         served, direct = graph.copy(update={"checkpointer": adapter}), graph.copy(update={"checkpointer": saver})
         for turn in range(TURNS):

@@ -12,11 +12,11 @@ from langgraph_sdk import Auth
 
 from graph.settings import Settings, SettingsError, read_settings
 from graph.users.edited_state import EditError, check_edit, named_in
-from graph.users.identity import Identity, IdentityError, identity_in, plain
-from nodes.restoring.manifests import NotRestoredError
+from graph.users.identity import Identity, IdentityError, identity_in, without_unknown_keys
+from nodes.restoration.manifests import NotRestoredError
 from server.auth import check_calls_elsewhere, check_config, check_crons, cron_of
-from server.crons import is_somebodys
-from stepwell.kept_step import kept_step
+from server.crons import has_owner
+from stepwell.snapshot_manifest import read_manifest
 from storage.artifacts import Artifacts
 from storage.blobs import BlobMissingError, Blobs
 
@@ -76,7 +76,7 @@ def test_a_context_that_names_another_thread_is_refused() -> None:
 
 
 def test_what_is_read_goes_by_the_servers_word_whatever_was_stored_beside_it() -> None:
-    assert plain(served(thread_id=HERS)) == served()
+    assert without_unknown_keys(served(thread_id=HERS)) == served()
 
 
 @pytest.mark.parametrize("below", ["", "kwargs", "payload", "params"])
@@ -153,7 +153,7 @@ def test_crons_are_off_where_there_are_users_and_each_is_somebodys() -> None:
         check_crons(settings())
     assert cron_of({"kwargs": {"config": {"configurable": {"cron_id": "1"}}}}) == "1"
     assert cron_of({"kwargs": {"config": {}}, "config": None}) == ""
-    assert [is_somebodys(user) for user in ("key:alice", "local", "", None)] == [True, False, False, False]
+    assert [has_owner(user) for user in ("key:alice", "local", "", None)] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(
@@ -222,11 +222,11 @@ async def test_a_manifest_leads_to_what_it_was_handed_over_with_and_to_nothing_e
         }  # fmt: skip
         snapshot = await added(blobs, tmp_path, json.dumps(manifest).encode())
         with pytest.raises(NotRestoredError) as caught:
-            await kept_step(blobs, snapshot)
+            await read_manifest(blobs, snapshot)
         told.add(str(caught.value))
     assert len(told) == 1, "whether somebody has it is told"
     kept = await added(blobs, tmp_path, json.dumps({**manifest, "blobs": [own, OTHER]}).encode())
-    assert (await kept_step(blobs, kept)).files["outputs/stolen"].chunks == (OTHER,)
+    assert (await read_manifest(blobs, kept)).files["outputs/stolen"].chunks == (OTHER,)
     with pytest.raises(BlobMissingError) as missing:
         await blobs.read(OTHER, max_bytes=10)
     assert str(tmp_path) not in str(missing.value)

@@ -40,7 +40,7 @@ def website(tmp_path: Path) -> Iterator[str]:
 async def test_a_local_file_is_taken_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "sales.csv"
     file.write_text("a\n1\n")
-    async with InputSource().bring(str(file)) as brought:
+    async with InputSource().fetch(str(file)) as brought:
         assert (brought.file, brought.name, brought.size) == (file, "sales.csv", 4)
         assert len(brought.sha256) == 64
 
@@ -56,7 +56,7 @@ async def test_a_folder_and_a_glob_stand_for_their_files(tmp_path: Path) -> None
 
 
 async def test_a_url_is_fetched_into_a_temporary_file(website: str) -> None:
-    async with InputSource().bring(f"{website}/sales%20data.csv?token=secret") as brought:
+    async with InputSource().fetch(f"{website}/sales%20data.csv?token=secret") as brought:
         assert brought.name == "sales data.csv"
         assert await asyncio.to_thread(brought.file.read_text) == "a,b\n1,2\n"
         assert brought.source == f"{website}/sales%20data.csv"
@@ -65,7 +65,7 @@ async def test_a_url_is_fetched_into_a_temporary_file(website: str) -> None:
 
 async def bring_all(source: InputSource, spec: str) -> None:
     for file in await source.expand(spec):
-        async with source.bring(file):
+        async with source.fetch(file):
             pass
 
 
@@ -96,7 +96,7 @@ async def test_a_large_local_file_and_a_folder_in_its_place_are_refused(tmp_path
     (tmp_path / "large").write_bytes(b"x" * 100)
     for spec, words in ((tmp_path / "large", "STEPWELL_MAX_INPUT_BYTES"), (tmp_path, "not a regular file")):
         with pytest.raises(InputError, match=words):
-            async with InputSource(max_bytes=10).bring(str(spec)):
+            async with InputSource(max_bytes=10).fetch(str(spec)):
                 pass
 
 
@@ -112,7 +112,7 @@ async def test_a_server_takes_only_what_lies_below_its_roots(tmp_path: Path) -> 
         with pytest.raises(InputError, match="lies outside"):
             await source.expand(str(spec))
     with pytest.raises(InputError, match="lies outside"):
-        async with source.bring(str(inside / "link.csv")):
+        async with source.fetch(str(inside / "link.csv")):
             pass
 
 

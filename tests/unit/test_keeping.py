@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from graph.state import Cell, SandboxRef, State
-from nodes.restoring.manifests import NotRestoredError, blobs_of
-from nodes.restoring.receipt import in_words
-from nodes.restoring.restore import BEGINNING, catch_up, next_snapshot
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.manifests import NotRestoredError, blobs_of
+from nodes.restoration.receipt import receipt_text
+from nodes.restoration.restore import BEGINNING, next_state_id, restore_session
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import SandboxLostError
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.results import CellResult, LostVariable, RestoredSession, SnapshotTaken
@@ -25,13 +25,13 @@ def writes(path: str, data: bytes) -> ScriptedCell:
     return ScriptedCell(CellResult("ok"), files={path: data})
 
 
-async def run_and_keep(sandbox: FakeSandbox, snapshots: Snapshots, count: int) -> list[Cell]:
+async def run_and_keep(sandbox: FakeSandbox, snapshots: SnapshotStore, count: int) -> list[Cell]:
     """Run the next scripted cells, keeping each."""
     cells: list[Cell] = []
     head = BEGINNING
     for number in range(1, count + 1):
         cell = make_cell(number)
-        head = next_snapshot(head, number, cell["code"])
+        head = next_state_id(head, number, cell["code"])
         await sandbox.run(cell["code"], number=number, timeout=1, head=head)
         kept = await snapshots.keep(sandbox, cells, limit_bytes=LIMIT)
         assert kept.why_not == ""
@@ -63,14 +63,14 @@ def content(name: bytes) -> str:
 
 async def test_a_step_is_kept_and_brought_back_in_another_sandbox(tmp_path: Path, blobs: Blobs) -> None:
     first = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
-    cells = await run_and_keep(first, Snapshots(blobs), 2)
+    cells = await run_and_keep(first, SnapshotStore(blobs), 2)
     assert first.head == cells[1]["snapshot"]
     assert list((tmp_path / "a" / "spool").iterdir()) == []
     second = FakeSandbox(tmp_path / "b")
-    receipt = await catch_up(second, state_at(cells), Snapshots(blobs))
+    receipt = await restore_session(second, state_at(cells), SnapshotStore(blobs))
     assert receipt is not None
     assert (receipt.cells, receipt.from_cell, receipt.problems) == (0, 2, [])
-    assert in_words(receipt) == (
+    assert receipt_text(receipt) == (
         "The session was restored from the snapshot after cell 2. Variables and files are as they were."
     )
     assert second.head == cells[1]["snapshot"]
@@ -80,7 +80,7 @@ async def test_a_step_is_kept_and_brought_back_in_another_sandbox(tmp_path: Path
 
 async def test_what_is_stored_already_is_not_taken_again(tmp_path: Path, blobs: Blobs) -> None:
     sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", os.urandom(1_000_000)), writes("outputs/y", b"y")])
-    snapshots = Snapshots(blobs)
+    snapshots = SnapshotStore(blobs)
     await sandbox.run("", number=1, timeout=1)
     kept = await snapshots.keep(sandbox, [], limit_bytes=LIMIT)
     assert kept.bytes > 1_000_000
@@ -90,14 +90,14 @@ async def test_what_is_stored_already_is_not_taken_again(tmp_path: Path, blobs: 
 
 async def test_an_unchanged_state_is_the_same_snapshot(tmp_path: Path, blobs: Blobs) -> None:
     sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"x"), CellResult("ok")])
-    cells = await run_and_keep(sandbox, Snapshots(blobs), 2)
+    cells = await run_and_keep(sandbox, SnapshotStore(blobs), 2)
     assert cells[0]["snapshot"] == cells[1]["snapshot"]
 
 
 async def test_a_refused_snapshot_is_no_error(tmp_path: Path, blobs: Blobs) -> None:
     sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"x" * 1_000)])
     await sandbox.run("", number=1, timeout=1, head="here")
-    kept = await Snapshots(blobs).keep(sandbox, [], limit_bytes=100)
+    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=100)
     assert kept.snapshot == ""
     assert "more than 100" in kept.why_not
     assert sandbox.head == "here"
@@ -107,7 +107,7 @@ async def test_a_refused_snapshot_is_no_error(tmp_path: Path, blobs: Blobs) -> N
 async def test_a_store_that_fails_is_no_error_and_the_next_snapshot_makes_up_for_it(tmp_path: Path) -> None:
     (tmp_path / "blobs").write_text("in the way")
     blobs = Blobs.at(str(tmp_path / "blobs"))
-    snapshots = Snapshots(blobs)
+    snapshots = SnapshotStore(blobs)
     sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
     await sandbox.run("", number=1, timeout=1)
     kept = await snapshots.keep(sandbox, [], limit_bytes=LIMIT)
@@ -123,7 +123,7 @@ async def test_a_store_that_fails_is_no_error_and_the_next_snapshot_makes_up_for
 async def test_a_session_that_dies_while_it_is_kept_is_no_error(tmp_path: Path, blobs: Blobs) -> None:
     sandbox = FakeSandbox(tmp_path / "a")
     await sandbox.close()
-    assert "closed" in (await Snapshots(blobs).keep(sandbox, [], limit_bytes=LIMIT)).why_not
+    assert "closed" in (await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=LIMIT)).why_not
 
 
 class LyingSandbox(FakeSandbox):
@@ -145,7 +145,9 @@ async def test_a_sandbox_cannot_have_the_blobs_of_another_thread(tmp_path: Path,
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret")
     await blobs.add_file(secret, content(b"secret"))
-    kept = await Snapshots(blobs).keep(LyingSandbox(tmp_path / "a", names=[content(b"secret")]), [], limit_bytes=LIMIT)
+    kept = await SnapshotStore(blobs).keep(
+        LyingSandbox(tmp_path / "a", names=[content(b"secret")]), [], limit_bytes=LIMIT
+    )
     assert kept.snapshot == ""
     assert "not in the spool" in kept.why_not
 
@@ -153,7 +155,7 @@ async def test_a_sandbox_cannot_have_the_blobs_of_another_thread(tmp_path: Path,
 async def test_a_blob_with_other_content_never_enters_the_store(tmp_path: Path, blobs: Blobs) -> None:
     name = content(b"good")
     sandbox = LyingSandbox(tmp_path / "a", names=[name], delivers={name: b"evil"})
-    kept = await Snapshots(blobs).keep(sandbox, [], limit_bytes=LIMIT)
+    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=LIMIT)
     assert kept.snapshot == ""
     assert "other content" in kept.why_not
     assert [stored.name async for stored in blobs.names() if stored.name] == []
@@ -162,7 +164,7 @@ async def test_a_blob_with_other_content_never_enters_the_store(tmp_path: Path, 
 async def test_a_sandbox_cannot_fill_the_store_beyond_its_limit(tmp_path: Path, blobs: Blobs) -> None:
     data = b"x" * (70 << 20)
     sandbox = LyingSandbox(tmp_path / "a", names=[content(data)], delivers={content(data): data})
-    kept = await Snapshots(blobs).keep(sandbox, [], limit_bytes=1_000)
+    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=1_000)
     assert kept.snapshot == ""
     assert "are more than" in kept.why_not
 
@@ -181,32 +183,34 @@ async def test_a_damaged_blob_leads_to_an_earlier_snapshot_and_the_cells_after_i
         tmp_path / "a",
         cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two"), writes("outputs/z", b"three")],
     )
-    cells = await run_and_keep(first, Snapshots(blobs), 3)
+    cells = await run_and_keep(first, SnapshotStore(blobs), 3)
     flip(tmp_path, content(b"two"))
     second = FakeSandbox(tmp_path / "b", cells=[writes("outputs/y", b"two"), writes("outputs/z", b"three")])
-    receipt = await catch_up(second, state_at(cells), Snapshots(blobs))
+    receipt = await restore_session(second, state_at(cells), SnapshotStore(blobs))
     second.finish()
     assert receipt is not None
     assert (receipt.cells, receipt.from_cell) == (2, 1)
-    words = in_words(receipt)
+    words = receipt_text(receipt)
     assert "restored from the snapshot after cell 1, and 2 earlier cells after it ran again" in words
     assert "the snapshot after cell 3 cannot be used (The blob" in words
     assert "damaged" in words
     assert second.head == cells[2]["snapshot"]
     # What ran again is stored again: the next step is whole.
-    kept = await Snapshots(blobs).keep(second, cells, limit_bytes=LIMIT)
+    kept = await SnapshotStore(blobs).keep(second, cells, limit_bytes=LIMIT)
     assert kept.why_not == ""
     third = FakeSandbox(tmp_path / "c")
-    await Snapshots(blobs).bring_back(third, kept.snapshot, damaged=set())
+    await SnapshotStore(blobs).restore(third, kept.snapshot, damaged=set())
     assert (tmp_path / "c" / "workspace" / "outputs" / "y").read_bytes() == b"two"
 
 
 async def test_what_is_damaged_in_the_sandbox_only_is_supplied_again(tmp_path: Path, blobs: Blobs) -> None:
-    cells = await run_and_keep(FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one")]), Snapshots(blobs), 1)
+    cells = await run_and_keep(
+        FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one")]), SnapshotStore(blobs), 1
+    )
     sandbox = FakeSandbox(tmp_path / "b")
     (tmp_path / "b" / "blobs").mkdir(parents=True)
     (tmp_path / "b" / "blobs" / content(b"one")).write_bytes(b"two")
-    receipt = await catch_up(sandbox, state_at(cells), Snapshots(blobs))
+    receipt = await restore_session(sandbox, state_at(cells), SnapshotStore(blobs))
     assert receipt is not None
     assert (receipt.from_cell, receipt.problems) == (1, [])
     assert (tmp_path / "b" / "workspace" / "outputs" / "x").read_bytes() == b"one"
@@ -229,10 +233,10 @@ async def test_a_session_that_dies_once_while_it_restores_is_no_reason_to_go_bac
     tmp_path: Path, blobs: Blobs, deaths: int, from_cell: int
 ) -> None:
     first = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
-    cells = await run_and_keep(first, Snapshots(blobs), 2)
+    cells = await run_and_keep(first, SnapshotStore(blobs), 2)
     second = Dying(tmp_path / "b", cells=[writes("outputs/y", b"two")][: 2 - from_cell])
     second.deaths = deaths
-    receipt = await catch_up(second, state_at(cells), Snapshots(blobs))
+    receipt = await restore_session(second, state_at(cells), SnapshotStore(blobs))
     second.finish()
     assert receipt is not None
     assert receipt.from_cell == from_cell
@@ -242,23 +246,23 @@ async def test_a_session_that_dies_once_while_it_restores_is_no_reason_to_go_bac
 
 async def test_without_any_usable_snapshot_all_cells_run_again(tmp_path: Path, blobs: Blobs) -> None:
     first = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
-    cells = await run_and_keep(first, Snapshots(blobs), 2)
+    cells = await run_and_keep(first, SnapshotStore(blobs), 2)
     flip(tmp_path, content(b"one"))
     second = FakeSandbox(tmp_path / "b", cells=[writes("outputs/x", b"one"), writes("outputs/y", b"two")])
-    receipt = await catch_up(second, state_at(cells), Snapshots(blobs))
+    receipt = await restore_session(second, state_at(cells), SnapshotStore(blobs))
     second.finish()
     assert receipt is not None
     assert (receipt.cells, receipt.from_cell) == (2, 0)
-    assert "rebuilt by running 2 earlier cells again" in in_words(receipt)
+    assert "rebuilt by running 2 earlier cells again" in receipt_text(receipt)
     assert second.head == cells[1]["snapshot"]
 
 
 async def test_a_thread_of_an_earlier_version_is_rebuilt(tmp_path: Path, blobs: Blobs) -> None:
     cells = [make_cell(1, code="one"), make_cell(2, code="two")]
-    head = next_snapshot(next_snapshot(BEGINNING, 1, "one"), 2, "two")
+    head = next_state_id(next_state_id(BEGINNING, 1, "one"), 2, "two")
     state = make_state(cells=cells, sandbox=SandboxRef(kind="fake", id="fake", snapshot=head))
     sandbox = FakeSandbox(tmp_path / "a", cells=[CellResult("ok"), CellResult("ok")])
-    receipt = await catch_up(sandbox, state, Snapshots(blobs))
+    receipt = await restore_session(sandbox, state, SnapshotStore(blobs))
     assert receipt is not None
     assert receipt.cells == 2
     assert sandbox.head == head
@@ -269,16 +273,16 @@ async def test_a_session_that_ends_while_it_restores_leads_to_running_again(tmp_
         async def restore(self, id: str) -> RestoredSession:
             raise SandboxLostError("The Python process crashed.")
 
-    cells = await run_and_keep(FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"1")]), Snapshots(blobs), 1)
+    cells = await run_and_keep(FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"1")]), SnapshotStore(blobs), 1)
     sandbox = Crashing(tmp_path / "b", cells=[writes("outputs/x", b"1")])
-    receipt = await catch_up(sandbox, state_at(cells), Snapshots(blobs))
+    receipt = await restore_session(sandbox, state_at(cells), SnapshotStore(blobs))
     assert receipt is not None
     assert receipt.cells == 1
-    assert "The Python process crashed" in in_words(receipt)
+    assert "The Python process crashed" in receipt_text(receipt)
 
 
 def test_what_is_lost_and_what_differs_is_told() -> None:
-    from nodes.restoring.receipt import Receipt
+    from nodes.restoration.receipt import Receipt
 
     receipt = Receipt(
         cells=0,
@@ -288,7 +292,7 @@ def test_what_is_lost_and_what_differs_is_told() -> None:
         lost=[LostVariable("con", "psycopg.Connection", "it is a connection")],
         versions=["pandas 3.1.1 -> 3.2.0"],
     )
-    words = in_words(receipt)
+    words = receipt_text(receipt)
     assert "create them again if you need them: con (psycopg.Connection: it is a connection)" in words
     assert "pandas 3.1.1 -> 3.2.0" in words
     assert "as they were" not in words

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from stepwell.cli.shell import Leaving, LeftError
+from stepwell.cli.shell import InterruptibleRunner, TerminatedError
 
 
 async def busy(done: list[str]) -> None:
@@ -30,17 +30,17 @@ def test_a_signal_ends_what_runs(number: signal.Signals) -> None:
             asyncio.get_running_loop().call_later(delay, os.kill, os.getpid(), number)
             await busy(done)
 
-        with asyncio.Runner() as runner, (leaving := Leaving(runner)).on_signals():
-            with pytest.raises(LeftError):
+        with asyncio.Runner() as runner, (leaving := InterruptibleRunner(runner)).on_signals():
+            with pytest.raises(TerminatedError):
                 leaving.run(signalled())
             leaving.clean_up(asyncio.sleep(0))
         assert done == ["ended"]
 
 
 def test_a_signal_between_two_coroutines_leaves_at_once() -> None:
-    with asyncio.Runner() as runner, (leaving := Leaving(runner)).on_signals():
+    with asyncio.Runner() as runner, (leaving := InterruptibleRunner(runner)).on_signals():
         leaving.run(asyncio.sleep(0))
-        with pytest.raises(LeftError):
+        with pytest.raises(TerminatedError):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -52,13 +52,13 @@ def test_cleaning_up_is_not_broken_off() -> None:
         await asyncio.sleep(0)
         done.append("clean")
 
-    with asyncio.Runner() as runner, (leaving := Leaving(runner)).on_signals():
+    with asyncio.Runner() as runner, (leaving := InterruptibleRunner(runner)).on_signals():
         leaving.clean_up(clean_up())
     assert done == ["clean"]
 
 
 def test_signals_are_as_they_were_afterwards() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with asyncio.Runner() as runner, Leaving(runner).on_signals():
+    with asyncio.Runner() as runner, InterruptibleRunner(runner).on_signals():
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before

@@ -7,11 +7,11 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
-from graph.checkpoints.opening import open_checkpoints
+from graph.checkpoints.factory import open_checkpoints
 from graph.settings import Settings
 from graph.wiring import make_blobs
-from stepwell.cleaning import gc
-from storage.packing import MAGIC, WHOLE
+from stepwell.cleanup import gc
+from storage.compression import MAGIC, WHOLE
 
 
 async def test_an_input_that_is_small_in_the_store_and_large_outside_does_not_stop_gc(

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from nodes.restoring.manifests import MAX_NEW, NotRestoredError, blobs_of, light_blobs_of, manifest_of
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.manifests import MAX_NEW, NotRestoredError, blobs_of, light_blobs_of, manifest_of
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.inside.kernel.snapshots import manifest
-from stepwell.kept_step import kept_step
+from stepwell.snapshot_manifest import read_manifest
 from storage.blobs import Blobs
 from tests.unit.test_keeping import LyingSandbox
 
@@ -91,7 +91,7 @@ async def test_a_large_honest_manifest_is_understood_whole(tmp_path: Path) -> No
     assert await manifest_of(data) == json.loads(data)
     assert await light_blobs_of(data) == set(NAMES)
     blobs = Blobs.at(str(tmp_path / "blobs"))
-    kept = await kept_step(blobs, await stored(blobs, tmp_path, data))
+    kept = await read_manifest(blobs, await stored(blobs, tmp_path, data))
     assert (len(kept.files), len(kept.names), kept.missing) == (10_000, 10_000, 10_000)
 
 
@@ -102,7 +102,7 @@ async def test_the_store_is_asked_for_every_piece_only_by_whoever_wants_to_know(
 
     blobs = Far.at(str(tmp_path / "blobs"))
     name = await stored(Blobs.at(str(tmp_path / "blobs")), tmp_path, honest(5))
-    assert len((await kept_step(blobs, name, count_missing=False)).files) == 5
+    assert len((await read_manifest(blobs, name, count_missing=False)).files) == 5
 
 
 @pytest.mark.parametrize("count", [1, 1_000])
@@ -116,7 +116,7 @@ async def test_a_list_of_blobs_that_stands_twice_names_no_more_than_was_checked(
     assert stolen not in blobs_of(data) | await light_blobs_of(data)
     assert set((await manifest_of(data))["blobs"]) == blobs_of(data)
     blobs = Blobs.at(str(tmp_path / "blobs"))
-    assert "not its own" in await waited(kept_step(blobs, await stored(blobs, tmp_path, data)))
+    assert "not its own" in await waited(read_manifest(blobs, await stored(blobs, tmp_path, data)))
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ async def test_a_manifest_that_is_dear_to_parse_stops_nobody(tmp_path: Path) -> 
     name = await stored(blobs, tmp_path, data)
     parsing = cost_of_parsing(data)
     async with longest_gap() as gaps:
-        assert "more than the 2,000,000 values" in await waited(kept_step(blobs, name))
+        assert "more than the 2,000,000 values" in await waited(read_manifest(blobs, name))
     assert gaps[0] < parsing / 3
 
 
@@ -173,7 +173,7 @@ async def test_a_manifest_that_no_session_needs_is_not_kept_and_the_step_says_wh
     sandbox.delivers = {name: sandbox.manifest}
     (tmp_path / "a" / "spool" / name).write_bytes(sandbox.manifest)
     blobs = Blobs.at(str(tmp_path / "blobs"))
-    kept = await Snapshots(blobs).keep(sandbox, [], limit_bytes=1 << 30)
+    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=1 << 30)
     assert kept.snapshot == ""
     assert "more than the 34 MB" in kept.why_not
     assert [one async for one in blobs.names()] == []

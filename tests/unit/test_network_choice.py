@@ -5,7 +5,7 @@ import pytest
 from nodes.prompts.instructions import network_text
 from sandboxes.network import Network
 from stepwell.cli.command_options import NetworkChoice
-from stepwell.cli.running import Choices
+from stepwell.cli.run import Choices
 from stepwell.errors import UsageError
 
 

@@ -8,12 +8,13 @@ from langchain_core.exceptions import ContextOverflowError
 from langgraph.runtime import Runtime
 
 from graph.build import after_approve, after_check_final, after_execute, after_generate
-from graph.context import Context, knobs
+from graph.context import Context, context_of
 from graph.settings import Prices
 from graph.state import AskedCall, CallRecord, DecidedCall, Pending, Review, SandboxRef, Usage
-from models.base import Form, ModelAccessError, Reply, ReplyProblem, Tokens, ToolCall
+from models.base import ModelAccessError, PromptForm, Reply, ReplyProblem, Tokens, ToolCall
 from nodes.approve import approve_call
-from nodes.calls.held_cells import decide, held, hold, told_of_dropped, touching
+from nodes.budget import add_usage, budget_reached
+from nodes.calls.held_cells import decide, dropped_call_notices, held, hold_cell, related_cells
 from nodes.check_final import _evidence
 from nodes.check_final import _read as read_review
 from nodes.generate import _read_calls, _read_text, _stopped, generate
@@ -22,10 +23,9 @@ from nodes.plan import _write as write_plan
 from nodes.prompts.instructions import also_needed, inputs_text, system_prompt
 from nodes.prompts.observation import shorten
 from nodes.publishing import as_script
-from nodes.restoring.receipt import in_words
-from nodes.restoring.restore import BEGINNING, catch_up, next_snapshot
-from nodes.restoring.snapshots import Snapshots
-from nodes.spending import add_usage, budget_reached
+from nodes.restoration.receipt import receipt_text
+from nodes.restoration.restore import BEGINNING, next_state_id, restore_session
+from nodes.restoration.snapshots import SnapshotStore
 from nodes.upload import makers
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.network import NO_NETWORK
@@ -67,16 +67,16 @@ def test_after_the_other_nodes() -> None:
 
 async def test_a_cell_that_was_ended_at_a_call_goes_to_whoever_decides_on_it_and_then_runs() -> None:
     asked = AskedCall(id="1", function="pay", digest="d", nth=1, arguments=[], place="")
-    waiting = hold(PENDING, asked, CallRecord(checkpoint="c", cell="s", calls=0), ["send('a'): returned"])
+    waiting = hold_cell(PENDING, asked, CallRecord(checkpoint="c", cell="s", calls=0), ["send('a'): returned"])
     assert after_execute(make_state(pending=[waiting])) == "approve_call"
     assert after_execute(make_state(pending=[waiting], approval="cells")) == "approve_call"
     changed = Pending(**{**waiting, "code": "other"})  # what was decided about other code does not count
     assert after_execute(make_state(pending=[changed])) == "execute"
     assert await approve_call(make_state(pending=[changed]), runtime()) == {}
-    assert "these calls of it were made: send('a'): returned" in told_of_dropped(changed)[0]
+    assert "these calls of it were made: send('a'): returned" in dropped_call_notices(changed)[0]
     once = decide(waiting, DecidedCall(function="pay", digest="d", nth=1, verdict="approve", remark=""))
     assert after_execute(make_state(pending=[once])) == "execute"
-    twice = held(hold(once, asked, CallRecord(checkpoint="e", cell="t", calls=1), []))
+    twice = held(hold_cell(once, asked, CallRecord(checkpoint="e", cell="t", calls=1), []))
     assert twice is not None
     assert ([one["verdict"] for one in twice["decided"]], len(twice["records"])) == (["approve"], 2)
 
@@ -88,17 +88,17 @@ def test_earlier_cells_that_touch_a_name_are_named_with_their_lines() -> None:
         make_cell(3, code="globals()['p' + 'ay'] = 1"),
         make_cell(4, code="pay(1)", status="rejected"),
     ]
-    assert touching(cells, "pay") == [
+    assert related_cells(cells, "pay") == [
         {"cell": 2, "lines": ["pay = print"]},
         {"cell": 3, "lines": ["globals()['p' + 'ay'] = 1"]},
     ]
 
 
 def test_the_context_may_be_missing_or_a_dict() -> None:
-    assert knobs(Runtime(context=None)) == Context()
-    assert knobs(Runtime(context={"max_cells": 3})).max_cells == 3
+    assert context_of(Runtime(context=None)) == Context()
+    assert context_of(Runtime(context={"max_cells": 3})).max_cells == 3
     with pytest.raises(ValueError, match="extra"):
-        knobs(Runtime(context={"max_cell": 3}))
+        context_of(Runtime(context={"max_cell": 3}))
 
 
 def call(name: str, **arguments: Any) -> ToolCall:
@@ -224,20 +224,20 @@ def test_the_system_prompt_is_what_it_was(tools: bool) -> None:
 
 def test_instructions_reach_the_model_where_they_are_meant_for_it() -> None:
     context = Context(instructions="Amounts are in euros.", review_instructions="It names its sources.")
-    plan = str(write_plan(make_state(), "", NO_NETWORK, context, Form(tools=True))[0].content)
+    plan = str(write_plan(make_state(), "", NO_NETWORK, context, PromptForm(tools=True))[0].content)
     for prompt in (system_prompt(make_state(), context, tools=True), plan):
         assert "What this analysis has to keep to as well\nAmounts are in euros." in prompt
         assert "names its sources" not in prompt
     assert "It names its sources." in also_needed(context.review_instructions)
     assert also_needed(" \n") == ""
-    assert "keep to as well" not in str(write_plan(make_state(), "", NO_NETWORK, Context(), Form(tools=True)))
+    assert "keep to as well" not in str(write_plan(make_state(), "", NO_NETWORK, Context(), PromptForm(tools=True)))
 
 
 async def test_a_sandbox_that_is_there_is_left_alone(tmp_path: Path) -> None:
     sandbox = FakeSandbox(tmp_path, cells=[CellResult("ok")])
     await sandbox.run("x", number=1, timeout=1, head="here")
     state = make_state(sandbox=SandboxRef(kind="fake", id="fake", snapshot="here"))
-    assert await catch_up(sandbox, state, Snapshots(Blobs.at(str(tmp_path / "blobs")))) is None
+    assert await restore_session(sandbox, state, SnapshotStore(Blobs.at(str(tmp_path / "blobs")))) is None
 
 
 async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_
     ]
     snapshot = BEGINNING
     for number, code in ((1, "one"), (2, "two"), (4, "four"), (6, "six")):
-        snapshot = next_snapshot(snapshot, number, code)
+        snapshot = next_state_id(snapshot, number, code)
     sandbox = FakeSandbox(
         tmp_path,
         cells=[
@@ -263,11 +263,11 @@ async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_
     state = make_state(
         cells=cells, sandbox=SandboxRef(kind="fake", id="fake", snapshot=snapshot), inputs=[make_input()]
     )
-    receipt = await catch_up(sandbox, state, Snapshots(Blobs.at(str(tmp_path / "blobs"))))
+    receipt = await restore_session(sandbox, state, SnapshotStore(Blobs.at(str(tmp_path / "blobs"))))
     assert receipt is not None
     assert receipt.cells == 3
     assert sandbox.head == snapshot
-    words = in_words(receipt)
+    words = receipt_text(receipt)
     assert "running 3 earlier cells again" in words
     assert "cell 4 had been interrupted" in words
     assert "cell 6 ended with error this time, with ok before" in words

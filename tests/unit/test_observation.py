@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodes.prompts.observation import observe, remember, remember_namespace, shorten
+from nodes.prompts.observation import cell_record, namespace_rows, observe, shorten
 from sandboxes.results import CapturedText, CellError, CellResult, ChangedFile, Display, NamespaceRow
 from tests.states import make_cell
 
@@ -57,10 +57,10 @@ def test_what_is_remembered_is_cut() -> None:
     result = CellResult(
         status="error", error=CellError("E", "m" * 9_000, "t"), namespace=(NamespaceRow("v", "int", "s" * 999),)
     )
-    cell = remember(pending, result, number=1, turn=1, limit=500)  # type: ignore[arg-type]
+    cell = cell_record(pending, result, number=1, turn=1, limit=500)  # type: ignore[arg-type]
     assert set(cell) == set(make_cell(1))
     assert len(cell["error"]) <= 300
-    assert len(remember_namespace(result.namespace)[0]["summary"]) == 200
+    assert len(namespace_rows(result.namespace)[0]["summary"]) == 200
 
 
 def test_shorten_keeps_both_ends() -> None:

@@ -94,10 +94,10 @@ def issuer(login: Login, claim: str = "sub", **times: float) -> Issuer:
 async def test_a_token_says_who_it_is_and_keys_are_asked_for_once(login: Login) -> None:
     door = issuer(login)
     login.new_key("two", "ES256")
-    users = await asyncio.gather(*(door.let_in(login.token(id)) for id in ("one", "two") * 5))
+    users = await asyncio.gather(*(door.authenticate(login.token(id)) for id in ("one", "two") * 5))
     assert {user.id for user in users if user is not None} == {"oidc:alice"}
     assert login.asked == 2
-    operator = await door.let_in(login.token(scope="openid stepwell:operator"))
+    operator = await door.authenticate(login.token(scope="openid stepwell:operator"))
     assert operator is not None
     assert operator.operator
     assert not any(user.operator for user in users if user is not None)
@@ -105,7 +105,7 @@ async def test_a_token_says_who_it_is_and_keys_are_asked_for_once(login: Login) 
 
 async def test_what_is_no_token_is_somebody_elses_to_know(login: Login) -> None:
     for credential in ("", "sw_key", "a.b.c", "é"):
-        assert await issuer(login).let_in(credential) is None
+        assert await issuer(login).authenticate(credential) is None
     assert login.asked == 0
 
 
@@ -135,11 +135,11 @@ async def test_a_token_that_is_not_the_issuers_word_for_us_is_refused(login: Log
     taken = []
     for what, token in wrong.items():
         with contextlib.suppress(UnknownUserError):
-            taken.append((what, await door.let_in(token)))
+            taken.append((what, await door.authenticate(token)))
     assert not taken
     head, body, signature = login.token().split(".")
     with pytest.raises(UnknownUserError):
-        await door.let_in(f"{head}.{body}.{signature[:-4]}AAAA")
+        await door.authenticate(f"{head}.{body}.{signature[:-4]}AAAA")
 
 
 @pytest.mark.filterwarnings("ignore::jwt.warnings.InsecureKeyLengthWarning")  # of the test, which signs with it
@@ -147,9 +147,9 @@ async def test_a_key_that_is_too_short_is_no_key(login: Login, caplog: pytest.Lo
     login.keys["short"] = ("RS256", rsa.generate_private_key(65_537, 1_024))
     door = issuer(login)
     with pytest.raises(UnknownUserError, match="does not have"):
-        await door.let_in(login.token("short"))
+        await door.authenticate(login.token("short"))
     assert "2048 bits" in caplog.text
-    assert await door.let_in(login.token("one")) is not None
+    assert await door.authenticate(login.token("one")) is not None
 
 
 @pytest.mark.parametrize(
@@ -169,21 +169,21 @@ async def test_a_token_for_several_audiences_is_taken_when_it_was_made_for_us(
 ) -> None:
     door = issuer(login)
     if taken:
-        assert await door.let_in(login.token(**claims)) is not None
+        assert await door.authenticate(login.token(**claims)) is not None
         return
     with pytest.raises(UnknownUserError, match="several audiences"):
-        await door.let_in(login.token(**claims))
+        await door.authenticate(login.token(**claims))
 
 
 async def test_a_new_key_is_found_and_one_that_was_taken_away_is_not_good_for_long(login: Login) -> None:
     door = issuer(login, kept=0.0, again=0.0)
     old = login.token()
-    assert await door.let_in(old) is not None
+    assert await door.authenticate(old) is not None
     login.new_key("new")
-    assert await door.let_in(login.token("new")) is not None
+    assert await door.authenticate(login.token("new")) is not None
     del login.keys["one"]
     with pytest.raises(UnknownUserError, match="does not have"):
-        await door.let_in(old)
+        await door.authenticate(old)
 
 
 async def test_unknown_keys_do_not_have_the_issuer_asked_again_and_again(login: Login) -> None:
@@ -191,33 +191,33 @@ async def test_unknown_keys_do_not_have_the_issuer_asked_again_and_again(login: 
     stranger = rsa.generate_private_key(65_537, 2_048)
     for number in range(5):
         with pytest.raises(UnknownUserError):
-            await door.let_in(login.token(f"unknown-{number}", key=stranger))
+            await door.authenticate(login.token(f"unknown-{number}", key=stranger))
     assert login.asked == 2
 
 
 async def test_an_issuer_that_is_away_locks_nobody_out_who_is_known_already(login: Login) -> None:
     door = issuer(login, kept=0.0, again=0.0)
-    assert await door.let_in(login.token()) is not None
+    assert await door.authenticate(login.token()) is not None
     login.away = True
-    assert await door.let_in(login.token()) is not None
+    assert await door.authenticate(login.token()) is not None
     with pytest.raises(UnknownUserError, match="cannot be reached"):
-        await issuer(login).let_in(login.token())
+        await issuer(login).authenticate(login.token())
 
 
 async def test_an_issuer_that_names_itself_differently_is_not_believed(login: Login) -> None:
     login.named = "https://evil.example.org"
     with pytest.raises(UnknownUserError, match="cannot be reached"):
-        await issuer(login).let_in(login.token())
+        await issuer(login).authenticate(login.token())
 
 
 async def test_an_address_counts_when_it_is_verified(login: Login) -> None:
     door = issuer(login, "email")
-    user = await door.let_in(login.token(email="a@example.org", email_verified=True))
+    user = await door.authenticate(login.token(email="a@example.org", email_verified=True))
     assert user is not None
     assert user.id == "oidc:a@example.org"
     for verified in (False, None, "true"):
         with pytest.raises(UnknownUserError, match="not verified"):
-            await door.let_in(login.token(email="a@example.org", email_verified=verified))
+            await door.authenticate(login.token(email="a@example.org", email_verified=verified))
 
 
 @pytest.mark.parametrize(
@@ -241,28 +241,28 @@ async def test_a_user_with_a_key_and_one_with_a_token_of_the_same_name_are_two(l
     settings = await asyncio.to_thread(read_settings, **named)
     assert settings.has_users
     users = await asyncio.to_thread(Users.of, settings)
-    assert users.asked_for
+    assert users.auth_required
     for shown, who in ((key, "key:alice"), (login.token(), "oidc:alice")):
         assert (await users.sender({b"authorization": b"Bearer " + shown.encode()})).id == who
         assert (await users.sender({b"x-api-key": shown.encode()})).id == who
     for wrong in (b"", b"Bearer", b"Bearer x.y.z", b"Bearer \xff", b"Basic " + key.encode()):
         with pytest.raises(UnknownUserError):
             await users.sender({b"authorization": wrong})
-    assert not Users.of(await asyncio.to_thread(read_settings)).asked_for
+    assert not Users.of(await asyncio.to_thread(read_settings)).auth_required
 
 
 @pytest.mark.parametrize("old", [True, False], ids=["its keys are old", "a token names another key"])
 async def test_an_issuer_that_does_not_answer_holds_nobody_up_whose_key_is_known(login: Login, old: bool) -> None:
     door = issuer(login, again=0.0, kept=0.0 if old else 3_600.0)
-    assert await door.let_in(login.token()) is not None
+    assert await door.authenticate(login.token()) is not None
     login.answers.clear()
     login.new_key("new")
     asked = login.asked
-    waiting = asyncio.create_task(door.let_in(login.token() if old else login.token("new")))
+    waiting = asyncio.create_task(door.authenticate(login.token() if old else login.token("new")))
     waiting.add_done_callback(lambda one: one.exception())
     while login.asked == asked:
         await asyncio.sleep(0.01)
-    other = asyncio.create_task(door.let_in(login.token()))
+    other = asyncio.create_task(door.authenticate(login.token()))
     done, _ = await asyncio.wait([other, waiting], return_when=asyncio.FIRST_COMPLETED)
     login.answers.set()
     assert other in done

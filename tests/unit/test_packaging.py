@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from graph.build import build_graph
-from models.choosing import make_chooser
-from nodes.restoring.snapshots import Snapshots
+from models.selection import make_chooser
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
@@ -41,7 +41,7 @@ def test_the_readme_draws_the_graph_as_it_is() -> None:
         open_sandbox=Sandboxes(Path("nowhere")).open,
         inputs=InputSource(),
         artifacts=Artifacts("nowhere"),
-        snapshots=Snapshots(Blobs.at("nowhere")),
+        snapshots=SnapshotStore(Blobs.at("nowhere")),
     ).compile()
     drawn = {(edge.source.strip("_"), edge.target.strip("_"), edge.conditional) for edge in graph.get_graph().edges}
     lines = (ROOT / "README.md").read_text().partition("```mermaid\n")[2].partition("```")[0].splitlines()

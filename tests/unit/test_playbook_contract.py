@@ -12,12 +12,12 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context
 from graph.state import Cell, CellStatus, FileChange, Pending, PlanStep, Review, State, Turn, Variable
-from models.asking import ask
-from models.base import Form, Reply
+from models.base import PromptForm, Reply
+from models.completion import ask
 from models.playbook.inputs import Table, read_profiles
 from models.playbook.model import Playbook
 from models.replies import steps_in
-from nodes.answer_checks.answer_numbers import numbers_printed
+from nodes.answer_checks.answer_numbers import unprinted_numbers
 from nodes.generate import generate
 from nodes.prompts.conversation import situation_of
 from nodes.prompts.observation import shorten
@@ -47,7 +47,7 @@ class Wordless(Playbook):
         return super()._generate([HumanMessage("…") for _ in messages], stop, run_manager, **kwargs)
 
 
-def prompt(form: Form) -> list[BaseMessage]:
+def prompt(form: PromptForm) -> list[BaseMessage]:
     return [HumanMessage("Plan it.")]
 
 
@@ -115,7 +115,7 @@ async def test_it_gets_through_two_turns_of_which_the_prompts_tell_it_nothing(tm
         own = [cell for cell in state["cells"] if cell["turn"] == number]
         assert [cell["observation"] for cell in own if cell["status"] != "ok"] == []
         assert all(step["done"] for step in state["plan"])
-        assert numbers_printed(state) == []
+        assert unprinted_numbers(state) == []
         counts.append(len(own))
         answered = Turn(number=number, question=question, plan=[], answer=state["proposal"])
         state["turns"] = [*state["turns"], answered]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from graph.context import Context, KnobError, read_knobs
+from graph.context import Context, KnobError, parse_context
 from graph.settings import Settings, SettingsError
-from graph.users.policy import MAX_POLICY_BYTES, Document, Limits, Policy, read_policy
+from graph.users.policy import MAX_POLICY_BYTES, Policy, PolicyFile, RunLimits, read_policy
 
 WITH_USERS: dict[str, Any] = {"oidc_issuer": "https://login.example.org/", "oidc_audience": "stepwell"}
 TEXTS = {"model", "tool_calling", "instructions", "review_instructions", "sandbox", "approval", "language"}
@@ -27,7 +27,7 @@ def test_without_users_and_without_a_file_there_is_none() -> None:
 
 
 def test_each_number_has_a_bound_and_the_defaults_are_within() -> None:
-    assert sorted(set(Limits.model_fields) - {"models", "sandboxes"}) == NUMBERS
+    assert sorted(set(RunLimits.model_fields) - {"models", "sandboxes"}) == NUMBERS
     policy = read_policy(Settings(**WITH_USERS))
     assert policy is not None
     held = policy.of("key:anybody").knobs({})
@@ -50,7 +50,7 @@ def test_a_value_above_the_bound_is_refused_in_one_sentence(knob: str) -> None:
 def test_a_text_is_never_taken_for_a_number(knob: str) -> None:
     for wrong in ("many", [1], {"a": 1}):
         with pytest.raises(KnobError, match=f"^{knob} cannot be ") as refusal:
-            read_knobs({knob: wrong})
+            parse_context({knob: wrong})
         assert "\n" not in str(refusal.value)
         assert len(str(refusal.value)) < 300
 
@@ -69,7 +69,7 @@ def test_a_text_is_never_taken_for_a_number(knob: str) -> None:
 )
 def test_what_is_no_knob_is_refused_in_one_sentence(given: Any, words: str) -> None:
     with pytest.raises(KnobError) as refusal:
-        read_knobs(given)
+        parse_context(given)
     assert words in str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert "pydantic" not in str(refusal.value)
@@ -152,7 +152,7 @@ def test_the_documents_show_the_defaults() -> None:
     block = text.partition("### Limits and quotas")[2].partition("```toml\n")[2].partition("```")[0]
     said = tomllib.loads(block)
     assert set(said.pop("users")) == {"key:alice"}
-    document = Document()
+    document = PolicyFile()
     assert said == {
         name: {key: list(value) if isinstance(value, tuple) else value for key, value in part.model_dump().items()}
         for name, part in (("limits", document.limits), ("quotas", document.quotas), ("bodies", document.bodies))

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graph.settings import Settings
-from graph.users.policy import Document, Policy
-from server.rates import MOST_USERS, Rates
+from graph.users.policy import Policy, PolicyFile
+from server.rates import MOST_USERS, RateLimiter
 from server.routing import USER
 from server.users import User
 
@@ -37,10 +37,10 @@ class Served:
     """A route behind the rates, for users who say their names, at a time that a test decides."""
 
     def __init__(self, **quotas: Any) -> None:
-        policy = Policy(Document.model_validate({"quotas": quotas}), SETTINGS)
+        policy = Policy(PolicyFile.model_validate({"quotas": quotas}), SETTINGS)
         self.now = 0.0
         routes = [Route("/", length, methods=["GET", "POST"]), WebSocketRoute("/socket", echo)]
-        self.rates = Rates(Starlette(routes=routes), policy, clock=lambda: self.now)
+        self.rates = RateLimiter(Starlette(routes=routes), policy, clock=lambda: self.now)
 
     def named(self, user: str) -> ASGIApp:
         async def named(scope: Any, receive: Any, send: Any) -> None:

@@ -39,7 +39,7 @@ async def test_it_is_ready_once_a_cell_has_run_and_leaves_nothing_behind(setting
     async with make_sandboxes(settings) as sandboxes:
         readiness = readiness_of(settings, sandboxes)
         assert await readiness.checks() == {"data folder": True, "uploads": True, "snapshots": True, "cells": False}
-        await readiness.prove()
+        await readiness.run_trial()
         assert all((await readiness.checks()).values())
         assert await asyncio.to_thread(left, settings) == []
         assert sandboxes.counts == {"active": 0, "sleeping": 0, "waiting": 0}
@@ -57,7 +57,7 @@ async def test_where_no_cell_can_run_it_is_known_why_and_tried_again(settings: S
     broken = settings.model_copy(update={"python": await asyncio.to_thread(broken_python, tmp_path)})
     async with make_sandboxes(broken) as sandboxes:
         readiness = readiness_of(broken, sandboxes)
-        proving = asyncio.create_task(readiness.prove())
+        proving = asyncio.create_task(readiness.run_trial())
         while not readiness.problem:
             await asyncio.sleep(0.05)
         assert broken.python in readiness.problem
@@ -76,7 +76,7 @@ async def test_where_no_cell_can_run_here_it_may_run_in_daytona_for_whoever_has_
         there = in_emulator(broken, emulated).model_copy(update={"daytona_api_key": SecretStr(""), **account})
         async with make_sandboxes(there) as sandboxes:
             readiness = readiness_of(there, sandboxes)
-            await readiness.prove()
+            await readiness.run_trial()
             assert readiness.cells
             assert emulated.states() == {}
 

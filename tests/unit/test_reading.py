@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.functions.host_functions import HostFunctions
-from graph.functions.offered import HostFunction
+from graph.functions.registry import HostFunction
 from nodes.calls.recorded_calls import CellCalls
 from sandboxes.functions import Call, Description, Raised, Returned
 from sandboxes.host import calls, reading

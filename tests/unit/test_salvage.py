@@ -17,8 +17,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from graph.checkpoints.opening import checkpoints_file, open_checkpoints, plain_values
-from graph.checkpoints.salvage import salvage
+from graph.checkpoints.factory import checkpoints_file, open_checkpoints, plain_values
+from graph.checkpoints.repair import repair_database
 from graph.settings import Settings, SettingsError
 from stepwell.cli.maintenance import repair_threads
 
@@ -74,10 +74,10 @@ def test_a_repair_that_finds_no_room_changes_nothing_and_leaves_nothing(settings
     before = {one.name: one.read_bytes() for one in file.parent.iterdir() if one.is_file()}
     largest = max(len(data) for data in before.values())
     with files_of_at_most(largest + 4096), pytest.raises(SettingsError, match="nothing was changed"):
-        salvage(file, plain_values())
+        repair_database(file, plain_values())
     assert {one.name: one.read_bytes() for one in file.parent.iterdir() if one.is_file()} == before
     assert not [one for one in file.parent.iterdir() if "damaged" in one.name]
-    assert salvage(file, plain_values()).threads == 8
+    assert repair_database(file, plain_values()).threads == 8
 
 
 def test_a_row_that_lacks_its_task_costs_no_row_that_follows_it(settings: Settings) -> None:
@@ -95,7 +95,7 @@ def test_a_row_that_lacks_its_task_costs_no_row_that_follows_it(settings: Settin
         connection.execute("pragma writable_schema = on")
         connection.executemany("update sqlite_master set sql = ? where name = ?", made)
         connection.commit()
-    done = salvage(file, plain_values())
+    done = repair_database(file, plain_values())
     assert list(done.set_back) == ["t0"]
     with closing(sqlite3.connect(file)) as connection:
         left = connection.execute("select thread_id, count(*) from writes group by thread_id").fetchall()
@@ -131,7 +131,7 @@ def test_nobody_opens_the_file_while_it_is_repaired(settings: Settings) -> None:
             said.append(subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL).stderr)
             return super().loads_typed(data)
 
-    salvage(file, Serde())
+    repair_database(file, Serde())
     assert said
     assert all("database is locked" in one for one in said)
 
@@ -140,4 +140,4 @@ def test_what_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     with pytest.raises(SettingsError, match="cannot be repaired"):
-        salvage(folder, plain_values())
+        repair_database(folder, plain_values())

@@ -8,8 +8,8 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
-from graph.checkpoints.damage import DamagedThreadError, damage_of
-from graph.checkpoints.opening import checkpoints_file, open_checkpoints
+from graph.checkpoints.damage import DamagedThreadError, reporting_damage
+from graph.checkpoints.factory import checkpoints_file, open_checkpoints
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.sqlite_saver import SqliteSaver
 from graph.settings import Settings
@@ -68,9 +68,9 @@ async def test_a_thread_that_is_read_while_its_process_ends_is_not_called_damage
 
 
 def test_a_mistake_of_ours_is_not_called_damage_and_what_damage_is_keeps_its_cause() -> None:
-    with pytest.raises(NameError), damage_of("t"):
+    with pytest.raises(NameError), reporting_damage("t"):
         raise NameError("no_such_name")
-    with pytest.raises(DamagedThreadError) as damage, damage_of("t"):
+    with pytest.raises(DamagedThreadError) as damage, reporting_damage("t"):
         b"\xff".decode()
     assert isinstance(damage.value.__cause__, UnicodeDecodeError)
 

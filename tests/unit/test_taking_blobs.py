@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodes.restoring.snapshots import Snapshots
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import SnapshotMissingError, SnapshotTooLargeError
 from sandboxes.host import blobs
 from storage.blobs import Blobs
@@ -81,6 +81,6 @@ async def test_a_step_says_why_it_has_no_snapshot(tmp_path: Path) -> None:
     name = hashlib.sha256(data).hexdigest()
     sandbox = LyingSandbox(tmp_path / "a", names=[name], delivers={name: data})
     blobs = Blobs.at(str(tmp_path / "blobs"))
-    kept = await Snapshots(blobs).keep(sandbox, [], limit_bytes=1_000)
+    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=1_000)
     assert kept.snapshot == ""
     assert "are more than the 33,555,432 that are allowed" in kept.why_not

@@ -11,8 +11,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import StateUpdate
 
-from graph.checkpoints.thread_lock import US, Hold, ThreadHeldError, anybody_at_work, forget_lock, holding
-from graph.guarded import GuardedGraph
+from graph.checkpoints.thread_lock import (
+    PROCESS_ID,
+    ThreadHeldError,
+    ThreadHold,
+    any_thread_held,
+    forget_lock,
+    hold_thread,
+)
+from graph.locked_graph import LockedGraph
 from graph.settings import Settings, SettingsError
 from graph.state import State
 from graph.wiring import make_sandboxes
@@ -21,9 +28,9 @@ from tests.other_process import ROOT
 HOLD = """
 import asyncio, sys
 from graph.settings import Settings
-from graph.checkpoints.thread_lock import holding
+from graph.checkpoints.thread_lock import hold_thread
 async def main():
-    async with holding("t", Settings(), patience=1.0) as hold:
+    async with hold_thread("t", Settings(), patience=1.0) as hold:
         print(hold.taken_over, flush=True)
         sys.stdin.readline()
 asyncio.run(main())
@@ -42,26 +49,26 @@ def another_process(settings: Settings) -> "subprocess.Popen[str]":
 
 
 async def test_the_second_gives_up_or_waits_until_the_first_is_done(settings: Settings) -> None:
-    async with holding("t", settings, patience=0.1):
+    async with hold_thread("t", settings, patience=0.1):
         with pytest.raises(ThreadHeldError, match="is being worked on by another process"):
-            async with holding("t", settings, patience=0.1):
+            async with hold_thread("t", settings, patience=0.1):
                 raise AssertionError("two at once")
-        async with holding("another", settings, patience=0.1):
+        async with hold_thread("another", settings, patience=0.1):
             waiting = asyncio.create_task(enter(settings))
             await asyncio.sleep(0.2)
             assert not waiting.done()
-        assert await asyncio.to_thread(anybody_at_work, settings.home)
+        assert await asyncio.to_thread(any_thread_held, settings.home)
     assert await waiting
-    assert not await asyncio.to_thread(anybody_at_work, settings.home)
+    assert not await asyncio.to_thread(any_thread_held, settings.home)
 
 
 async def enter(settings: Settings) -> bool:
-    async with holding("t", settings, patience=30):
+    async with hold_thread("t", settings, patience=30):
         return True
 
 
 async def test_who_is_cancelled_while_he_waits_takes_nothing_with_him(settings: Settings) -> None:
-    async with holding("t", settings, patience=0.1):
+    async with hold_thread("t", settings, patience=0.1):
         for pause in (0.0, 0.01, 0.05):
             waiting = asyncio.create_task(enter(settings))
             await asyncio.sleep(pause)
@@ -73,16 +80,16 @@ async def test_who_is_cancelled_while_he_waits_takes_nothing_with_him(settings: 
 
 async def test_a_process_knows_whether_another_one_has_held_the_thread_since(settings: Settings) -> None:
     for expected in (False, False):
-        async with holding("t", settings, patience=1) as hold:
+        async with hold_thread("t", settings, patience=1) as hold:
             assert hold.taken_over is expected
     other = await asyncio.to_thread(another_process, settings)
     with pytest.raises(ThreadHeldError):
-        async with holding("t", settings, patience=0.1):
+        async with hold_thread("t", settings, patience=0.1):
             raise AssertionError("two at once")
     other.kill()  # whoever is killed holds nothing
     await asyncio.to_thread(other.communicate)
     for expected in (True, False):
-        async with holding("t", settings, patience=1) as hold:
+        async with hold_thread("t", settings, patience=1) as hold:
             assert hold.taken_over is expected
     await asyncio.to_thread(forget_lock, "t", settings.home)
     assert await asyncio.to_thread(lambda: list((settings.home / "locks").iterdir())) == []
@@ -92,7 +99,7 @@ async def test_a_folder_that_cannot_be_written_is_one_sentence(settings: Setting
     await asyncio.to_thread(settings.home.parent.mkdir, parents=True, exist_ok=True)
     await asyncio.to_thread(settings.home.write_text, "a file")
     with pytest.raises(SettingsError, match="STEPWELL_HOME"):
-        async with holding("t", settings, patience=0.1):
+        async with hold_thread("t", settings, patience=0.1):
             raise AssertionError("it was held")
 
 
@@ -107,13 +114,13 @@ async def test_a_stream_that_breaks_off_when_the_hold_is_lost_ends_its_source(se
             ended.set()
 
     lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    guarded = Hold("t", lost=lost).guarded(source())
+    guarded = ThreadHold("t", lost=lost).guarded(source())
     assert await anext(guarded) == 1
     lost.set_result(None)
     with pytest.raises(ThreadHeldError, match="was lost; resume the thread"):
         await anext(guarded)
     assert ended.is_set()
-    assert [part async for part in Hold("t").guarded(count())] == [0, 1, 2]
+    assert [part async for part in ThreadHold("t").guarded(count())] == [0, 1, 2]
 
 
 async def test_nobody_else_gets_the_thread_while_a_run_that_is_cancelled_twice_still_ends(settings: Settings) -> None:
@@ -133,7 +140,7 @@ async def test_nobody_else_gets_the_thread_while_a_run_that_is_cancelled_twice_s
         yield 1
 
     async def run() -> None:
-        async with holding("t", settings, patience=0) as hold:
+        async with hold_thread("t", settings, patience=0) as hold:
             async for _ in hold.guarded(source()):
                 pass
 
@@ -171,7 +178,7 @@ async def test_runs_of_one_thread_go_one_after_the_other_whatever_the_server_enf
     builder.add_edge("work", END)
     async with make_sandboxes(settings) as sandboxes:
         compiled: Any = builder.compile(checkpointer=InMemorySaver(), name="stepwell")
-        graph: Any = GuardedGraph.around(compiled, settings, sandboxes)
+        graph: Any = LockedGraph.around(compiled, settings, sandboxes)
         config = {"configurable": {"thread_id": "t"}}
         given: dict[str, Any] = {"files": []}
         await asyncio.gather(*(graph.copy().ainvoke(given, config) for _ in range(4)))
@@ -194,13 +201,13 @@ async def test_who_is_cancelled_between_the_lock_and_its_note_holds_nothing(sett
     await asyncio.to_thread(note.parent.mkdir, parents=True)
     await asyncio.to_thread(os.mkfifo, note)  # reading it waits for who writes
     entering = asyncio.create_task(enter(settings))
-    while not await asyncio.to_thread(anybody_at_work, settings.home):
+    while not await asyncio.to_thread(any_thread_held, settings.home):
         await asyncio.sleep(0.01)
     entering.cancel()
     await asyncio.sleep(0.05)
-    await asyncio.to_thread(note.write_text, US)
+    await asyncio.to_thread(note.write_text, PROCESS_ID)
     with pytest.raises(asyncio.CancelledError) as cancelled:
         await entering
     await asyncio.to_thread(note.unlink)
-    async with holding("t", settings, patience=5):
+    async with hold_thread("t", settings, patience=5):
         assert cancelled.value  # kept, as whoever looks at a failed run may

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.inputs import InputError, InputSource, begins_with
+from storage.inputs import InputError, InputSource, url_is_below
 from storage.uploads import (
     MAX_FILES,
     MAX_OPEN,
@@ -33,24 +33,24 @@ def uploads(tmp_path: Path) -> Uploads:
 async def uploaded(uploads: Uploads, user: str, content: bytes, name: str = "sales.csv") -> str:
     """Upload a file; returns what names it."""
     upload = await uploads.create(user, name, len(content))
-    async with uploads.receiving(user, upload.id, 0) as receiver:
+    async with uploads.open_writer(user, upload.id, 0) as receiver:
         await receiver.write(content)
     return upload.spec
 
 
 async def test_pieces_become_a_file_that_its_user_can_name_as_an_input(uploads: Uploads) -> None:
     upload = await uploads.create("alice", "sales.csv", 10)
-    async with uploads.receiving("alice", upload.id, 0) as receiver:
+    async with uploads.open_writer("alice", upload.id, 0) as receiver:
         await receiver.write(b"01234")
     source = InputSource(uploads=uploads, roots=()).of("alice")
     with pytest.raises(InputError, match="not complete"):
-        async with source.bring(upload.spec):
+        async with source.fetch(upload.spec):
             pass
-    async with uploads.receiving("alice", upload.id, 5) as receiver:
+    async with uploads.open_writer("alice", upload.id, 5) as receiver:
         await receiver.write(b"56789")
     assert (await uploads.look("alice", upload.id)).complete
     assert await source.expand(upload.spec) == [upload.spec]
-    async with source.bring(upload.spec) as brought:
+    async with source.fetch(upload.spec) as brought:
         assert (brought.name, brought.size, brought.source) == ("sales.csv", 10, upload.spec)
         assert brought.file.read_bytes() == b"0123456789"
 
@@ -60,14 +60,14 @@ async def test_nobody_names_another_users_upload(uploads: Uploads) -> None:
     id = spec.removeprefix("upload:").partition("/")[0]
     for user in ("bob", "", "alice/../alice", "Alice"):
         with pytest.raises(InputError, match="no upload of yours"):
-            async with InputSource(uploads=uploads).of(user).bring(spec):
+            async with InputSource(uploads=uploads).of(user).fetch(spec):
                 pass
         with pytest.raises(NoSuchUploadError):
             await uploads.look(user, id)
         with pytest.raises(NoSuchUploadError):
             await uploads.remove(user, id)
         with pytest.raises(NoSuchUploadError):
-            async with uploads.receiving(user, id, 4):
+            async with uploads.open_writer(user, id, 4):
                 pass
         assert await uploads.all(user) == []
     assert len(await uploads.all("alice")) == 1
@@ -79,7 +79,7 @@ async def test_an_id_leads_nowhere_else(uploads: Uploads, id: str) -> None:
     with pytest.raises(NoSuchUploadError):
         await uploads.look("alice", id)
     with pytest.raises(InputError):
-        async with InputSource(uploads=uploads).of("alice").bring(f"upload:{id}/sales.csv"):
+        async with InputSource(uploads=uploads).of("alice").fetch(f"upload:{id}/sales.csv"):
             pass
 
 
@@ -108,10 +108,10 @@ async def test_what_is_too_large_is_refused_before_and_while_it_arrives(uploads:
         await uploads.create("alice", "a.csv", 1_001)
     announced = await uploads.create("alice", "a.csv", 10)
     with pytest.raises(UploadTooLargeError, match="announced"):
-        async with uploads.receiving("alice", announced.id, 0) as receiver:
+        async with uploads.open_writer("alice", announced.id, 0) as receiver:
             await receiver.write(b"x" * 11)
     unknown = await uploads.create("alice", "b.csv", None)
-    async with uploads.receiving("alice", unknown.id, 0) as receiver:
+    async with uploads.open_writer("alice", unknown.id, 0) as receiver:
         await receiver.write(b"x" * 600)
         with pytest.raises(UploadTooLargeError):
             await receiver.write(b"x" * 600)
@@ -125,7 +125,7 @@ async def test_a_user_cannot_take_more_room_than_he_has(uploads: Uploads) -> Non
         await uploads.create("alice", "a.csv", 600)
     unknown = await uploads.create("alice", "a.csv", None)
     with pytest.raises(UploadTooLargeError):
-        async with uploads.receiving("alice", unknown.id, 0) as receiver:
+        async with uploads.open_writer("alice", unknown.id, 0) as receiver:
             await receiver.write(b"x" * 501)
     await uploaded(uploads, "bob", b"x" * 1_000)
 
@@ -147,12 +147,12 @@ async def test_a_user_cannot_have_more_uploads_than_can_be_counted(tmp_path: Pat
 async def test_a_piece_at_the_wrong_place_or_beside_another_is_refused(uploads: Uploads) -> None:
     upload = await uploads.create("alice", "a.csv", 10)
     with pytest.raises(WrongOffsetError) as refused:
-        async with uploads.receiving("alice", upload.id, 3):
+        async with uploads.open_writer("alice", upload.id, 3):
             pass
     assert refused.value.offset == 0
-    async with uploads.receiving("alice", upload.id, 0) as receiver:
+    async with uploads.open_writer("alice", upload.id, 0) as receiver:
         with pytest.raises(BusyUploadError):
-            async with uploads.receiving("alice", upload.id, 0):
+            async with uploads.open_writer("alice", upload.id, 0):
                 pass
         await receiver.write(b"x" * 10)
     assert (await uploads.look("alice", upload.id)).complete
@@ -196,7 +196,7 @@ async def test_without_uploads_the_scheme_means_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_a_url_lies_below_another_or_does_not(url: str, beginning: str, below: bool) -> None:
-    assert begins_with(url, beginning) is below
+    assert url_is_below(url, beginning) is below
 
 
 @pytest.fixture
@@ -225,18 +225,18 @@ def redirecting() -> Iterator[str]:
 
 async def test_only_urls_that_the_operator_names_are_fetched_redirections_included(redirecting: str) -> None:
     source = InputSource(urls=(f"{redirecting}/open",))
-    async with source.bring(f"{redirecting}/open/a.csv") as brought:
+    async with source.fetch(f"{redirecting}/open/a.csv") as brought:
         assert brought.size == 5
     for refused in (f"{redirecting}/secret", "http://169.254.169.254/latest", "s3://bucket/a.csv"):
         with pytest.raises(InputError, match="STEPWELL_INPUT_URLS"):
             await source.expand(refused)
         with pytest.raises(InputError, match="STEPWELL_INPUT_URLS"):
-            async with source.bring(refused):
+            async with source.fetch(refused):
                 pass
     with pytest.raises(InputError, match="STEPWELL_INPUT_URLS"):
-        async with source.bring(f"{redirecting}/open/go.csv"):
+        async with source.fetch(f"{redirecting}/open/go.csv"):
             pass
-    async with InputSource().bring(f"{redirecting}/open/go.csv") as brought:
+    async with InputSource().fetch(f"{redirecting}/open/go.csv") as brought:
         assert brought.size == 5
 
 
@@ -255,7 +255,7 @@ async def test_an_upload_that_was_removed_says_so(uploads: Uploads) -> None:
 async def test_uploads_of_unknown_size_do_not_each_get_all_the_room(uploads: Uploads) -> None:
     ids = [(await uploads.create("alice", f"{number}.csv", None)).id for number in range(4)]
     async with contextlib.AsyncExitStack() as open_at_once:
-        receivers = [await open_at_once.enter_async_context(uploads.receiving("alice", id, 0)) for id in ids]
+        receivers = [await open_at_once.enter_async_context(uploads.open_writer("alice", id, 0)) for id in ids]
         for receiver in receivers[:2]:
             await receiver.write(b"x" * 900)
         with pytest.raises(UploadTooLargeError, match="may be uploaded"):
@@ -266,8 +266,8 @@ async def test_uploads_of_unknown_size_do_not_each_get_all_the_room(uploads: Upl
 
 async def test_an_upload_that_is_removed_while_it_arrives_is_a_refusal(uploads: Uploads) -> None:
     upload = await uploads.create("alice", "sales.csv", None)
-    async with uploads.receiving("alice", upload.id, 0) as receiver:
+    async with uploads.open_writer("alice", upload.id, 0) as receiver:
         await receiver.write(b"a,b")
         await uploads.remove("alice", upload.id)
         with pytest.raises(NoSuchUploadError, match="was removed"):
-            await receiver.ends_here()
+            await receiver.mark_complete()

@@ -11,13 +11,13 @@ from rich.console import Console
 
 from graph.events import (
     ApprovalAsked,
-    Called,
     CellFinished,
     CellStarted,
     Displayed,
     Event,
     Failed,
     Finished,
+    FunctionCalled,
     InputTaken,
     ModelAnswered,
     ModelAsked,
@@ -26,8 +26,8 @@ from graph.events import (
     Planned,
     Proposed,
     Published,
-    Rebuilt,
     SentBack,
+    SessionRestored,
     Started,
     read_event,
 )
@@ -35,7 +35,7 @@ from graph.state import Artifact, Cell, CellStatus, FileChange
 from stepwell.cli.live_view import LiveView, highlighted, share
 from stepwell.cli.plain_view import JsonView, PlainView
 from stepwell.cli.terminal_text import OutputTail, ago_text, clean, duration_text, one_line, place, reveal, size_text
-from stepwell.cli.words import waiting_text
+from stepwell.cli.wording import waiting_text
 
 THREAD = "0b8e5a52-7a5e-4c0e-9a43-0c7d3f3c1a11"
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[1;1H\x1bc\x9b31m\x00\x08\x7f\u202egnp.exe [red]not red[/red] [/] \x1b[31"
@@ -87,8 +87,8 @@ def whole_run(text: str = "plain") -> list[Event]:
         CellFinished(cell(1, purpose=text)),
         CellFinished(cell(2, status="error", purpose=text)),
         CellFinished(cell(3, status="rejected", purpose=text)),
-        Rebuilt(3, 1.5, [text]),
-        Rebuilt(1, 1.5, [], from_cell=2, restored=3, lost=[text], versions=[text]),
+        SessionRestored(3, 1.5, [text]),
+        SessionRestored(1, 1.5, [], from_cell=2, restored=3, lost=[text], versions=[text]),
         Proposed(text),
         SentBack([text]),
         Published(artifact()),
@@ -370,7 +370,7 @@ def test_calls_of_host_functions_are_seen_and_named_where_a_cell_waits() -> None
     asked = ApprovalAsked(THREAD, 1, "p", "send('a')", functions=["send", "look"])
     assert "\nit names: send, look\n" in waiting_text(asked)
     assert "it calls" not in waiting_text(ApprovalAsked(THREAD, 1, "p", "1"))
-    called = Called(1, "send", HOSTILE, "returned", 0.1)
+    called = FunctionCalled(1, "send", HOSTILE, "returned", 0.1)
     assert read_event(called.as_json()) == called
     lines = io.StringIO()
     PlainView(io.StringIO(), lines).show(called)

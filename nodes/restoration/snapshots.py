@@ -1,0 +1,280 @@
+"""Snapshots on their way: out of a sandbox's spool into the store, and from the store into a sandbox.
+
+The host opens no pickle: of a snapshot it reads the manifest's list of blobs, and nothing else. A sandbox may name in
+its manifest only what it hands over now or what this thread's earlier snapshots name, so it cannot ask for the blobs of
+another thread by their hashes.
+"""
+
+import asyncio
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graph.state import Cell, LostName
+from nodes.restoration.manifests import MAX_MANIFEST, MAX_NEW, NotRestoredError, blobs_of, light_blobs_of
+from sandboxes.base import (
+    Sandbox,
+    SandboxLostError,
+    SandboxUnavailableError,
+    SnapshotMissingError,
+    SnapshotTooLargeError,
+)
+from sandboxes.results import LostVariable, RestoredSession
+from storage.blobs import BlobError, BlobMissingError, Blobs, BlobTooLargeError
+
+MAX_THREADS = 64
+"""Threads whose names of blobs are remembered in this process."""
+AGAIN_WITHIN = 60.0
+"""Seconds after which a session that died while it restored is not tried once more."""
+MAX_LOST = 50
+"""Lost variables that a cell remembers."""
+NOT_KEPT = (
+    BlobError,
+    NotRestoredError,
+    SandboxLostError,
+    SandboxUnavailableError,
+    SnapshotMissingError,
+    SnapshotTooLargeError,
+)
+"""What a step may fail with that then has no snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveResult:
+    """What came of keeping a step."""
+
+    snapshot: str = ""
+    """The snapshot's id; empty when this step has none and would be rebuilt by running cells again."""
+    bytes: int = 0
+    """What it added to the store."""
+    seconds: float = 0.0
+    lost: tuple[LostVariable, ...] = ()
+    why_not: str = ""
+
+    def lost_names(self) -> list[LostName]:
+        """What State remembers of the variables that could not be kept."""
+        return [LostName(name=one.name[:100], type=one.type[:100], reason=one.reason[:300]) for one in self.lost][
+            :MAX_LOST
+        ]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one thread's blobs."""
+
+    manifests: set[str] = field(default_factory=set)
+    blobs: set[str] = field(default_factory=set)
+    """Named by this thread's snapshots."""
+    there: set[str] = field(default_factory=set)
+    """Seen in the store by this process."""
+
+
+class SnapshotStore:
+    """Keeps and brings back the snapshots of threads.
+
+    Args:
+        blobs: Where their blobs are.
+        keep_inputs: Whether inputs are kept there, too, for sandboxes on other machines.
+    """
+
+    def __init__(self, blobs: Blobs, *, keep_inputs: bool = False) -> None:
+        self._blobs = blobs
+        self.keep_inputs = keep_inputs
+        self._threads: OrderedDict[str, _Known] = OrderedDict()
+
+    async def keep(self, sandbox: Sandbox, cells: Iterable[Cell], *, limit_bytes: int) -> SaveResult:
+        """Take a snapshot of the sandbox as it is now, and put it into the store.
+
+        Args:
+            sandbox: The thread's sandbox, between two cells.
+            cells: The thread's cells so far; their snapshots are this thread's own.
+            limit_bytes: What it may add to the store.
+
+        Returns:
+            What came of it. Whatever fails, the analysis can go on: then the step has no snapshot, and `why_not` says
+            why.
+        """
+        try:
+            taken = await sandbox.snapshot(limit_bytes=limit_bytes)
+            if taken.refused:
+                return SaveResult(seconds=taken.seconds, lost=taken.lost, why_not=taken.refused)
+            size = await self._store(sandbox, taken.id, taken.new, await self._known(sandbox.id, cells), limit_bytes)
+        except NOT_KEPT as error:
+            return SaveResult(why_not=str(error))
+        return SaveResult(snapshot=taken.id, bytes=size, seconds=taken.seconds, lost=taken.lost)
+
+    async def restore(self, sandbox: Sandbox, snapshot: str, *, damaged: set[str]) -> RestoredSession:
+        """Start the sandbox's session anew with the variables and files of a snapshot.
+
+        Args:
+            sandbox: The thread's sandbox.
+            snapshot: The snapshot's id.
+            damaged: Blobs that were found missing or damaged; those found now are added.
+
+        Raises:
+            NotRestoredError: a blob is missing or damaged, or the session ended twice while it restored.
+            SandboxUnavailableError: the sandbox or the store cannot be reached.
+        """
+        try:
+            names = await self._named(snapshot)
+            if gone := sorted(names & damaged):
+                raise NotRestoredError(f"The blob {gone[0][:12]}… is missing or damaged.")
+            restored = await self._restore(sandbox, snapshot, names)
+        except BlobMissingError as error:
+            damaged.add(error.name)
+            raise NotRestoredError(str(error)) from error
+        except BlobError as error:  # the store is not there now; no reason to run finished cells again
+            raise SandboxUnavailableError(str(error)) from error
+        except (SnapshotMissingError, SandboxLostError) as error:
+            raise NotRestoredError(str(error)) from error
+        known = self._thread(sandbox.id)
+        known.manifests.add(snapshot)
+        known.blobs |= names
+        known.there |= names
+        return restored
+
+    async def supply(self, sandbox: Sandbox, ids: Iterable[str]) -> None:
+        """Give a sandbox all blobs of some of its thread's snapshots.
+
+        Raises:
+            NotRestoredError: a blob is missing or damaged.
+            SandboxUnavailableError: the sandbox cannot be reached.
+        """
+        needed: set[str] = set()
+        try:
+            for id in ids:
+                needed |= {id} | await self._named(id)
+            await self._lend(sandbox, needed)
+        except BlobError as error:
+            raise NotRestoredError(str(error)) from error
+
+    async def lay_out(self, sandbox: Sandbox, ids: Iterable[str]) -> set[str]:
+        """Give a sandbox of some of its thread's snapshots what is small: manifests, packs and files.
+
+        Returns:
+            Those of which it has that.
+
+        Raises:
+            SandboxUnavailableError: the sandbox cannot be reached.
+        """
+        found: set[str] = set()
+        for id in ids:
+            try:
+                light = await light_blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+                await self._lend(sandbox, {id} | light)
+            except (BlobError, NotRestoredError):
+                continue  # then the cells after it are not run again by themselves
+            found.add(id)
+        return found
+
+    async def keep_file(self, file: Path, sha256: str) -> None:
+        """Put a host file into the store, under the hash of its content.
+
+        Raises:
+            BlobError: it cannot be stored, or its content has another hash.
+        """
+        await self._blobs.add_file(file, sha256)
+
+    async def fetch_file(self, sha256: str, target: Path) -> None:
+        """Copy a file out of the store.
+
+        Raises:
+            BlobError: it is not there, or damaged.
+        """
+        await self._blobs.fetch(sha256, target)
+
+    async def _lend(self, sandbox: Sandbox, needed: set[str]) -> None:
+        async with self._blobs.checkout(sorted(needed - await sandbox.supplied_blobs())) as files:
+            await sandbox.supply_blobs(files)
+
+    async def _restore(self, sandbox: Sandbox, snapshot: str, names: set[str]) -> RestoredSession:
+        needed = {snapshot} | names
+        there = await sandbox.supplied_blobs()
+        async with self._blobs.checkout(
+            sorted(needed - there), check=False
+        ) as files:  # the kernel hashes what it loads
+            await sandbox.supply_blobs(files)
+        began = time.monotonic()
+        try:
+            return await sandbox.restore(snapshot)
+        except SandboxLostError:
+            # Killed from outside, as far as one death tells, perhaps with what it had of the snapshot.
+            if time.monotonic() - began > AGAIN_WITHIN:
+                raise
+        except SnapshotMissingError:
+            pass
+        # Something is damaged: in the store, which is found here, or only in the sandbox, which gets all of it anew.
+        async with self._blobs.checkout(sorted(needed)) as files:
+            await sandbox.supply_blobs(files)
+        return await sandbox.restore(snapshot)
+
+    async def _store(self, sandbox: Sandbox, id: str, new: tuple[str, ...], known: _Known, limit: int) -> int:
+        """Move what the store lacks out of the spool, the manifest last; returns how many bytes that was."""
+        async with self._blobs.staging() as folder:
+            coming = set(new) - {id}
+            if id not in known.manifests:
+                coming.add(id)
+            room = limit + MAX_NEW
+            await sandbox.take_blobs(sorted(coming), folder, max_bytes=room)
+            if id in coming:
+                names = await self._coming(folder / id)
+            else:
+                names = await self._named(id)
+            unsure = (names & known.blobs) - known.there - coming
+            known.there |= await self._blobs.has(unsure) if unsure else set()
+            # An earlier snapshot's blobs that never arrived, or were lost since: they are in the spool still.
+            behind = names - coming - (known.blobs & known.there)
+            if behind:
+                room -= await asyncio.to_thread(_size_of, folder)
+                await sandbox.take_blobs(sorted(behind), folder, max_bytes=room)
+            files = {name: folder / name for name in sorted((coming | behind) - {id})}
+            if id in coming:
+                files[id] = folder / id
+            size = await self._blobs.ingest(files, max_bytes=limit + MAX_NEW)
+        await sandbox.drop_blobs(sorted({id} | coming | behind))
+        known.manifests.add(id)
+        known.blobs |= names
+        known.there |= names
+        return size
+
+    async def _named(self, id: str) -> set[str]:
+        """The blobs that a stored manifest names."""
+        return await asyncio.to_thread(blobs_of, await self._blobs.read(id, max_bytes=MAX_MANIFEST))
+
+    async def _coming(self, file: Path) -> set[str]:
+        """The blobs that a manifest names which has just come out of a sandbox."""
+        try:
+            data = await self._blobs.read_staged(file, max_bytes=MAX_NEW)
+        except BlobTooLargeError:
+            raise NotRestoredError(
+                f"The list of what the snapshot holds has more than the {MAX_NEW / 1e6:,.0f} MB that one may have; "
+                "pack small files into an archive, or remove them."
+            ) from None
+        return await asyncio.to_thread(blobs_of, data)
+
+    async def _known(self, thread: str, cells: Iterable[Cell]) -> _Known:
+        """The blobs that this thread's snapshots name."""
+        known = self._thread(thread)
+        for cell in cells:
+            snapshot = cell.get("snapshot", "")
+            if snapshot and snapshot not in known.manifests:
+                try:
+                    known.blobs |= await self._named(snapshot)
+                except (BlobMissingError, NotRestoredError):
+                    continue  # then its blobs have to be handed over again
+                known.manifests.add(snapshot)
+        return known
+
+    def _thread(self, thread: str) -> _Known:
+        known = self._threads.setdefault(thread, _Known())
+        self._threads.move_to_end(thread)
+        if len(self._threads) > MAX_THREADS:
+            self._threads.popitem(last=False)
+        return known
+
+
+def _size_of(folder: Path) -> int:
+    return sum(entry.stat().st_size for entry in os.scandir(folder))

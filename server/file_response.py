@@ -1,0 +1,161 @@
+"""How a file is handed to a browser: the part that it asked for (RFC 9110), and nothing that runs there."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from server.routing import Json, RefusedError
+from storage.artifacts import StorageError, mime_of
+from storage.published_files import NoSuchArtifactError, PublishedFile
+
+INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
+"""What a browser shows without running anything in it; all else is handed over as a download."""
+TEXT = frozenset({"application/json", "application/jsonl", "application/x-ipynb+json"})
+RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+DIGITS = 18
+SAFE: dict[str, str] = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-site",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "private, no-cache",
+}
+"""Whatever a file pretends to be, a browser gives it no rights."""
+FILE: dict[int, Json] = {
+    200: {
+        "description": "The file.",
+        "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
+        "headers": {"ETag": {"schema": {"type": "string"}}, "Accept-Ranges": {"schema": {"type": "string"}}},
+    },
+    206: {
+        "description": "The part that `Range` asks for.",
+        "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    304: {"description": "The caller has it already (`If-None-Match`)."},
+}
+
+
+class RangeFileResponse(Response):
+    """Hands over a file, or the part of it that was asked for; it is opened when the answer is sent, and closed then.
+
+    Args:
+        request: What asks for it.
+        name: What it is called.
+        open: Opens it.
+        known: Its size and version, where it need not be opened for these.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        name: str,
+        open: Callable[[], AbstractAsyncContextManager[PublishedFile]],
+        known: tuple[int, str] | None = None,
+    ) -> None:
+        super().__init__()
+        self._known = known
+        self._request = request
+        self._name = name
+        self._open = open
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
+        begun = False
+        try:
+            if self._known is not None and isinstance(answer := self._head(*self._known), Response):
+                await answer(scope, receive, send)
+                return
+            async with self._open() as file:
+                answer = await self._answer(file)
+                begun = True
+                await answer(scope, receive, send)
+        except NoSuchArtifactError:
+            await RefusedError(404, "There is no such file.").answer()(scope, receive, send)
+        except StorageError as error:
+            if begun:
+                raise  # the connection ends before all has come, which is how the reader knows
+            await RefusedError(503, str(error)).answer()(scope, receive, send)
+        except RefusedError as refusal:
+            await refusal.answer()(scope, receive, send)
+
+    async def _answer(self, file: PublishedFile) -> Response:
+        head = self._head(file.size, file.version)
+        if isinstance(head, Response):
+            return head
+        status, headers, start, end = head
+        pieces = file.pieces(start, end)
+        first = await anext(pieces, b"")  # while an error can still be answered
+
+        async def all_pieces() -> AsyncIterator[bytes]:
+            yield first
+            async for piece in pieces:
+                yield piece
+
+        return StreamingResponse(all_pieces(), status, headers)
+
+    def _head(self, size: int, version: str) -> Response | tuple[int, dict[str, str], int, int]:
+        """The whole answer, when nothing of the file is in it; else its status, its headers, and which part comes.
+
+        Raises:
+            RefusedError: the part that is asked for lies beyond the end.
+        """
+        asked = self._request.headers
+        kind = mime_of(self._name)
+        tag = f'"{version}"'
+        headers = {
+            **SAFE,
+            "ETag": tag,
+            "Accept-Ranges": "bytes",
+            "Content-Type": f"{kind}; charset=utf-8" if kind.startswith("text/") or kind in TEXT else kind,
+            "Content-Disposition": disposition(self._name, inline=kind in INLINE and not self._as_download()),
+        }
+        if tag in [one.strip().removeprefix("W/") for one in asked.get("if-none-match", "").split(",")]:
+            return Response(status_code=304, headers=headers)
+        status, start, end = 200, 0, size
+        part = range_of(asked.get("range", ""), size) if asked.get("if-range", tag) == tag else None
+        if part is not None:
+            status, (start, end) = 206, part
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+        headers["Content-Length"] = str(end - start)
+        if self._request.method == "HEAD":
+            return Response(status_code=status, headers=headers)
+        return status, headers, start, end
+
+    def _as_download(self) -> bool:
+        return self._request.query_params.get("download", "") not in ("", "0", "false")
+
+
+def range_of(asked: str, size: int) -> tuple[int, int] | None:
+    """The part of a file that a `Range` asks for, as its first byte and the one after its last; None: all of it.
+
+    Several ranges at once are answered with the whole, as RFC 9110 allows.
+
+    Raises:
+        RefusedError: it lies beyond the end.
+    """
+    found = RANGE.fullmatch(asked.strip())
+    if found is None or not (found[1] or found[2]) or max(len(found[1]), len(found[2])) > DIGITS:
+        return None
+    if not found[1]:
+        start, end = max(size - int(found[2]), 0), size
+    else:
+        start, end = int(found[1]), size
+        if found[2]:
+            if int(found[2]) < start:
+                return None  # no valid range, so there is none
+            end = min(int(found[2]) + 1, size)
+    if start >= end:
+        raise RefusedError(416, f"The file has {size:,} bytes.", {"Content-Range": f"bytes */{size}"})
+    return start, end
+
+
+def disposition(name: str, *, inline: bool) -> str:
+    """`Content-Disposition` (RFC 6266) for a file's name: nothing in it can end the header or begin another."""
+    last = name.rpartition("/")[2]
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", last)[:200] or "file"
+    exact = quote(last.encode("utf-8", "replace"), safe="")
+    return f"{'inline' if inline else 'attachment'}; filename=\"{plain}\"; filename*=UTF-8''{exact}"

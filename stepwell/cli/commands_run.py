@@ -1,0 +1,90 @@
+"""The commands that run something: `run`, `ask`, `resume`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepwell.cli.command_options import AcceptChanged, Files, Question, RunOptions, Thread, exit_with, with_run_options
+
+
+@with_run_options()
+def run(
+    question: Question,
+    files: Files = None,
+    *,
+    options: RunOptions,
+) -> None:
+    """Answer a question about files, on a new thread.
+
+    Progress goes to stderr and the answer to stdout unless both are a terminal, so `stepwell run … > answer.md` works.
+
+    Example: stepwell run "Which month sold most, and why?" sales.csv "more/*.xlsx"
+    """
+
+    def work() -> int:
+        from stepwell.cli.run import run_new
+
+        return run_new(question, files or [], options.choices())
+
+    exit_with(work)
+
+
+@with_run_options()
+def ask(
+    thread: Thread,
+    question: Question,
+    files: Files = None,
+    accept_changed: AcceptChanged = False,
+    *,
+    options: RunOptions,
+) -> None:
+    """Ask a further question on a finished thread.
+
+    Its variables and files are still there.
+
+    Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
+    --allow-domain).
+    """
+
+    def work() -> int:
+        from stepwell.cli.run import ask_on
+
+        return ask_on(thread, question, files or [], options.choices(accept_changed=accept_changed))
+
+    exit_with(work)
+
+
+@with_run_options()
+def resume(
+    thread: Thread,
+    approve_cell: Annotated[bool, typer.Option("--approve-cell", help="Run the cell that waits.")] = False,
+    approve_call: Annotated[
+        str | None, typer.Option(metavar="ID", help="Make the call of a function that waits; ID is shown with it.")
+    ] = None,
+    edit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Run the code in this file instead of the cell that waits.")
+    ] = None,
+    reject: Annotated[
+        str | None, typer.Option(metavar="REMARK", help="Refuse the cell or call that waits, and say what to do.")
+    ] = None,
+    accept_changed: AcceptChanged = False,
+    *,
+    options: RunOptions,
+) -> None:
+    """Go on with a paused, failed or waiting thread.
+
+    A thread whose process was killed goes on as well. A cell or a call that waits for approval is shown, and you are
+    asked; --approve-cell, --approve-call, --edit and --reject decide without asking.
+
+    Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
+    --allow-domain).
+    """
+
+    def work() -> int:
+        from stepwell.cli.run import decided, go_on
+
+        decision = decided(approve=approve_cell, edit=edit, reject=reject, call=approve_call)
+        return go_on(thread, decision, options.choices(accept_changed=accept_changed))
+
+    exit_with(work)

@@ -1,0 +1,279 @@
+"""The commands that run something: a new thread, a further question, the rest of a turn."""
+
+import asyncio
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.text import Text
+
+from graph.context import Context
+from graph.events import ApprovalAsked
+from graph.settings import Settings, read_settings
+from sandboxes.host.scratch import held_folder
+from stepwell import runs
+from stepwell.cli.command_options import NetworkChoice, named_files
+from stepwell.cli.exits import FINISHED, warn_without_isolation
+from stepwell.cli.foreground import Begin, Foreground, View
+from stepwell.cli.live_view import LiveView, highlighted
+from stepwell.cli.plain_view import JsonView, PlainView
+from stepwell.cli.terminal_text import Terminal, is_conversation, is_screen, one_line
+from stepwell.cli.wording import call_lines
+from stepwell.errors import UsageError
+from stepwell.forks import fork_here, fork_thread
+from stepwell.runs import Decision, Run
+from stepwell.steps import parse_step_name
+from stepwell.stored_context import changed, changed_context
+from stepwell.threads import find_thread
+
+EDITORS = ("sensible-editor", "nano", "vim", "vi")
+"""Tried in this order when neither VISUAL nor EDITOR is set."""
+
+
+def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
+    """Show a cell, or a call, and ask what to do with it.
+
+    Returns:
+        The decision, or None to leave the cell waiting.
+    """
+    console.print()
+    if asked.call is not None:
+        title, *lines = call_lines(asked.number, asked.call)
+        console.print(Text(f"{title[0].upper()}{title[1:]}", "bold"))
+        console.print(Text("\n".join(lines)))
+        console.print(Text(f"The code of cell {asked.number}:"))
+    else:
+        console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
+    for line in highlighted(asked.code):
+        console.print(Text.assemble("  ", line))
+    if asked.functions:
+        console.print(Text(f"It names: {one_line(', '.join(asked.functions))}", "yellow"))
+    console.print()
+    _forget_typed()
+    prompt = "[a]pprove, [e]dit, [r]eject, [q]uit? " if asked.call is None else "[a]pprove, [r]eject, [q]uit? "
+    try:
+        while True:
+            decision = _decided(console, asked, _typed(prompt).lower())
+            if decision != "ask again":
+                return decision if isinstance(decision, Decision) else None
+    except (EOFError, KeyboardInterrupt):
+        console.print()
+        return None
+
+
+def _decided(console: Console, asked: ApprovalAsked, word: str) -> Decision | str:
+    if word in ("a", "approve", "y", "yes"):
+        return Decision("approve", call=asked.call["id"] if asked.call is not None else "")
+    if word in ("r", "reject", "n", "no"):
+        return Decision("reject", remark=_typed("What should be different? "))
+    if word in ("q", "quit"):
+        return "leave"
+    if word in ("e", "edit") and asked.call is None:
+        try:
+            return Decision("edit", code=edited(asked.code, asked.number))
+        except EditorError as problem:
+            console.print(Text(str(problem), "yellow"))
+    return "ask again"
+
+
+class EditorError(Exception):
+    """The code was not edited; the message says why."""
+
+
+def edited(code: str, number: int) -> str:
+    """Let the user change the code in their editor.
+
+    Raises:
+        EditorError: there is no editor, it failed, or it left the code as it was or empty.
+    """
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(filter(shutil.which, EDITORS), "")
+    if not command:
+        raise EditorError("No editor was found; set EDITOR to one, or use: stepwell resume … --edit FILE")
+    with held_folder("edit") as folder:
+        file = folder / f"cell-{number}.py"
+        file.write_text(code, encoding="utf-8", errors="replace")
+        try:
+            # The user's own editor, by the user's own choice, without a shell.
+            status = subprocess.run([*shlex.split(command), str(file)], check=False).returncode  # noqa: S603
+            changed = file.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise EditorError(f"The editor {one_line(command)} could not be used ({error}); set EDITOR.") from None
+    if status != 0:
+        raise EditorError(f"The editor ended with code {status}; the cell is as it was.")
+    if not changed.strip() or changed.strip() == code.strip():
+        raise EditorError("The editor left the code empty or as it was; approve it, or reject it with a remark.")
+    return changed
+
+
+def _typed(prompt: str) -> str:
+    # Carried bytes that are not UTF-8 must not end up in a checkpoint.
+    return input(prompt).strip().encode(errors="replace").decode()
+
+
+def _forget_typed() -> None:
+    # What was typed while a cell ran was not meant as an approval of the next.
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the options of a command line say."""
+
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    """The knobs that were named, by their names in Context."""
+    artifacts: str = ""
+    output: Literal["full", "quiet", "json"] = "full"
+    live: bool = True
+    network: NetworkChoice = field(default_factory=NetworkChoice)
+    accept_changed: bool = False
+
+    def settings(self) -> Settings:
+        """The operator's settings with what the command line puts over them."""
+        artifacts = {"artifacts": self.artifacts} if self.artifacts else {}
+        settings = read_settings(**artifacts, **self.network.settings())
+        warn_without_isolation(settings)
+        return settings
+
+
+def run_new(question: str, files: Sequence[str], choices: Choices) -> int:
+    """`stepwell run`."""
+    inputs, settings = _taken(question, files), choices.settings()
+    context = changed(Context(), choices.knobs)
+
+    async def begin() -> Run:
+        return runs.start(question, files=inputs, context=context, settings=settings)
+
+    return _conduct(begin, choices, settings)
+
+
+def ask_on(name: str, question: str, files: Sequence[str], choices: Choices) -> int:
+    """`stepwell ask`."""
+    inputs, settings = _taken(question, files), choices.settings()
+
+    async def begin() -> Run:
+        thread = await find_thread(name, settings)
+        context = await changed_context(thread, choices.knobs, settings)
+        return runs.start(
+            question,
+            files=inputs,
+            thread=thread,
+            context=context,
+            settings=settings,
+            accept_changed=choices.accept_changed,
+        )
+
+    return _conduct(begin, choices, settings)
+
+
+def go_on(name: str, decision: Decision | None, choices: Choices) -> int:
+    """`stepwell resume`."""
+    settings = choices.settings()
+
+    async def begin() -> Run:
+        thread = await find_thread(name, settings)
+        context = await changed_context(thread, choices.knobs, settings)
+        return runs.resume(
+            thread, decision=decision, context=context, settings=settings, accept_changed=choices.accept_changed
+        )
+
+    return _conduct(begin, choices, settings)
+
+
+def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
+    """`stepwell fork`."""
+    settings = choices.settings()
+    thread_name, step = parse_step_name(name)
+
+    async def forked() -> str:
+        thread = await find_thread(thread_name, settings)
+        fork = fork_here if here else fork_thread
+        return await fork(thread, step=step, new_turn=bool(instruction), settings=settings)
+
+    if not instruction:
+        new = asyncio.run(forked())
+        sys.stdout.write(f"{new}\n")
+        sys.stderr.write(f"go on with: stepwell resume {new}, or: stepwell ask {new} QUESTION once it is finished\n")
+        return FINISHED
+
+    async def begin() -> Run:
+        new = await forked()
+        context = await changed_context(new, choices.knobs, settings)
+        return runs.start(
+            instruction, thread=new, context=context, settings=settings, accept_changed=choices.accept_changed
+        )
+
+    return _conduct(begin, choices, settings)
+
+
+def decided(*, approve: bool, edit: Path | None, reject: str | None, call: str | None = None) -> Decision | None:
+    """The decision that a command line names, if any.
+
+    Raises:
+        UsageError: it names more than one, or the file with the edited code cannot be used.
+    """
+    if approve + (edit is not None) + (reject is not None) + (call is not None) > 1:
+        raise UsageError("Give only one of --approve-cell, --approve-call, --edit and --reject.")
+    if call is not None and not call.strip():
+        raise UsageError("--approve-call needs the id of the call; `stepwell show THREAD` names it.")
+    if call is not None:
+        return Decision("approve", call=call.strip())
+    if edit is not None:
+        return Decision("edit", code=_code_in(edit))
+    if reject is not None:
+        return Decision("reject", remark=reject)
+    return Decision("approve") if approve else None
+
+
+def _code_in(file: Path) -> str:
+    try:
+        code = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({error.strerror}); name a file with the edited code.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not UTF-8 text; name a file with the edited code.") from None
+    if not code.strip():
+        raise UsageError(f"{file} is empty; to refuse the cell, use --reject REMARK.")
+    return code
+
+
+def _taken(question: str, files: Sequence[str]) -> list[str]:
+    if not question.strip():
+        raise UsageError("The question is empty; say what you want to know.")
+    return named_files(files)
+
+
+def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:
+    def further(thread: str, decision: Decision) -> Begin:
+        async def resumed() -> Run:
+            context = await changed_context(thread, choices.knobs, settings)
+            return runs.resume(
+                thread, decision=decision, context=context, settings=settings, accept_changed=choices.accept_changed
+            )
+
+        return resumed
+
+    console = Terminal()
+    talks = is_conversation() and choices.output != "json"
+    options = (*(("--artifacts", choices.artifacts) if choices.artifacts else ()), *choices.network.options())
+    foreground = Foreground(ask=partial(ask, console) if talks else None, options=options)
+    return foreground.conduct(begin, further, _view(choices, console, foreground))
+
+
+def _view(choices: Choices, console: Terminal, foreground: Foreground) -> View:
+    if choices.output == "json":
+        return JsonView(sys.stdout, lambda: foreground.thread)
+    if choices.output == "quiet":
+        return PlainView(sys.stdout, None)
+    if choices.live and is_screen():
+        return LiveView(console)
+    return PlainView(sys.stdout, sys.stderr)

@@ -1,0 +1,158 @@
+"""Threads and their steps for reading: tables and text on a terminal, tab-separated lines in a pipe, JSON."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from graph.state import State
+from nodes.calls.held_cells import shown_call
+from stepwell.cli.live_view import files_table
+from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
+from stepwell.cli.wording import artifact_line, call_lines, how_to_decide, next_command
+from stepwell.threads import ThreadDetail, ThreadSummary
+
+STATUS_STYLES = {"finished": "green", "waiting": "yellow", "paused": "yellow", "failed": "red", "damaged": "red"}
+SHOWN_KEYS = (
+    "question", "turn", "turns", "inputs", "plan", "pending", "namespace", "answer", "concerns", "artifacts", "usage",
+    "sandbox",
+)  # fmt: skip
+"""What `show --json` gives of a state; `log --json` gives the cells."""
+
+
+def line_out(*parts: str) -> None:
+    """One line on stdout, its parts separated by tabs."""
+    sys.stdout.write("\t".join(parts) + "\n")
+
+
+def json_out(data: Any) -> None:
+    """One line of JSON on stdout."""
+    line_out(json.dumps(data))
+
+
+def summary_json(summary: ThreadSummary) -> dict[str, Any]:
+    """A thread of the list as JSON shapes."""
+    return {
+        "thread": summary.id,
+        "question": summary.question,
+        "status": summary.status,
+        "turns": summary.turns,
+        "cells": summary.cells,
+        "updated": summary.updated.isoformat(),
+    }
+
+
+def detail_json(detail: ThreadDetail) -> dict[str, Any]:
+    """A thread as JSON shapes, without its messages and cells."""
+    state: dict[str, Any] = dict(detail.state)
+    return {
+        "thread": detail.id,
+        "status": detail.status,
+        "updated": detail.updated.isoformat(),
+        "next": list(detail.next),
+        "cells": len(detail.state.get("cells") or []),
+        **{key: state[key] for key in SHOWN_KEYS if key in state},
+    }
+
+
+def threads_table(summaries: Sequence[ThreadSummary], now: datetime) -> Table:
+    """The list of threads for a terminal."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("thread", "status", "cells", "updated"):
+        table.add_column(name, no_wrap=True, justify="right" if name == "cells" else "left")
+    table.add_column("question", no_wrap=True, overflow="ellipsis", ratio=1)
+    for summary in summaries:
+        table.add_row(
+            Text(summary.id[:8], "cyan"),
+            Text(summary.status, STATUS_STYLES[summary.status]),
+            Text(str(summary.cells)),
+            Text(ago_text((now - summary.updated).total_seconds())),
+            Text(one_line(summary.question, 300)),
+        )
+    return table
+
+
+def thread_line(summary: ThreadSummary) -> tuple[str, ...]:
+    """A thread of the list for a pipe: id, status, cells, time, question."""
+    when = summary.updated.astimezone(UTC).isoformat(timespec="seconds")
+    return summary.id, summary.status, str(summary.cells), when, one_line(summary.question, 300)
+
+
+def detail_text(detail: ThreadDetail) -> str:
+    """A thread for a pipe, as Markdown."""
+    return "\n\n".join(part for _, part in _detail_parts(detail) if part)
+
+
+def print_detail(console: Console, detail: ThreadDetail) -> None:
+    """A thread for a terminal."""
+    for kind, part in _detail_parts(detail):
+        console.print(_on_terminal(kind, part, detail.state))
+        console.print()
+
+
+def _on_terminal(kind: str, part: str, state: State) -> RenderableType:
+    if kind == "answer":
+        return Markdown(part, code_theme="ansi_dark")
+    if kind == "files":
+        return files_table(state.get("artifacts") or [])
+    return Text(part, {"question": "bold", "concerns": "yellow", "head": "cyan", "usage": "dim"}.get(kind, ""))
+
+
+def _detail_parts(detail: ThreadDetail) -> Iterator[tuple[str, str]]:
+    state = detail.state
+    cells = state.get("cells") or []
+    when = detail.updated.astimezone().strftime("%Y-%m-%d %H:%M")
+    yield "head", f"thread {detail.id}\n{detail.status}, {len(cells)} cells, last changed {when}"
+    earlier = [turn["question"] for turn in state.get("turns") or []]
+    question = state.get("question") or (earlier[-1] if earlier else "")
+    before = earlier[:-1] if earlier and earlier[-1] == question else earlier
+    if before:
+        yield "earlier", "Earlier questions:\n" + "\n".join(f"- {one_line(text, 300)}" for text in before)
+    yield "question", clean(question).strip()
+    if inputs := state.get("inputs"):
+        yield "inputs", "Inputs:\n" + "\n".join(_input_line(taken["path"], taken) for taken in inputs)
+    if plan := state.get("plan"):
+        marks = (f"{'✓' if step['done'] else '○'} {n}. {one_line(step['text'], 500)}" for n, step in enumerate(plan, 1))
+        yield "plan", "\n".join(marks)
+    if detail.status == "finished" and state.get("answer"):
+        yield "answer", clean(state["answer"]).strip()
+        if concerns := state.get("concerns"):
+            yield "concerns", "\n".join(f"Not verified: {one_line(concern)}" for concern in concerns)
+    if artifacts := state.get("artifacts"):
+        yield "files", "Files:\n" + "\n".join(f"- {artifact_line(artifact)}" for artifact in artifacts)
+    yield "usage", _usage_line(state)
+    yield "next", _next(detail)
+
+
+def _input_line(path: str, taken: Any) -> str:
+    state = f"cannot be read: {one_line(taken['problem'])}" if taken["problem"] else size_text(taken["size"])
+    return f"- {one_line(path)} ({state})"
+
+
+def _usage_line(state: State) -> str:
+    usage = (state.get("usage") or {}).values()
+    calls = sum(node["calls"] for node in usage)
+    taken, given = sum(node["input_tokens"] for node in usage), sum(node["output_tokens"] for node in usage)
+    about = "about " if any(node["estimated"] for node in usage) else ""
+    seconds = sum(cell["seconds"] for cell in state.get("cells") or [])
+    return f"{calls} model calls, {about}{taken:,} tokens in and {given:,} out; cells ran for {duration_text(seconds)}"
+
+
+def _next(detail: ThreadDetail) -> str:
+    if detail.status == "waiting":
+        pending = detail.state.get("pending") or []
+        code = "\n".join(f"    {line}" for line in reveal(pending[0]["code"]).split("\n")) if pending else ""
+        if (call := shown_call(detail.state)) is not None:
+            title, *lines = call_lines(len(detail.state.get("cells") or []) + 1, call)
+            said = "\n".join((f"{title[0].upper()}{title[1:]}:", *lines))
+            return f"{said}\n\n{code}\n\n{how_to_decide(detail.id, call=call['id'])}"
+        return f"A cell waits for approval:\n\n{code}\n\n{how_to_decide(detail.id)}"
+    if detail.status == "finished":
+        return f"Ask on with: {next_command('ask', detail.id, question='…')}"
+    return f"Go on with: {next_command('resume', detail.id)}"
