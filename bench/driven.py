@@ -38,7 +38,7 @@ def ours() -> list[Way]:
     return [
         Way("Stepwell", "stepwell", sys.executable),
         Way("without its pool", "stepwell", sys.executable, ("--start", "unpooled"), ("first", "pandas")),
-        Way("without its warm parent", "stepwell", sys.executable, ("--start", "cold"), ("first", "pandas")),
+        Way("without its zygote", "stepwell", sys.executable, ("--start", "cold"), ("first", "pandas")),
         Way("from its snapshot", "stepwell", sys.executable, ("--keeps",), ("recover",)),
     ]
 

@@ -15,7 +15,7 @@ from sandboxes.docker.options import DockerOptions
 from sandboxes.docker.service import Docker
 from sandboxes.host.limits import Limits
 from sandboxes.host.session_pool import SessionPool
-from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation import IsolationRequest
 from sandboxes.network import NO_NETWORK, Network
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Sandboxes:
         keep: bool = True,
     ) -> None:
         self._root = root
-        self._asked = Asked(python, cache or root.parent / "cache", isolation, require, limits, network)
+        self._asked = IsolationRequest(python, cache or root.parent / "cache", isolation, require, limits, network)
         self._sleep_after = sleep_after
         self._max_live = max_live
         self._pool: SessionPool | None = None
@@ -170,8 +170,8 @@ class Sandboxes:
 
             if self._pool is None:
                 self._pool = SessionPool(capacity=self._max_live, sleep_after=self._sleep_after)
-            walls = choose(self._asked)
-            sandbox = LocalSandbox(self._root, id, walls, network=self._asked.network, pool=self._pool)
+            config = choose(self._asked)
+            sandbox = LocalSandbox(self._root, id, config, network=self._asked.network, pool=self._pool)
             sandbox.make_folders()
             return sandbox
 

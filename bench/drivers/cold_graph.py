@@ -7,21 +7,21 @@ from typing import Any
 
 from graph.app import agent
 from sandboxes.local import zygote
-from sandboxes.local.isolation import Walls
+from sandboxes.local.isolation import IsolationConfig
 
 
-class ColdParents(zygote.WarmParents):
-    """A parent of its own for each sandbox; several are started at the same time."""
+class ColdZygotes(zygote.ZygotePool):
+    """A zygote of its own for each sandbox; several are started at the same time."""
 
-    def begin(self, walls: Walls, order: dict[str, Any]) -> zygote.Ready:
-        """Start a parent, and have it fork the one sandbox that it is for."""
-        return self.begin_alone(walls, (), order)
+    def begin(self, config: IsolationConfig, order: dict[str, Any]) -> zygote.ReadySandbox:
+        """Start a zygote, and have it fork the one sandbox that it is for."""
+        return self.begin_alone(config, (), order)
 
-    def refill(self, walls: Walls) -> None:
+    def refill(self, config: IsolationConfig) -> None:
         """Nothing is made ready."""
 
 
-zygote.POOL = 0
-zygote.PARENTS.__class__ = ColdParents  # whoever uses them holds this very object
+zygote.WAITING = 0
+zygote.ZYGOTES.__class__ = ColdZygotes  # whoever uses them holds this very object
 
 __all__ = ["agent"]

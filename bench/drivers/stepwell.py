@@ -1,6 +1,6 @@
 """Stepwell's local sandbox: `python -m bench.drivers.stepwell`.
 
-With `--start unpooled` none is made ready before it is asked for; with `--start cold` the parent that has the packages
+With `--start unpooled` none is made ready before it is asked for; with `--start cold` the zygote that has the packages
 imported is started anew, too. With `--keeps` the step after each cell is kept in a store.
 """
 
@@ -64,7 +64,7 @@ class Stepwell(Driver):
     Args:
         folder: Where their files are.
         keeps: Whether steps are kept.
-        cold: Whether each start begins with the parent's.
+        cold: Whether each start begins with the zygote's.
     """
 
     def __init__(self, folder: Path, *, keeps: bool, cold: bool = False) -> None:
@@ -77,7 +77,7 @@ class Stepwell(Driver):
     async def rest(self) -> None:
         await super().rest()
         if self._cold:
-            await asyncio.to_thread(zygote.PARENTS.close)
+            await asyncio.to_thread(zygote.ZYGOTES.close)
 
     async def start(self) -> Session:
         sandbox = await self._sandboxes.open("local", f"bench-{next(self._number)}")
@@ -98,7 +98,7 @@ class Stepwell(Driver):
 
 async def _main(*, keeps: bool, start: str) -> None:
     if start != "pool":
-        zygote.POOL = 0
+        zygote.WAITING = 0
     with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
         driver = Stepwell(Path(folder), keeps=keeps, cold=start == "cold")
         await serve(driver)

@@ -24,7 +24,7 @@ from graph.checkpoints.saver import (
     run_of,
 )
 from graph.checkpoints.task_writes import ABOUT_A_TASK, SUCCESSOR, whole_writes
-from sandboxes.host.tasks import to_its_end
+from sandboxes.host.tasks import uncancellable
 
 HASH = re.compile(rb"[0-9a-f]{64}")
 OURS = """
@@ -88,14 +88,14 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         metadata = with_time(checkpoint, metadata)
         # One that was begun and not committed would lock all others out.
         with noting_failure(config):
-            return await to_its_end(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
+            return await uncancellable(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
         with noting_failure(config, writes):
-            await to_its_end(self._put_writes(config, whole_writes(writes), task_id, task_path))
+            await uncancellable(self._put_writes(config, whole_writes(writes), task_id, task_path))
 
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str

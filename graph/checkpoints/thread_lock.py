@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from graph.data_home import make_home
 from graph.draining import BrokenOffError
 from graph.settings import Settings, SettingsError
-from sandboxes.host.tasks import to_its_end
+from sandboxes.host.tasks import uncancellable
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
             await asyncio.to_thread(make_home, settings.home)
             await asyncio.to_thread(file.parent.mkdir, exist_ok=True)
             await _acquire(lock, thread, patience)
-            taken_over = await to_its_end(asyncio.to_thread(_note_holder, file))
+            taken_over = await uncancellable(asyncio.to_thread(_note_holder, file))
         except OSError as error:
             reason = error.strerror or error
             raise SettingsError(
@@ -128,13 +128,13 @@ async def holding(thread: str, settings: Settings, *, patience: float) -> AsyncI
         else:
             yield Hold(thread, taken_over)
     finally:
-        await to_its_end(asyncio.to_thread(lock.release))  # of one that it does not have, nothing comes
+        await uncancellable(asyncio.to_thread(lock.release))  # of one that it does not have, nothing comes
 
 
 async def _acquire(lock: FileLock, thread: str, patience: float) -> None:
     until = asyncio.get_running_loop().time() + patience
     pause, longest = POLL_SECONDS
-    while not await to_its_end(asyncio.to_thread(_try, lock)):  # who is cancelled leaves its release to `holding`
+    while not await uncancellable(asyncio.to_thread(_try, lock)):  # who is cancelled leaves its release to `holding`
         if asyncio.get_running_loop().time() >= until:
             raise held_by_another(thread)
         await asyncio.sleep(pause)

@@ -13,7 +13,7 @@ from sandboxes.host import replies
 from sandboxes.host.blobs import checked
 from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.host.session_pool import SessionPool
-from sandboxes.host.tasks import to_its_end
+from sandboxes.host.tasks import uncancellable
 from sandboxes.results import Reached
 
 
@@ -112,7 +112,7 @@ class BridgedSandbox(KernelSandbox[Session], BridgedFiles):
 
         Who is cancelled meanwhile leaves when it is done: a machine that is half stopped runs on, and costs.
         """
-        await to_its_end(self._close())
+        await uncancellable(self._close())
 
     async def _close(self) -> None:
         with suppress(SandboxUnavailableError, SandboxRefusedError):  # then it is stopped for being idle

@@ -11,7 +11,7 @@ from sandboxes.bridged.connection import Exchange
 from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Ending, Limits, in_words
-from sandboxes.host.running_cell import Offer, OnOutput, RunningCell
+from sandboxes.host.running_cell import FunctionOffer, OnOutput, RunningCell
 from sandboxes.inside.kernel import frames
 from sandboxes.results import CellResult
 
@@ -36,7 +36,7 @@ class Session:
         self.note: tuple[str, ...] | None = None
         """The note on the last cell, as it was when the last request ended; None: not known here."""
         self._when_gone: list[Callable[[], None]] = []
-        self._offer = Offer()
+        self._offer = FunctionOffer()
         self._exchange: Exchange | None = None
         """The request of now."""
         self._asked = False
@@ -115,7 +115,7 @@ class Session:
             self._exchange = None
         if not work.cell.ended.done():
             raise SandboxLostError(f"The Python process is gone: {work.why()}.")
-        return await work.cell.said()
+        return await work.cell.read_answer()
 
     async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
         """Have the bridge pass something on to the kernel, and wait until it is over."""
@@ -248,11 +248,11 @@ class _Work:
             return f"the session was ended because {self.flooded}"
         if self.over.get("discarded"):
             return "the sandbox was closed or reset while the cell ran"
-        if self.over.get("garbled"):
+        if self.over.get("protocol_error"):
             return "the session was ended because something other than the session wrote to its connection"
-        if self.over.get("deaf"):
+        if self.over.get("unresponsive"):
             return "the session was ended because it does not take what it is told"
-        if self.over.get("hanging"):
+        if self.over.get("ignored_interrupt"):
             limit = f"the cell reached its time limit of {self._timeout:g} s"
             return f"{limit}, did not react to the interrupt and was ended"
         code = self.over.get("code")

@@ -21,7 +21,7 @@ from sandboxes.docker import copying
 from sandboxes.docker import engine as engines
 from sandboxes.docker.engine import NOT_RUN, TAKEN, Done, Engine
 from sandboxes.docker.options import DockerOptions
-from sandboxes.host.tasks import to_its_end
+from sandboxes.host.tasks import uncancellable
 from sandboxes.inside.bridge.copying import LENGTH, MISSING
 
 LABEL = "stepwell"
@@ -105,7 +105,7 @@ class DockerMachine(Machine):
             if not start:
                 return await self._goes_on() if self._up else 0
             if not self._up:
-                await to_its_end(self._have())
+                await uncancellable(self._have())
             return self._lives
 
     async def _goes_on(self) -> int:

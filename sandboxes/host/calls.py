@@ -48,7 +48,7 @@ class Calls:
 
     def __init__(self, functions: Functions | None, send: Send) -> None:
         self._functions = functions
-        self._offered = {one.name for one in functions.descriptions} if functions is not None else set()
+        self._offered = {function.name for function in functions.descriptions} if functions is not None else set()
         self._send = send
         self._count = 0
         self._bytes = 0

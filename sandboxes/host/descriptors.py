@@ -7,25 +7,23 @@ import resource
 import threading
 from collections.abc import Callable, Iterator
 
-CHUNK = 65_536
-DRAIN = 1 << 20
-"""Bytes: what a pipe can hold at most, so what was printed before a cell ended is within it."""
+from sandboxes.inside.bridge.supervision import CHUNK, DRAIN
 
 
 class Pipe:
-    """One stream of a process: our end is read when the event loop says so, theirs is given away."""
+    """A stream of a process: our end is read by the event loop, the other end is given to the process."""
 
     def __init__(self, ends: tuple[int, int] | None = None) -> None:
         self._end, self.theirs = ends or os.pipe()
         os.set_blocking(self._end, False)
-        self.take: Callable[[bytes], None] | None = None
+        self.take: Callable[[bytes], object] | None = None
         """Is passed what comes."""
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when nobody can write into it any more."""
 
     @classmethod
     def at(cls, end: int) -> "Pipe":
-        """A pipe whose other end is with somebody else already."""
+        """A pipe whose other end the process has already."""
         return cls((end, -1))
 
     def close_theirs(self) -> None:
@@ -38,7 +36,7 @@ class Pipe:
         """Our end; negative once it is closed."""
         return self._end
 
-    def listen(self, take: Callable[[bytes], None]) -> None:
+    def listen(self, take: Callable[[bytes], object]) -> None:
         """Pass on what comes from now on."""
         self.take = take
         if not self.ended.done():
@@ -88,7 +86,7 @@ class Pipe:
 
 
 MOST = 1 << 20
-"""As many as anybody needs; some systems say that there is no limit."""
+"""Enough for everybody; some systems have no limit."""
 TURNED_AWAY = 16
 """Connections at a time that are told that there is no room for them; further ones are just closed."""
 
@@ -147,7 +145,7 @@ class Share:
 
     @contextlib.contextmanager
     def turning_away(self) -> Iterator[bool]:
-        """Hold one for a moment to say that there is none; false when too many do that already."""
+        """Hold one to answer that there is none left; false if too many connections are answered so already."""
         with self._lock:
             may = self._turned_away < TURNED_AWAY
             self._turned_away += may

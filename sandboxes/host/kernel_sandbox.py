@@ -12,7 +12,7 @@ from sandboxes.base import SandboxLostError, SandboxUnavailableError, SnapshotMi
 from sandboxes.functions import Functions
 from sandboxes.host import replies
 from sandboxes.host.session_pool import Evictable, Lease, SessionPool, SessionSnapshot
-from sandboxes.host.tasks import to_its_end
+from sandboxes.host.tasks import uncancellable
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 from sandboxes.results import CellResult, Reached, RestoredSession, SnapshotTaken, Streamed
 
@@ -67,7 +67,7 @@ class KernelSession(Protocol):
         """
 
     def when_gone(self, call: Callable[[], None]) -> None:
-        """Have `call` called once, when the session is gone, whoever ended it."""
+        """Have `call` called once, when the session is gone, at the latest when it is closed."""
 
     async def kill(self) -> None:
         """End what it does now, without waiting until it has ended."""
@@ -295,8 +295,8 @@ class KernelSandbox(ABC, Generic[Session]):
         async with self._lease:
             woken = bool(id) and self._slept == id
             await self._drop()
-            said = await self._ask("restore", {"snapshot": id}, answer="restored")
-            problem, failed = replies.problems(said)
+            reply = await self._ask("restore", {"snapshot": id}, answer="restored")
+            problem, failed = replies.problems(reply)
             if problem or failed:
                 await self._drop()
             if problem:
@@ -304,7 +304,7 @@ class KernelSandbox(ABC, Generic[Session]):
                 raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
             if failed:
                 raise SandboxUnavailableError(failed)
-            restored = replies.restored(said)
+            restored = replies.restored(reply)
             self._snapshot = SessionSnapshot(id, stored=True, complete=not restored.lost)
             return replace(restored, woken=woken)
 
@@ -330,13 +330,13 @@ class KernelSandbox(ABC, Generic[Session]):
         async with self._lease:
             await self._drop()
             seconds = order.seconds + SNAPSHOT_SECONDS
-            said = await self._ask("rebuild", {}, body=order.as_json(), seconds=seconds)
-            if broken_off := replies.broken_off(said):
+            reply = await self._ask("rebuild", {}, body=order.as_json(), seconds=seconds)
+            if broken_off := replies.broken_off(reply):
                 await self._drop()
                 return broken_off
             # What was made again is in the session only.
             self._snapshot = SessionSnapshot(order.snapshot, stored=True, complete=False)
-            return replies.restored(said)
+            return replies.restored(reply)
 
     def _mark_stored(self, names: Sequence[str]) -> None:
         """The store has these blobs; with the manifest of the head among them, it has the head."""
@@ -348,7 +348,7 @@ class KernelSandbox(ABC, Generic[Session]):
         """End its session unless something would be lost by that; `restore` wakes it."""
         async with self._lease:
             if self.evictable != "never":
-                await to_its_end(self._stop(slept=self._snapshot.id))
+                await uncancellable(self._stop(slept=self._snapshot.id))
 
     async def reset(self) -> None:
         """Start again with only the inputs; a cell that is running is killed.

@@ -1,4 +1,4 @@
-"""What a local sandbox may use at most, how its process ended, and what is said of a limit that ended it."""
+"""What a local sandbox may use at most, how its process ended, and the sentences about it."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from sandboxes.results import CellError
 MEGABYTE = 1 << 20
 MOST_TMP = 2_000 * MEGABYTE
 SHARE = 4
-"""Which part of the memory `/tmp`, HOME and `/dev/shm` may each have, unless it is said."""
+"""Which part of the memory `/tmp`, HOME and `/dev/shm` may each have by default."""
 
 CRASHES: Mapping[int, str] = {
     signal.SIGSEGV: "crashed: segmentation fault",
@@ -75,7 +75,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a process ended, from whoever started it, not from what it said itself."""
+    """How a process ended, as the one that started it has seen it."""
 
     code: int
     """Its exit code; negative: the signal that ended it."""
@@ -128,24 +128,24 @@ def limit_note(error: CellError | None, limits: Limits) -> str:
     """Which limit it was, at what value, and what to do instead; empty when it was none."""
     if error is None:
         return ""
-    said = f"{error.name}: {error.message}"
+    text = f"{error.name}: {error.message}"
     if "MemoryError" in error.name:
         return (
             f"memory is limited to {_megabytes(limits.memory_or_half)}: read in chunks, take fewer columns or smaller "
             "types, or let DuckDB work on the file"
         )
-    if "[Errno 27]" in said and limits.file_bytes:
+    if "[Errno 27]" in text and limits.file_bytes:
         allowed = _megabytes(limits.file_bytes)
         return f"one file may have {allowed}: write several, or a compressed format such as Parquet"
-    if "[Errno 28]" in said:
+    if "[Errno 28]" in text:
         return (
             f"/tmp and HOME have room for {_megabytes(limits.tmp_bytes)} each, /dev/shm for "  # noqa: S108 - that one is its own
             f"{_megabytes(limits.shared_memory_bytes)}: write large files to the working directory, and remove what is "
             "not needed any more"
         )
-    if "[Errno 24]" in said:
+    if "[Errno 24]" in text:
         return f"a process may have {limits.open_files:,} files open: close them (with open(…) as file)"
-    if THREADS.search(said):
+    if THREADS.search(text):
         return f"{limits.processes:,} processes and threads are allowed: use fewer workers (n_jobs)"
     return ""
 

@@ -38,7 +38,7 @@ class Process(Protocol):
         """Whether it has not been seen to end."""
 
     def busy(self, runs: bool) -> None:
-        """Say whether a cell runs: limits that have to be watched are watched only then."""
+        """Note whether a cell runs: its limits are watched only then."""
 
     def interrupt(self) -> None:
         """Send SIGINT to it and its children, as a terminal does on Ctrl-C."""
@@ -47,7 +47,7 @@ class Process(Protocol):
         """End what runs now, so that a frozen copy may go on; false when there can be none and nothing was done."""
 
     def wake(self) -> None:
-        """Have the frozen copy go on; `exited` is anew then."""
+        """Have the frozen copy go on; `exited` is a new future then."""
 
     def kill(self) -> None:
         """End it at once with everything that it started."""

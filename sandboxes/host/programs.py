@@ -8,23 +8,8 @@ from sandboxes.host.limits import Limits, in_words
 from sandboxes.host.processes import Order, Start
 from sandboxes.host.reading import read_json
 from sandboxes.inside import PROGRAMS
+from sandboxes.inside.bridge.supervision import FirstBytes
 from sandboxes.results import ProgramResult, Status
-
-MAX_OUTPUT = 4 << 20
-"""Bytes of each stream that are kept."""
-
-
-class _Kept:
-    """The first bytes of a stream."""
-
-    def __init__(self) -> None:
-        self._data = bytearray()
-
-    def add(self, data: bytes) -> None:
-        self._data += data[: MAX_OUTPUT - len(self._data)]
-
-    def text(self) -> str:
-        return self._data.decode("utf-8", "replace")
 
 
 async def run_program(start: Start, order: Order, *, limits: Limits, timeout: float) -> ProgramResult:
@@ -33,7 +18,7 @@ async def run_program(start: Start, order: Order, *, limits: Limits, timeout: fl
     Raises:
         SandboxUnavailableError: it cannot be started.
     """
-    printed, complained = _Kept(), _Kept()
+    printed, complained = FirstBytes(), FirstBytes()
     connection = await start(order)
     stdout, stderr, process = connection.stdout, connection.stderr, connection.process
     try:
@@ -87,15 +72,15 @@ async def describe_environment(sandbox: Sandbox, *, timeout: float = 60.0) -> En
     """
     result = await sandbox.run_program(DESCRIBE_ENVIRONMENT, [], timeout=timeout)
     try:
-        said = await read_json(result.stdout.encode())
+        description = await read_json(result.stdout.encode())
     except ValueError:
-        said = None
-    if result.status != "ok" or not isinstance(said, dict):
+        description = None
+    if result.status != "ok" or not isinstance(description, dict):
         last = (result.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise SandboxUnavailableError(f"The sandbox's Python cannot be described ({result.status}: {last[:300]}).")
-    packages, fonts = said.get("packages"), said.get("fonts")
+    packages, fonts = description.get("packages"), description.get("fonts")
     return {
-        "python": str(said.get("python", ""))[:40],
+        "python": str(description.get("python", ""))[:40],
         "packages": {str(name)[:60]: str(version)[:40] for name, version in list(packages.items())[:MAX_ENTRIES]}
         if isinstance(packages, dict)
         else {},

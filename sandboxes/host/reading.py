@@ -20,7 +20,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from sandboxes.host.session_pool import owner
-from sandboxes.host.tasks import to_its_end
+from sandboxes.host.tasks import uncancellable
 from sandboxes.inside import PROGRAMS
 from sandboxes.inside.reader import pieces
 
@@ -144,13 +144,13 @@ async def _read(
     try:
         async with _turn(), AsyncExitStack() as files:
             source, target = _file(files), _file(files)
-            parts = await to_its_end(asyncio.to_thread(_fill, source, data))
+            parts = await uncancellable(asyncio.to_thread(_fill, source, data))
             asked = {
                 "what": what, "source": source, "target": target, "parts": parts,
                 "memory": memory, "written": written, "seconds": SECONDS, **limits,
             }  # fmt: skip
             await _run(asked)
-            return await to_its_end(asyncio.to_thread(_found, target))
+            return await uncancellable(asyncio.to_thread(_found, target))
     except OSError as error:  # this machine has no more processes, descriptors or memory to give
         raise UnreadableError(f"it cannot be read now ({error.strerror or error})") from error
 

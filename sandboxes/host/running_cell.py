@@ -1,6 +1,7 @@
-"""What the host knows of a cell that is running, in whatever sandbox: what it printed, showed and called so far."""
+"""What the host knows of a cell that is running, in any sandbox: what it has printed, shown and called so far."""
 
 import asyncio
+import codecs
 import contextvars
 import json
 import secrets
@@ -12,17 +13,78 @@ from typing import Any, Literal
 from sandboxes.functions import Functions
 from sandboxes.host import replies
 from sandboxes.host.calls import Calls, FloodError
-from sandboxes.host.output import Capture, Live
+from sandboxes.inside.bridge.supervision import BoundedOutput, Sampler
 from sandboxes.inside.kernel import frames
-from sandboxes.results import CellError, CellResult, Display, Streamed
+from sandboxes.results import CapturedText, CellError, CellResult, Display, Streamed
 
 FLOOD = 20 * replies.MAX_DISPLAYS
 """Things shown by one cell after which its session is ended."""
 MAX_FRAMES = 10_000
-"""Frames of one cell, of whatever kind and whoever they say they are of, and …"""
+"""Frames of one cell, of any kind, and …"""
 MAX_BYTES = 1 << 30
 """… their bytes, after which its session is ended: an honest one shows and calls far less."""
 OnOutput = Callable[[Streamed], None]
+
+
+class Capture(BoundedOutput):
+    """What is kept of a stream whose bytes are taken as they come."""
+
+    def leave_out(self, count: int) -> None:
+        """Count bytes that the bridge left out between head and tail."""
+        self._after += max(0, count)
+
+    def text(self) -> CapturedText:
+        """All of it as text; a character that was cut in two is counted among what is left out."""
+        tail, dropped = self.tail, self.dropped
+        if not dropped:
+            whole = bytes(self.head) + tail
+            return CapturedText(head=whole.decode("utf-8", "replace"))
+        cut = _cut_short(self.head)
+        head = self.head[: len(self.head) - cut]
+        start = 0
+        while start < len(tail) and tail[start] & 0xC0 == 0x80 and len(tail) - start > self._kept - 4:
+            start += 1
+        return CapturedText(
+            head=head.decode("utf-8", "replace"),
+            tail=tail[start:].decode("utf-8", "replace"),
+            dropped=dropped + cut + start,
+        )
+
+
+class Live:
+    """Turns the bytes of a stream into pieces of text for a listener: all of the head, then samples."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._sampler = Sampler()
+        self._sampling = False
+
+    def pieces(self, data: bytes, *, full: bool) -> str:
+        """The text to pass on now; empty when there is none.
+
+        Args:
+            data: The bytes that came.
+            full: Whether the stream's head is complete.
+        """
+        if not full:
+            return self._decoder.decode(data)
+        self._sampler.add(data)
+        sample = self._sampler.take().decode("utf-8", "ignore")
+        if self._sampling:
+            return sample
+        self._sampling = True
+        return "\n… much output: from here on only now and then …\n" + sample
+
+
+def _cut_short(data: bytearray) -> int:
+    """How many bytes at the end belong to a character that is not complete."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 == 0x80:
+            continue
+        needs = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+        return back if needs > back else 0
+    return 0
 
 
 @dataclass(slots=True)
@@ -34,8 +96,8 @@ class Stream:
     live: Live = field(default_factory=Live)
 
 
-class Offer:
-    """The functions that a kernel was told of last."""
+class FunctionOffer:
+    """The functions that a kernel was last told of."""
 
     def __init__(self) -> None:
         self._told = b"[]"
@@ -43,7 +105,7 @@ class Offer:
     def frame(self, functions: Functions | None) -> bytes:
         """The frame that tells the kernel which functions there are; empty when it knows."""
         offered = json.dumps(
-            [one.as_json() for one in functions.descriptions] if functions is not None else []
+            [function.as_json() for function in functions.descriptions] if functions is not None else []
         ).encode()
         if offered == self._told:
             return b""
@@ -51,12 +113,12 @@ class Offer:
         return frames.pack({"type": "functions"}, offered)
 
     def forget(self) -> None:
-        """It is another kernel from now on: tell it again."""
+        """Tell the next kernel again."""
         self._told = b""
 
 
 class RunningCell:
-    """What is known of the cell that is running, or of something else that a kernel was asked."""
+    """A cell that runs, or another request to a kernel, and what has come of it so far."""
 
     def __init__(self, on_output: OnOutput | None, answer: str = "done") -> None:
         self.answer = answer
@@ -66,7 +128,7 @@ class RunningCell:
         self.stderr = Stream("stderr")
         self.displays: list[Display] = []
         self.ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        """What the kernel said in the end, unread; see `said`."""
+        """What the kernel said in the end, unread; see `read_answer`."""
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the kernel says that it has begun with what it was asked."""
         self._began = time.monotonic()
@@ -87,7 +149,7 @@ class RunningCell:
             return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
 
     def hear(self, header: dict[str, Any], body: bytes) -> None:
-        """Take in a frame of the kernel's; late words of an earlier cell are let go.
+        """Process a frame of the kernel; frames of an earlier cell are dropped.
 
         Raises:
             FloodError: there are too many.
@@ -110,26 +172,26 @@ class RunningCell:
         elif kind == self.answer and not self.ended.done():
             self.ended.set_result(body)
 
-    async def said(self) -> dict[str, Any]:
-        """What the kernel said in the end; a large answer is read elsewhere."""
+    async def read_answer(self) -> dict[str, Any]:
+        """The content of the frame that ended it; a large one is parsed in another process."""
         return await replies.read(self.ended.result())
 
     async def result(self, *, late: bool, timeout: float) -> CellResult:
-        """What the kernel said of it in the end; output aside.
+        """The result by the kernel's answer, without output.
 
         Args:
             late: Whether it was interrupted at its time limit.
             timeout: That limit, in seconds.
         """
-        said = await self.said()
-        failed = said.get("status") != "ok"
+        answer = await self.read_answer()
+        failed = answer.get("status") != "ok"
         return CellResult(
             status="timeout" if late else "error" if failed else "ok",
-            error=replies.error(said) if failed else None,
-            namespace=replies.namespace(said),
-            files=replies.files(said),
+            error=replies.error(answer) if failed else None,
+            namespace=replies.namespace(answer),
+            files=replies.files(answer),
             note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
-            reached=replies.reached(said),
+            reached=replies.reached(answer),
         )
 
     def with_output(self, result: CellResult) -> CellResult:

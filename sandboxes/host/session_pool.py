@@ -280,7 +280,7 @@ class Lease:
         self.since = time.monotonic()
         """When it was used last."""
         self.between_steps = False
-        """Whether its last use ended a step: it is not in the middle of each."""
+        """Whether its last use ended a step: it is not in the middle of one."""
         self.place: asyncio.Future[None] | None = None
         """Done when it gets the place that it waits for."""
         self._turn = asyncio.Lock()

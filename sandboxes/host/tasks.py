@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def to_its_end(work: Awaitable[T]) -> T:
+async def uncancellable(work: Awaitable[T]) -> T:
     """Wait for what must not be left half done; who is cancelled meanwhile, even twice, leaves when it is done.
 
     Raises:
@@ -27,30 +27,30 @@ async def to_its_end(work: Awaitable[T]) -> T:
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # nobody is there any more to hear of it
+        task.exception()  # retrieved, so that it is not logged
     raise cancelled
 
 
 log = logging.getLogger(__name__)
-_THREADS = ThreadPoolExecutor(4, "stepwell-upkeep")
-_AHEAD = ThreadPoolExecutor(1, "stepwell-looking")
-_BESIDE = ThreadPoolExecutor(1, "stepwell-beside")
+_BACKGROUND = ThreadPoolExecutor(4, "stepwell-background")
+_QUICK = ThreadPoolExecutor(1, "stepwell-quick")
+_PROMPT = ThreadPoolExecutor(1, "stepwell-prompt")
 _UNDER_WAY: set[Future[None]] = set()
 
 
-def later(work: Callable[[], object]) -> None:
-    """Have it done in a thread, after what was asked for before; what it raises is logged."""
-    _submit(_THREADS, work)
+def run_later(work: Callable[[], object]) -> None:
+    """Do it in a thread, after what was asked for before; what it raises is logged."""
+    _submit(_BACKGROUND, work)
 
 
-def soon(work: Callable[[], object]) -> None:
-    """The same for what takes no time, and waits for nothing that does."""
-    _submit(_AHEAD, work)
+def run_quickly(work: Callable[[], object]) -> None:
+    """Do in a thread of its own what neither takes time nor waits, so that slow work does not hold it up."""
+    _submit(_QUICK, work)
 
 
-def beside(work: Callable[[], object]) -> None:
-    """The same for what waits some milliseconds, and is of use only at once."""
-    _submit(_BESIDE, work)
+def run_promptly(work: Callable[[], object]) -> None:
+    """Do in a thread of its own what waits some milliseconds and is of no use later."""
+    _submit(_PROMPT, work)
 
 
 def _submit(threads: ThreadPoolExecutor, work: Callable[[], object]) -> None:

@@ -20,6 +20,13 @@ from sandboxes.inside.zygote.users import change_owner
 from sandboxes.results import FetchedFile, Reached, WorkspaceFile
 
 BLOCK = 1 << 20
+MOVED = ".stepwell-"
+AT_ONCE = 50
+"""How many folders deep it goes at once: deeper ones exhaust recursion, descriptors, and in the end paths."""
+NOTE = "reached"
+PLACE = "place"
+MAX_NOTE = 16_384
+"""Bytes."""
 
 
 def prepare(root: Path) -> None:
@@ -78,7 +85,7 @@ def _change_owner(name: str, folder: int, user: int, device: int) -> None:
 
 
 def make_all(sandbox: Path, cache: Path) -> None:
-    """Make all folders of a local sandbox, and the one for caches.
+    """Make all folders of a local sandbox, and the cache folder.
 
     Raises:
         SandboxUnavailableError: they cannot be made.
@@ -169,11 +176,11 @@ def digest(root: Path, path: str) -> tuple[int, str]:
     """
     with ExitStack() as stack:
         _, reading, _ = _opened(root, path, stack)
-        found, size = hashlib.sha256(), 0
+        sha256, size = hashlib.sha256(), 0
         while block := os.read(reading, BLOCK):
             size += len(block)
-            found.update(block)
-    return size, found.hexdigest()
+            sha256.update(block)
+    return size, sha256.hexdigest()
 
 
 def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:
@@ -191,7 +198,7 @@ def empty(root: Path, *, keep: frozenset[str] = frozenset()) -> None:
 
 
 def _opened(root: Path, path: str, stack: ExitStack) -> tuple[str, int, int]:
-    """The file of exactly that name, or of the name that somebody who writes paths in another way means.
+    """The file of exactly that name, or of the name that is meant if the path is written in another way.
 
     Returns:
         Its path, its descriptor, and its size.
@@ -206,7 +213,7 @@ def _opened(root: Path, path: str, stack: ExitStack) -> tuple[str, int, int]:
 
 @contextmanager
 def _clear(root: Path) -> Iterator[None]:
-    """Say in one sentence what is wrong with the workspace's disk."""
+    """Raise errors of the workspace's disk as one sentence."""
     try:
         yield
     except FileNotFoundError:
@@ -219,17 +226,11 @@ def _clear(root: Path) -> Iterator[None]:
         ) from error
 
 
-MOVED = ".stepwell-"
-AT_ONCE = 50
-"""How many folders deep it goes at once: deeper ones exhaust recursion, descriptors, and in the end paths."""
-FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 def remove(folder: Path) -> None:
     """Remove a folder with all that is in it, however deep; links are removed, not followed."""
     if folder.is_dir() and not folder.is_symlink():
         folder.chmod(0o700)
-        top = os.open(folder, FOLDER_FLAGS)
+        top = os.open(folder, tree.FOLDER_FLAGS)
         try:
             while _names_in(top):
                 _remove_contents(top, top, AT_ONCE)
@@ -263,10 +264,10 @@ def _is_folder(name: str, folder: int) -> bool:
 def _open_up(name: str, folder: int) -> int:
     """A descriptor of a folder, made writable for us."""
     try:
-        inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
+        inner = os.open(name, tree.FOLDER_FLAGS, dir_fd=folder)
     except PermissionError:
         os.chmod(name, 0o700, dir_fd=folder)
-        inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
+        inner = os.open(name, tree.FOLDER_FLAGS, dir_fd=folder)
     os.fchmod(inner, 0o700)
     return inner
 
@@ -274,12 +275,6 @@ def _open_up(name: str, folder: int) -> int:
 def _names_in(folder: int) -> list[str]:
     with os.scandir(folder) as entries:
         return [entry.name for entry in entries]
-
-
-NOTE = "reached"
-PLACE = "place"
-MAX_NOTE = 16_384
-"""Bytes."""
 
 
 def read_note(folder: Path) -> Reached:

@@ -16,7 +16,7 @@ from sandboxes.host.limits import Ending
 from sandboxes.host.processes import Connection, Order
 from sandboxes.inside import PROGRAMS
 from sandboxes.local import wrappers
-from sandboxes.local.isolation import Walls
+from sandboxes.local.isolation import IsolationConfig
 from sandboxes.local.network.doorway import listen_on_loopback
 
 KERNEL = PROGRAMS / "kernel"
@@ -77,13 +77,13 @@ class StartChild:
     """Starts child processes of this user, with a clean environment.
 
     Args:
-        walls: The interpreter, and the level: `process` or `seatbelt`; everything else in it is not kept.
+        config: The interpreter, and the level: `process` or `seatbelt`; everything else in it is not kept.
     """
 
-    def __init__(self, walls: Walls) -> None:
-        self._python = walls.python
-        self._level = walls.level
-        self._cache = walls.cache
+    def __init__(self, config: IsolationConfig) -> None:
+        self._python = config.python
+        self._level = config.level
+        self._cache = config.cache
 
     async def __call__(self, order: Order) -> Connection:
         """Start the kernel, or a program, in a sandbox's folder; see `Start`.

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 SLACK = 32 << 20
-"""Bytes above the limit of the sandbox for what watches it, so that what is measured is told before this hits."""
+"""Bytes above the limit of the sandbox, so that what measures it can report an excess before the system kills."""
 STALE_SECONDS = 60.0
 """How old an empty group is before it counts as left behind; its process may not be visible from here."""
 ROOT = Path("/sys/fs/cgroup")
@@ -33,9 +33,9 @@ class ControlGroup:
     def __init__(self, folder: Path, limit: int) -> None:
         self._folder = folder
         self._killed = 0
-        """How often the system had ended something in it when that was last noted."""
+        """How many processes in it the system had ended at the last `note`."""
         self._last = 0
-        """The same, when it was last read."""
+        """How many it had ended at the last reading."""
         folder.mkdir()
         try:
             new = (folder / "memory.max").exists()
@@ -49,11 +49,11 @@ class ControlGroup:
             raise
 
     def overrun(self) -> bool:
-        """Whether the system had to end something in it for its memory since that was last noted."""
+        """Whether the system ended a process in it for its memory since the last `note`."""
         return self._read() > self._killed
 
     def note(self) -> None:
-        """Take what has been ended until now for known."""
+        """Count from now."""
         self._killed = self._read()
 
     def _read(self) -> int:
@@ -93,7 +93,7 @@ def new_group(limit: int) -> ControlGroup | None:
 
 
 def own_group(process: int) -> Path | None:
-    """The file by which that process would enter the group that it is in already; None where it cannot be told."""
+    """The file by which that process would enter the group that it is in already; None if that cannot be found out."""
     place = _place()
     try:
         inside = place is not None and str(process) in (place / PROCESSES).read_text(encoding="ascii").split()
@@ -113,7 +113,7 @@ def wait_early(group: Path, process: int) -> None:
 
 
 def available() -> bool:
-    """Whether groups can be had here."""
+    """Whether control groups work here."""
     return _place() is not None
 
 

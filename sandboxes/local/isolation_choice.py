@@ -23,84 +23,83 @@ from sandboxes.inside import PROGRAMS
 from sandboxes.inside.prober.probes import PROBES
 from sandboxes.inside.zygote import seccomp
 from sandboxes.inside.zygote.system import MACHINE
-from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, Asked, Level, Walls
-from sandboxes.local.isolation_properties import States, states
+from sandboxes.local.isolation import LEVELS, PRIVATE_ROOT, IsolationConfig, IsolationRequest, Level, States, states
 from sandboxes.local.wrappers import seatbelt
-from sandboxes.local.zygote import PARENTS, CannotWallInError, Ready
-from sandboxes.local.zygote_process import StartWarm
+from sandboxes.local.zygote import ZYGOTES, IsolationUnavailableError, ReadySandbox
+from sandboxes.local.zygote_process import StartInZygote
 
-WARM: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "landlock")
-"""Levels whose sandboxes are forked from a warm parent."""
+ZYGOTE_LEVELS: tuple[Level, ...] = ("namespaces", "namespaces-noproc", "landlock")
+"""Levels whose sandboxes are forked from a zygote."""
 
 
-def choose(asked: Asked) -> Walls:
-    """The walls of the best level that works here; blocks.
+def choose(request: IsolationRequest) -> IsolationConfig:
+    """The configuration of the best level that works here; blocks.
 
     Raises:
         NoSuchSandboxError: a level is asked for that there is not.
         SandboxUnavailableError: no level that will do works here, or its interpreter cannot be started.
     """
-    levels = _allowed(asked)
+    levels = _allowed(request)
     why: list[str] = []
     for level in levels:
-        walls = walls_of(asked, level)
+        config = config_of(request, level)
         if level == "process":
-            return walls
+            return config
         try:
-            _try(walls)
-        except CannotWallInError as error:
+            _try(config)
+        except IsolationUnavailableError as error:
             why.append(f"{level}: {error}")
             continue
-        return walls
+        return config
     raise SandboxUnavailableError(
         f"No isolation that will do works on this machine ({'; '.join(why)}). `stepwell doctor` says more; "
         "STEPWELL_ISOLATION=process runs code without any, as you."
     )
 
 
-def _try(walls: Walls) -> None:
+def _try(config: IsolationConfig) -> None:
     """Have what is needed for that level.
 
     Raises:
-        CannotWallInError: it does not work here.
+        IsolationUnavailableError: it does not work here.
         SandboxUnavailableError: the interpreter cannot be started.
     """
-    if walls.level in (*WARM, "bwrap"):
-        check(walls)
-    if walls.level in WARM:
-        PARENTS.refill(walls)
-    elif walls.level == "seatbelt" and not seatbelt():
-        raise CannotWallInError("there is no sandbox-exec, which macOS has")
+    if config.level in (*ZYGOTE_LEVELS, "bwrap"):
+        check(config)
+    if config.level in ZYGOTE_LEVELS:
+        ZYGOTES.refill(config)
+    elif config.level == "seatbelt" and not seatbelt():
+        raise IsolationUnavailableError("there is no sandbox-exec, which macOS has")
 
 
-def _allowed(asked: Asked) -> list[Level]:
-    for name in (asked.isolation, asked.require):
+def _allowed(request: IsolationRequest) -> list[Level]:
+    for name in (request.isolation, request.require):
         if name and name not in get_args(Level):
             raise NoSuchSandboxError(f"There is no isolation level {name!r}. Levels: {', '.join(LEVELS)}.")
-    closed = asked.network.mode == "none"
-    floor = LEVELS.index(asked.require) if asked.require else len(LEVELS) - 1
-    good = [level for level in LEVELS[: floor + 1] if level != "process" or asked.isolation == "process"]
+    closed = request.network.mode == "none"
+    floor = LEVELS.index(request.require) if request.require else len(LEVELS) - 1
+    good = [level for level in LEVELS[: floor + 1] if level != "process" or request.isolation == "process"]
     # Where the network is the machine's own, it can be closed to a sandbox or left open, but not narrowed.
     good = [level for level in good if closed or level in (*PRIVATE_ROOT, "process")]
-    if not asked.isolation:
+    if not request.isolation:
         return good
-    if asked.isolation not in good:
-        why = f"is weaker than STEPWELL_REQUIRE_ISOLATION={asked.require}"
-        if not asked.require or LEVELS.index(asked.isolation) <= floor:
+    if request.isolation not in good:
+        why = f"is weaker than STEPWELL_REQUIRE_ISOLATION={request.require}"
+        if not request.require or LEVELS.index(request.isolation) <= floor:
             why = "cannot open the network in part; use --network none, or another level"
-        raise SandboxUnavailableError(f"STEPWELL_ISOLATION={asked.isolation} {why}.")
-    return [level for level in good if level == asked.isolation]
+        raise SandboxUnavailableError(f"STEPWELL_ISOLATION={request.isolation} {why}.")
+    return [level for level in good if level == request.isolation]
 
 
-def walls_of(asked: Asked, level: Level) -> Walls:
-    """The walls of a level, whether they can be had or not."""
-    python = str(Path(asked.python).absolute()) if os.sep in asked.python else asked.python or sys.executable
-    return Walls(
+def config_of(request: IsolationRequest, level: Level) -> IsolationConfig:
+    """The configuration of a level, whether it works here or not."""
+    python = str(Path(request.python).absolute()) if os.sep in request.python else request.python or sys.executable
+    return IsolationConfig(
         level=level,
         python=_straight(python),
-        cache=str(asked.cache.absolute() / "matplotlib"),
-        limits=asked.limits,
-        network=asked.network.mode != "none",
+        cache=str(request.cache.absolute() / "matplotlib"),
+        limits=request.limits,
+        network=request.network.mode != "none",
         timezone=os.environ.get("TZ", ""),
     )
 
@@ -137,49 +136,49 @@ OWN_PROCESSES = 16
 Through = dict[str, list[str]]
 """What got through, by property."""
 
-_TRIED: set[Walls] = set()
+_TRIED: set[IsolationConfig] = set()
 
 
-def check(walls: Walls) -> None:
-    """Make sure, once for each kind of walls, that they hold what their level promises.
+def check(config: IsolationConfig) -> None:
+    """Make sure, once for each configuration, that it keeps what its level promises.
 
     Raises:
-        CannotWallInError: a sandbox cannot be started behind them, or something gets through that must not.
+        IsolationUnavailableError: a sandbox cannot be started with it, or something gets through that must not.
         SandboxUnavailableError: the interpreter cannot be started.
     """
-    if walls in _TRIED:
+    if config in _TRIED:
         return
-    broken = broken_promises(walls.level, probe(walls))
+    broken = broken_promises(config.level, probe(config))
     if broken:
-        raise CannotWallInError(f"code in it {'; '.join(broken)}")
-    _TRIED.add(walls)
+        raise IsolationUnavailableError(f"code in it {'; '.join(broken)}")
+    _TRIED.add(config)
 
 
 def broken_promises(level: Level, through: Through) -> list[str]:
-    """What got through although the level is said to prevent it."""
-    said: States = states(level)
-    return [what for name, things in through.items() if said[name].state == "enforced" for what in things]
+    """What got through although the level promises to prevent it."""
+    promised: States = states(level)
+    return [what for name, things in through.items() if promised[name].state == "enforced" for what in things]
 
 
-def probe(walls: Walls) -> Through:
+def probe(config: IsolationConfig) -> Through:
     """Start a throw-away sandbox and try things in it.
 
     Raises:
-        CannotWallInError: it cannot be started.
+        IsolationUnavailableError: it cannot be started.
         SandboxUnavailableError: the interpreter cannot be started.
     """
     with held_folder("probe") as folder, _host(folder) as facts:
         own = folder / "sandboxes" / "probe"
         own.mkdir(parents=True)
-        ready = StartWarm(walls).begin(Order(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
+        ready = StartInZygote(config).begin(Order(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
         try:
-            said = _read(ready.stdout)
-            if not said:
-                raise CannotWallInError(_why(ready))
-            found: Through = json.loads(said)
-            return found
+            printed = _read(ready.stdout)
+            if not printed:
+                raise IsolationUnavailableError(_why(ready))
+            through: Through = json.loads(printed)
+            return through
         finally:
-            PARENTS.ended(ready)
+            ZYGOTES.ended(ready)
             ready.close()
             if ready.group is not None:
                 ready.group.remove()
@@ -187,7 +186,7 @@ def probe(walls: Walls) -> Through:
 
 @contextlib.contextmanager
 def _host(folder: Path) -> Iterator[dict[str, Any]]:
-    """Something of each kind that code in a sandbox must not reach; anybody else may, so that walls alone are tried."""
+    """Something of each kind that only the isolation keeps code in a sandbox from: anybody else may use it."""
     folder.chmod(0o755)
     file, address, abstract = folder / "file", folder / "socket", f"stepwell-{secrets.token_hex(8)}"
     file.write_text("x")
@@ -210,7 +209,7 @@ def _host(folder: Path) -> Iterator[dict[str, Any]]:
             "socket": str(address),
             "abstract": abstract,
             "port": server.getsockname()[1],
-            "process": next((one for one in (os.getpid(), os.getppid()) if one > OWN_PROCESSES), 0),
+            "process": next((process for process in (os.getpid(), os.getppid()) if process > OWN_PROCESSES), 0),
             "calls": [(numbers[name], arguments) for name, arguments in TRIED if numbers.get(name) is not None],
         }
 
@@ -227,14 +226,14 @@ def _read(output: int) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _why(ready: Ready) -> str:
+def _why(ready: ReadySandbox) -> str:
     """Why it printed nothing."""
     ready.init.settimeout(1.0)
     for _ in range(3):
         with contextlib.suppress(OSError, ValueError):  # a reset comes before the last words of who reset it
-            said = json.loads(ready.init.recv(65_536) or b"{}")
-            if said.get("event") == "failed":
-                return str(said["why"])
+            report = json.loads(ready.init.recv(65_536) or b"{}")
+            if report.get("event") == "failed":
+                return str(report["why"])
     lines = _read(ready.stderr).strip().splitlines()
     return lines[-1][:300] if lines else "a sandbox was started, and it said nothing"
 
@@ -264,8 +263,8 @@ class Examination:
     """Why none was chosen."""
 
 
-def examine(asked: Asked) -> Examination:
-    """Try every level, and say which one is chosen.
+def examine(request: IsolationRequest) -> Examination:
+    """Try every level, and return which one is chosen.
 
     Raises:
         NoSuchSandboxError: a level is asked for that there is not.
@@ -274,28 +273,28 @@ def examine(asked: Asked) -> Examination:
     problem = ""
     level: Level | None = None
     try:
-        level = choose(asked).level
+        level = choose(request).level
     except SandboxUnavailableError as error:
         problem = str(error)
-    tried = tuple(_try_level(asked, one, chosen=one == level) for one in LEVELS)
+    tried = tuple(_try_level(request, each, chosen=each == level) for each in LEVELS)
     return Examination(tried, level, states(level) if level else {}, problem)
 
 
-def _try_level(asked: Asked, level: Level, *, chosen: bool) -> LevelTried:
+def _try_level(request: IsolationRequest, level: Level, *, chosen: bool) -> LevelTried:
     if level == "process":
         return LevelTried(level, True, "always there, and no isolation: only when it is asked for", chosen)
     if level == "seatbelt":
         there = bool(seatbelt())
         return LevelTried(level, there, "not tested by us" if there else "only macOS has it", chosen)
     try:
-        through = probe(walls_of(asked, level))
-    except (CannotWallInError, SandboxUnavailableError) as error:
+        through = probe(config_of(request, level))
+    except (IsolationUnavailableError, SandboxUnavailableError) as error:
         return LevelTried(level, False, str(error), chosen)
     broken = broken_promises(level, through)
     if broken:
         return LevelTried(level, False, f"code in it {'; '.join(broken)}", chosen)
     open_to = [what for things in through.values() for what in things]
-    found = f"of {len(PROBES)} things tried in it, none got through"
+    summary = f"of {len(PROBES)} things tried in it, none got through"
     if open_to:
-        found = f"of {len(PROBES)} things tried in it, code {'; '.join(open_to)}, as is said of this level"
-    return LevelTried(level, True, found, chosen)
+        summary = f"of {len(PROBES)} things tried in it, code {'; '.join(open_to)}, as is said of this level"
+    return LevelTried(level, True, summary, chosen)

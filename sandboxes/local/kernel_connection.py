@@ -14,7 +14,7 @@ from sandboxes.host.descriptors import Pipe
 from sandboxes.inside.kernel import frames
 
 
-class Ears:
+class FdGroup:
     """Calls what reads a descriptor when something has come; only while they are open."""
 
     def __init__(self) -> None:
@@ -23,28 +23,28 @@ class Ears:
         self._open = False
 
     def add(self, descriptor: int, read: Callable[[], Any]) -> None:
-        """Hear of one more descriptor."""
+        """Call `read` when a descriptor becomes readable."""
         self._selector.register(descriptor, selectors.EVENT_READ, read)
 
     def drop(self, descriptor: int) -> None:
-        """Hear of it no more; it has to be open still."""
+        """Remove a descriptor; it must not be closed yet."""
         with suppress(KeyError):
             self._selector.unregister(descriptor)
 
     def open(self) -> None:
-        """Listen; without effect once all of it is closed."""
+        """Watch the descriptors; without effect after `close`."""
         if not self._open and self._number >= 0:
             self._open = True
             asyncio.get_running_loop().add_reader(self._number, self._hear)
 
     def pause(self) -> None:
-        """Leave what comes from now on where it is."""
+        """Leave what comes from now on unread."""
         if self._open:
             self._open = False
             asyncio.get_running_loop().remove_reader(self._number)
 
     def close(self) -> None:
-        """Let go of all descriptors."""
+        """Remove all descriptors."""
         self.pause()
         if self._number >= 0:
             self._number = -1
@@ -59,19 +59,19 @@ class Ears:
 
 READ_SIZE = 1 << 18
 TURN_SECONDS = 0.002
-"""How long frames are taken in before others get their turn, if there are so many."""
+"""How long frames are processed before the event loop gets its turn."""
 MAX_HEADER = 8_192
 """Bytes of a header; those of kernels have a few hundred."""
 REST_READS = 16
-"""Reads after which a connection that is still not empty is written to by somebody who lives: it holds less."""
+"""A connection holds less than so many reads; one that is still not empty has a living writer."""
 SEND_SECONDS = 10.0
-"""How long a kernel that waits for orders may take to read one."""
+"""How long a kernel without a cell may take to read a request."""
 
 Take = Callable[[dict[str, Any], bytes], None]
 
 
-class KernelLine:
-    """One connection to a kernel. It is read only while somebody listens.
+class KernelConnection:
+    """One connection to a kernel. It is read only between `listen` and `pause`.
 
     Args:
         control: The connection, non-blocking.
@@ -86,31 +86,31 @@ class KernelLine:
         self._take = take
         self._unpacker = frames.Unpacker(MAX_HEADER)
         self._more = False
-        """Whether frames may have come that are not taken in yet."""
+        """Whether frames may have come that are not processed yet."""
         self._next: asyncio.Handle | None = None
         self._sending = asyncio.Lock()
         self._rest = b""
         """What is left of a frame that was begun; it comes before all others."""
-        self._ears = Ears()
-        self._ears.add(control.fileno(), self.read)
+        self._fds = FdGroup()
+        self._fds.add(control.fileno(), self.read)
         for pipe in (stdout, stderr):
             if not pipe.ended.done():
-                self._ears.add(pipe.fileno(), partial(self._hear, pipe))
+                self._fds.add(pipe.fileno(), partial(self._hear, pipe))
         self.broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why it cannot be used any more."""
-        self.garbled = False
-        """Whether something came over it that no kernel says."""
+        self.protocol_error = False
+        """Whether something came over it that no kernel sends."""
 
     @property
     def busy(self) -> bool:
         """Whether something is being sent."""
         return self._sending.locked() or bool(self._rest)
 
-    def begin_to_send(self, data: bytes) -> asyncio.Future[None] | None:
-        """Send frames as far as they are taken at once.
+    def send_now(self, data: bytes) -> asyncio.Future[None] | None:
+        """Send what of the frames can be sent without waiting.
 
         Returns:
-            What sends the rest of them, if there is any.
+            The task that sends the rest, if there is any.
         """
         sent = 0
         try:
@@ -136,23 +136,23 @@ class KernelLine:
                 data, self._rest = self._rest + data, b""
                 await asyncio.get_running_loop().sock_sendall(self._control, data)
         except TimeoutError:
-            self.cut("it does not take what it is told")
+            self.break_off("it does not take what it is told")
         except OSError:
             self._closed()
 
     def listen(
-        self, stdout: Callable[[bytes], None] | None = None, stderr: Callable[[bytes], None] | None = None
+        self, stdout: Callable[[bytes], object] | None = None, stderr: Callable[[bytes], object] | None = None
     ) -> None:
-        """Take in what comes from now on."""
+        """Read what comes from now on."""
         self._stdout.take, self._stderr.take = stdout, stderr
-        self._ears.open()
+        self._fds.open()
         if self._more:
             self._go_on_soon()
 
     def pause(self) -> None:
-        """Leave what comes from now on where it is."""
+        """Leave what comes from now on unread."""
         self._stdout.take = self._stderr.take = None
-        self._ears.pause()
+        self._fds.pause()
         if self._next is not None:
             self._next.cancel()
             self._next = None
@@ -160,15 +160,15 @@ class KernelLine:
     def _hear(self, pipe: Pipe) -> None:
         pipe.read()
         if pipe.ended.done():
-            self._ears.drop(pipe.fileno())
+            self._fds.drop(pipe.fileno())
 
     def drain(self) -> None:
-        """Take in what is in the streams now."""
+        """Read what is in the streams now."""
         self._stdout.drain()
         self._stderr.drain()
 
     def read(self) -> bool:
-        """Take in frames that have come, for a few milliseconds at most; false when there are none."""
+        """Process frames that have come, for a few milliseconds at most; false if there are none."""
         if self._next is not None:
             return True
         if not self._more and not self._receive():
@@ -179,7 +179,7 @@ class KernelLine:
         return True
 
     def _receive(self) -> bool:
-        """Take what has come out of the connection; false when that is nothing."""
+        """Receive what has come; false if nothing has."""
         try:
             data = self._control.recv(READ_SIZE)
         except (BlockingIOError, InterruptedError):
@@ -201,11 +201,11 @@ class KernelLine:
                 if time.perf_counter() > until:
                     return
         except frames.ProtocolError as error:
-            self.garbled = True
-            self.cut(f"something other than the session wrote to its connection ({error})")
+            self.protocol_error = True
+            self.break_off(f"something other than the session wrote to its connection ({error})")
         except FloodError as error:
-            self.garbled = True
-            self.cut(str(error))
+            self.protocol_error = True
+            self.break_off(str(error))
         self._more = False
 
     def _go_on_soon(self) -> None:
@@ -220,7 +220,7 @@ class KernelLine:
                 self._go_on_soon()
 
     async def read_rest(self, enough: Callable[[], bool]) -> None:
-        """Take in the frames that a dead kernel had sent, until it is enough."""
+        """Process the frames that a dead kernel had sent, until `enough` says so."""
         for _ in range(REST_READS):
             while self._more and not enough() and not self.broken.done():
                 self._take_in()
@@ -229,8 +229,8 @@ class KernelLine:
                 return
         self._written_by_others()
 
-    def begin_anew(self) -> None:
-        """Forget what a dead kernel wrote: half a frame may be the last of it."""
+    def resync(self) -> None:
+        """Drop what a dead kernel wrote, which may end with half a frame."""
         for _ in range(REST_READS):
             if not self._skip():
                 self._unpacker, self._more = frames.Unpacker(MAX_HEADER), False
@@ -244,25 +244,25 @@ class KernelLine:
             return False
 
     def _written_by_others(self) -> None:
-        self.garbled = True
-        self.cut("something other than the session writes to its connection")
+        self.protocol_error = True
+        self.break_off("something other than the session writes to its connection")
 
     def _closed(self) -> None:
-        self.cut("it closed its connection to Stepwell")
+        self.break_off("it closed its connection to Stepwell")
 
-    def cut(self, why: str) -> None:
-        """Use it no more."""
+    def break_off(self, why: str) -> None:
+        """Do not use it any more, and note why."""
         if not self.broken.done():
             self.broken.set_result(why)
         self._more = False
         if self._control.fileno() >= 0:
-            self._ears.drop(self._control.fileno())
+            self._fds.drop(self._control.fileno())
 
     def close(self) -> None:
-        """Let go of all of it."""
-        self.cut("it was ended")
+        """Close the connection and the streams."""
+        self.break_off("it was ended")
         self.pause()
-        self._ears.close()
+        self._fds.close()
         self._stdout.close()
         self._stderr.close()
         self._control.close()

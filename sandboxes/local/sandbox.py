@@ -13,15 +13,15 @@ from sandboxes.host.processes import Order, Start
 from sandboxes.host.programs import run_program
 from sandboxes.host.session_pool import SessionPool
 from sandboxes.local.child_process import StartChild
-from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, Walls
+from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, IsolationConfig
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.session import Session
-from sandboxes.local.zygote_process import StartWarm
+from sandboxes.local.zygote_process import StartInZygote
 from sandboxes.network import NO_NETWORK, Network
 from sandboxes.results import FetchedFile, ProgramResult, Reached, WorkspaceFile
 
 OWNER = "owner"
-"""The file that says which process's session was the last one in this folder."""
+"""The file that names the process whose session was the last one in this folder."""
 
 
 class LocalSandbox(KernelSandbox[Session]):
@@ -33,9 +33,9 @@ class LocalSandbox(KernelSandbox[Session]):
     Args:
         root: The folder that holds all local sandboxes.
         id: The name of this one.
-        walls: The interpreter, the level of isolation, the limits.
+        config: The interpreter, the level of isolation, the limits.
         network: What cells may reach.
-        make_doorway: Makes the way there for each session.
+        make_doorway: Makes the proxy of each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
         pool: Where its session takes a place; default: there is always one.
     """
@@ -44,7 +44,7 @@ class LocalSandbox(KernelSandbox[Session]):
         self,
         root: Path,
         id: str,
-        walls: Walls,
+        config: IsolationConfig,
         *,
         network: Network = NO_NETWORK,
         make_doorway: Callable[[Network, Path], Doorway] = Doorway,
@@ -54,10 +54,10 @@ class LocalSandbox(KernelSandbox[Session]):
         super().__init__(id, grace=grace, pool=pool)
         self._folder = root.absolute() / id
         self._workspace = self._folder / "workspace"
-        self._walls = walls
+        self._config = config
         self._network = network
         self._make_doorway = make_doorway
-        self._start: Start = StartChild(walls) if walls.level in ("process", "seatbelt") else StartWarm(walls)
+        self._start: Start = StartChild(config) if config.level in ("process", "seatbelt") else StartInZygote(config)
         self._token = str(uuid.uuid4())
 
     @property
@@ -68,7 +68,7 @@ class LocalSandbox(KernelSandbox[Session]):
     @property
     def isolation(self) -> str:
         """What keeps code in it away from the rest of the machine."""
-        return IN_WORDS[self._walls.level]
+        return IN_WORDS[self._config.level]
 
     async def open(self) -> None:
         """Make its folders.
@@ -80,16 +80,16 @@ class LocalSandbox(KernelSandbox[Session]):
 
     def make_folders(self) -> None:
         """Make its folders; blocks."""
-        workspace.make_all(self._folder, Path(self._walls.cache))
+        workspace.make_all(self._folder, Path(self._config.cache))
 
     async def reached(self) -> Reached:
-        """The note on the last cell that began, and what its way out has seen; see `Sandbox.reached`.
+        """The note on the last cell that began, and what the proxy has seen of it; see `Sandbox.reached`.
 
         Raises:
             SandboxUnavailableError: its folder cannot be written.
         """
         await self.open()
-        confined = self._walls.level in PRIVATE_PATHS and self._network.mode == "none"
+        confined = self._config.level in PRIVATE_PATHS and self._network.mode == "none"
         note = await asyncio.to_thread(workspace.read_note, self._folder)
         seen = self._session.reached() if self._session is not None else ()
         return replace(note, what=tuple(dict.fromkeys((*note.what, *seen))), confined=confined)
@@ -99,11 +99,11 @@ class LocalSandbox(KernelSandbox[Session]):
         order = Order(self._folder, network=self._network.mode)
         doorway = self._make_doorway(self._network, self._folder) if self._network.mode != "none" else None
         return await Session.start(
-            self._start, order, limits=self._walls.limits, python=self._walls.python, doorway=doorway
+            self._start, order, limits=self._config.limits, python=self._config.python, doorway=doorway
         )
 
     def _claim(self) -> None:
-        """Make its folders, and say whose they are now."""
+        """Make its folders, and note that they are used by this process."""
         self.make_folders()
         try:
             (self._folder / OWNER).write_text(self._token)
@@ -144,7 +144,7 @@ class LocalSandbox(KernelSandbox[Session]):
         with self._lease.in_use():
             await self.open()
             order = Order(self._folder, program, tuple(arguments))
-            return await run_program(self._start, order, limits=self._walls.limits, timeout=timeout)
+            return await run_program(self._start, order, limits=self._config.limits, timeout=timeout)
 
     async def put(self, source: Path, path: str) -> None:
         """Copy a host file into the workspace; see `Sandbox.put`. What lies in `inputs/` is read-only.

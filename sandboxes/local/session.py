@@ -1,4 +1,4 @@
-"""The host's end of one kernel: starts it, sends it cells, takes in what they do, and wakes its frozen copy."""
+"""A session on this machine: starts a kernel, sends it cells, receives what they do, and wakes its frozen copy."""
 
 import asyncio
 import json
@@ -12,15 +12,16 @@ from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Limits, in_words, limit_note
 from sandboxes.host.processes import Connection, Order, Process, Start
-from sandboxes.host.running_cell import Offer, OnOutput, RunningCell, Stream
+from sandboxes.host.running_cell import FunctionOffer, OnOutput, RunningCell, Stream
+from sandboxes.inside.bridge.supervision import complaint, interrupt_waits
 from sandboxes.inside.kernel import frames
-from sandboxes.local.kernel_connection import SEND_SECONDS, KernelLine
+from sandboxes.local.kernel_connection import SEND_SECONDS, KernelConnection
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.results import CellResult
 
 START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
-ATTEND_SECONDS = 10.0
+BEGIN_SECONDS = 10.0
 """How soon after a cell a kernel begins with its snapshot; background threads may hold it up for a while."""
 MAX_UNASKED = 1_000
 """Frames that are taken in while nothing was asked."""
@@ -29,11 +30,20 @@ END_SECONDS = 2.0
 
 
 class Session:
-    """A living kernel. Made by `start`; of no use any more once `alive` is false."""
+    """A kernel in a process of this machine. Made by `start`; of no use any more once `alive` is false.
+
+    ```
+    started ── hello ──> idle ── run, ask ──> busy ── answer ──> idle
+                                                └── time limit ──> interrupted, twice ── answer ──> idle
+                                                                     └── no answer ──> ended
+    ended ── a copy was frozen before the cell ──> idle, with the variables as before the cell
+      └── none ──> closed
+    ```
+    """
 
     def __init__(self, connection: Connection, limits: Limits, doorway: Doorway | None = None) -> None:
         self._process: Process = connection.process
-        self._line = KernelLine(connection.control, connection.stdout, connection.stderr, self._take)
+        self._connection = KernelConnection(connection.control, connection.stdout, connection.stderr, self._receive)
         self._limits = limits
         self._doorway = doorway
         if connection.door is not None:
@@ -45,7 +55,7 @@ class Session:
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
         self._unasked = 0
-        self._offer = Offer()
+        self._offer = FunctionOffer()
 
     @classmethod
     async def start(
@@ -66,45 +76,44 @@ class Session:
         connection = await start(order)
         session = cls(connection, limits, doorway)
         try:
-            await session._greet(python)
+            await session._wait_for_hello(python)
         except BaseException:
             await session.close()
             raise
-        session._watch()
+        session._watch_exit()
         return session
 
-    def _watch(self) -> None:
-        self._process.exited.add_done_callback(lambda _: self._died())
+    def _watch_exit(self) -> None:
+        self._process.exited.add_done_callback(lambda _: self._exited())
 
-    def _died(self) -> None:
-        """Let go of a process that ended by itself between two cells: its frozen copy is of no use to anybody."""
+    def _exited(self) -> None:
+        """Discard a process that ended by itself between two cells: its frozen copy is of no use."""
         if self._cell is None:
             self.discard()
 
-    async def _greet(self, python: str) -> None:
-        said = Stream("stderr")
-        self._line.listen(stderr=said.capture.add)
+    async def _wait_for_hello(self, python: str) -> None:
+        stderr = Stream("stderr")
+        self._connection.listen(stderr=stderr.capture.add)
         ends = (self._hello, self._process.exited)
         await asyncio.wait(ends, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        self._line.pause()
+        self._connection.pause()
         if not self._hello.done():
-            self._line.drain()
+            self._connection.drain()
             ended = self._process.exited
             how = f"it ended with exit code {ended.result().code}" if ended.done() else "it did not answer"
-            lines = said.capture.text().text.strip().splitlines() or [self._process.why or "it printed nothing"]
-            said_why = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+            why = complaint(stderr.capture.text().text, self._process.why or "it printed nothing")
             raise SandboxUnavailableError(
-                f"A session cannot be started with the Python interpreter {python}: {how} ({said_why[:300]}). "
+                f"A session cannot be started with the Python interpreter {python}: {how} ({why}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
 
     @property
     def alive(self) -> bool:
         """Whether it can run cells."""
-        return self._process.alive and not self._line.broken.done()
+        return self._process.alive and not self._connection.broken.done()
 
     def reached(self) -> tuple[str, ...]:
-        """What the way out of it has seen the last cell connect to, whatever that cell did not note itself."""
+        """What the proxy has seen the last cell connect to."""
         return self._doorway.reached() if self._doorway is not None else ()
 
     def when_gone(self, call: Callable[[], None]) -> None:
@@ -133,38 +142,38 @@ class Session:
             return order
         data = self._offer.frame(functions) + order
         cell.calls = Calls(
-            functions, lambda header, body: self._line.send(frames.pack({**header, "id": cell.id}, body))
+            functions, lambda header, body: self._connection.send(frames.pack({**header, "id": cell.id}, body))
         )
         self._cell = cell
         self._listen(cell)
         self._process.busy(True)
         if self._doorway is not None:
             self._doorway.begin(number)
-        rest = self._line.begin_to_send(data)
+        sending = self._connection.send_now(data)
         try:
-            result = await self._follow(cell, timeout=timeout, grace=grace)
+            result = await self._wait_for_result(cell, timeout=timeout, grace=grace)
         except asyncio.CancelledError:
-            await self._stop(cell, grace)
+            await self._stop_cell(cell, grace)
             raise
         finally:
             self._process.busy(False)
             self._cell = None
             try:
                 if not await cell.calls.close():
-                    self._line.cut("it does not take the answers to its calls")
-                if rest is not None and not rest.done():
-                    self._line.cut("it did not take the cell")
+                    self._connection.break_off("it does not take the answers to its calls")
+                if sending is not None and not sending.done():
+                    self._connection.break_off("it did not take the cell")
             except asyncio.CancelledError:
                 self.discard()  # half a frame may be on its way
                 raise
             finally:
-                self._line.pause()
-                if rest is not None:
-                    rest.cancel()
-            if rest is not None:
-                await asyncio.wait((rest,))
+                self._connection.pause()
+                if sending is not None:
+                    sending.cancel()
+            if sending is not None:
+                await asyncio.wait((sending,))
         if result.variables_kept and not self.alive:
-            why = await self._end("it did not go on")
+            why = await self._end_process("it did not go on")
             await self.close()
             result = replace(result, status="killed", note=f"{why}; variables are lost", variables_kept=False)
         result = replace(result, reached=tuple(dict.fromkeys((*result.reached, *self.reached()))))
@@ -180,7 +189,7 @@ class Session:
         grace: float,
         body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
+        """Send a request that is not a cell, as for a snapshot. What the kernel prints meanwhile is dropped.
 
         Returns:
             The content of its answer.
@@ -195,51 +204,53 @@ class Session:
         try:
             data = json.dumps(body).encode() if body is not None else b""
             order = frames.pack({**content, "type": kind, "id": cell.id}, data)
-            await self._line.send(order, within=min(timeout, SEND_SECONDS))
-            await self._attended(cell, timeout, grace)
-            self._line.drain()
+            await self._connection.send(order, within=min(timeout, SEND_SECONDS))
+            await self._wait_for_answer(cell, timeout, grace)
+            self._connection.drain()
             if not cell.ended.done():
-                why = await self._end("it did not answer")
+                why = await self._end_process("it did not answer")
                 await self.close()
                 raise SandboxLostError(f"The Python process is gone: {why}.")
-            return await cell.said()
+            return await cell.read_answer()
         except asyncio.CancelledError:
             self.discard()
             raise
         finally:
             self._process.busy(False)
-            self._line.pause()
+            self._connection.pause()
             self._cell = None
 
-    async def _attended(self, cell: RunningCell, timeout: float, grace: float) -> None:
+    async def _wait_for_answer(self, cell: RunningCell, timeout: float, grace: float) -> None:
         """Wait until the kernel has done what it was asked, or had to be interrupted.
 
-        A cell that said itself that it had ended may go on, and then nobody attends to what is asked.
+        Code can send the answer of its own cell and go on; then the kernel does not begin with a snapshot.
         """
         if cell.answer == "snapshot":
-            ends = (cell.begun, cell.ended, self._line.broken, self._process.exited)
-            await asyncio.wait(ends, timeout=ATTEND_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            if not cell.begun.done() and not self._over(cell):
+            ends = (cell.begun, cell.ended, self._connection.broken, self._process.exited)
+            await asyncio.wait(ends, timeout=BEGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if not cell.begun.done() and not self._finished(cell):
                 await self._interrupt(cell, grace, cell.begun)
-        if cell.begun.done() or cell.answer != "snapshot" or self._over(cell):
+        if cell.begun.done() or cell.answer != "snapshot" or self._finished(cell):
             await self._wait(cell, timeout)
-            if not self._over(cell):
+            if not self._finished(cell):
                 await self._interrupt(cell, grace)
 
-    async def _follow(self, cell: RunningCell, *, timeout: float, grace: float) -> CellResult:
-        """Wait for the end of the cell, whichever it is, and say what it was; output aside."""
+    async def _wait_for_result(self, cell: RunningCell, *, timeout: float, grace: float) -> CellResult:
+        """Wait for the end of the cell, whichever it is; the result lacks its output."""
         await self._wait(cell, timeout)
-        late = not self._over(cell)
+        late = not self._finished(cell)
         if late:
             await self._interrupt(cell, grace)
-        self._line.drain()
+        self._connection.drain()
         if cell.ended.done():
             result = await cell.result(late=late, timeout=timeout)
             note = "" if late else limit_note(result.error, self._limits)
             return replace(result, note=note) if note else result
         began = time.monotonic()
-        note = await self._end(f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt")
-        if (hello := await self._revived(cell)) is None:
+        note = await self._end_process(
+            f"the cell reached its time limit of {timeout:g} s, did not react to the interrupt"
+        )
+        if (hello := await self._wake_copy(cell)) is None:
             await self.close()
             return CellResult(status="killed", note=f"{note}; variables are lost", variables_kept=False)
         seconds = time.monotonic() - began
@@ -253,60 +264,55 @@ class Session:
             recovery_seconds=seconds,
         )
 
-    async def _end(self, hanging: str) -> str:
-        """End what is left of a kernel that cannot go on, but for a frozen copy.
+    async def _end_process(self, too_late: str) -> str:
+        """End what is left of a kernel that cannot go on, except for a frozen copy.
 
         Returns:
-            Why it cannot: `hanging` if it is merely too late.
+            Why it cannot go on: `too_late` if its time is merely over.
         """
-        if not self._line.broken.done() and not self._process.exited.done():
-            if not self._process.stop():
-                self._process.kill()
-            await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            self._line.drain()
-            return f"{hanging} and was ended"
-        if self._line.garbled and not self._discarded:
-            self._process.kill()  # it lives, and would go on
-            await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            self._line.drain()
-            return f"the session was ended because {self._line.broken.result()}"
+        runs = not self._connection.broken.done() and not self._process.exited.done()
+        hostile = self._connection.protocol_error and not self._discarded
+        if (runs and not self._process.stop()) or (hostile and not runs):
+            self._process.kill()
         await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-        self._line.drain()
+        self._connection.drain()
+        if runs:
+            return f"{too_late} and was ended"
         if self._discarded:
             return "the sandbox was closed or reset while the cell ran"
-        if self._process.exited.done():
+        if self._process.exited.done() and not hostile:
             return in_words(self._process.exited.result(), self._limits)
-        return f"the session was ended because {self._line.broken.result()}"
+        return f"the session was ended because {self._connection.broken.result()}"
 
-    async def _revived(self, cell: RunningCell) -> dict[str, Any] | None:
+    async def _wake_copy(self, cell: RunningCell) -> dict[str, Any] | None:
         """Have a frozen copy go on in the place of a process that ended.
 
         Returns:
             What it said; None when there is none, or it cannot be trusted with the connection any more.
         """
         ended = self._process.exited
-        if self._discarded or self._line.broken.done() or not ended.done() or not ended.result().copy:
+        if self._discarded or self._connection.broken.done() or not ended.done() or not ended.result().copy:
             return None
-        if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._line.busy:
+        if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._connection.busy:
             return None  # half a frame is on its way, and nobody would know where the next one begins
         self._offer.forget()
-        self._line.begin_anew()
-        if self._line.broken.done():
+        self._connection.resync()
+        if self._connection.broken.done():
             return None
         self._hello = asyncio.get_running_loop().create_future()
         self._process.wake()
-        ends = (self._hello, self._line.broken, self._process.exited)
+        ends = (self._hello, self._connection.broken, self._process.exited)
         await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        self._watch()
+        self._watch_exit()
         return self._hello.result() if self._hello.done() else None
 
-    async def _stop(self, cell: RunningCell, grace: float) -> None:
+    async def _stop_cell(self, cell: RunningCell, grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting kills at once."""
         try:
-            if not self._over(cell):
+            if not self._finished(cell):
                 await self._interrupt(cell, grace)
             if cell.ended.done():
-                await self._line.send(frames.pack({"type": "head", "head": ""}), within=SEND_SECONDS)
+                await self._connection.send(frames.pack({"type": "head", "head": ""}), within=SEND_SECONDS)
                 return
         except asyncio.CancelledError:
             self.discard()
@@ -314,34 +320,34 @@ class Session:
         await self.close()
 
     async def _interrupt(self, cell: RunningCell, grace: float, enough: "asyncio.Future[None] | None" = None) -> None:
-        """Interrupt a cell and wait for its end; twice, for the first is lost on a kernel that had not taken it in.
+        """Interrupt a cell and wait for its end.
 
         Args:
             cell: The cell.
             grace: Seconds that it has to end.
             enough: What will do in place of its end.
         """
-        for _ in range(2):
-            if not self._over(cell) and (enough is None or not enough.done()):
+        for seconds in interrupt_waits(grace):
+            if not self._finished(cell) and (enough is None or not enough.done()):
                 self._process.interrupt()
-                await self._wait(cell, grace / 2, enough)
+                await self._wait(cell, seconds, enough)
 
     async def _wait(self, cell: RunningCell, timeout: float, enough: "asyncio.Future[None] | None" = None) -> None:
-        ends = (cell.ended, self._line.broken, self._process.exited, *((enough,) if enough is not None else ()))
+        ends = (cell.ended, self._connection.broken, self._process.exited, *((enough,) if enough is not None else ()))
         await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._process.exited.done():
-            await self._line.read_rest(cell.ended.done)  # its last words were still on the way
+            await self._connection.read_rest(cell.ended.done)  # its last words were still on the way
 
-    def _over(self, cell: RunningCell) -> bool:
-        return cell.ended.done() or self._line.broken.done() or self._process.exited.done()
+    def _finished(self, cell: RunningCell) -> bool:
+        return cell.ended.done() or self._connection.broken.done() or self._process.exited.done()
 
     def _listen(self, cell: RunningCell) -> None:
-        self._line.listen(
+        self._connection.listen(
             lambda data: cell.take(cell.stdout, data),
             lambda data: cell.take(cell.stderr, data),
         )
 
-    def _take(self, header: dict[str, Any], body: bytes) -> None:
+    def _receive(self, header: dict[str, Any], body: bytes) -> None:
         if header.get("type") == "hello" and not self._hello.done():
             self._hello.set_result(header)
         if self._cell is not None:
@@ -352,10 +358,10 @@ class Session:
             raise FloodError("it sent messages that nobody asked for")
 
     def discard(self) -> None:
-        """Kill the process and let go of everything, without waiting."""
+        """Kill the process and close the connections, without waiting."""
         self._discarded = True
         self._process.kill()
-        self._line.close()
+        self._connection.close()
 
     async def kill(self) -> None:
         """End what it does now; it is of no use any more."""

@@ -25,6 +25,11 @@ print(json.dumps(sorted({path for path in found if os.path.exists(path) and path
 """
 """Of a virtual environment only what belongs to it: `python -m venv .` makes one of a folder with other files."""
 ASK_SECONDS = 30.0
+MACOS_SYSTEM = (
+    "/usr/lib", "/usr/share", "/usr/bin", "/bin", "/System", "/Library/Fonts", "/Library/Frameworks",
+    "/private/var/db/timezone", "/private/etc/localtime", "/private/etc/ssl", "/opt/homebrew", "/usr/local",
+)  # fmt: skip
+DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
 def bubblewrap() -> str:
@@ -46,8 +51,8 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
     """
     try:
         command = [python, "-I", "-c", LIBRARIES]
-        asked = subprocess.run(command, capture_output=True, timeout=ASK_SECONDS, check=True)  # noqa: S603 - see above
-        return tuple(json.loads(asked.stdout))
+        result = subprocess.run(command, capture_output=True, timeout=ASK_SECONDS, check=True)  # noqa: S603 - see above
+        return tuple(json.loads(result.stdout))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         why = str(error)
         if isinstance(error, subprocess.CalledProcessError):
@@ -67,7 +72,7 @@ def wrapped(
     tmp_bytes: int,
     shared_memory_bytes: int,
 ) -> list[str]:
-    """The command before that of the parent: a root as the levels above have it.
+    """The command before that of the zygote: a root as the levels above have it.
 
     Args:
         bwrap: Where bubblewrap is.
@@ -94,13 +99,6 @@ def wrapped(
     for place, (path, closed) in folders.items():
         command += ["--ro-bind" if closed else "--bind", path, place]
     return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--"]
-
-
-MACOS_SYSTEM = (
-    "/usr/lib", "/usr/share", "/usr/bin", "/bin", "/System", "/Library/Fonts", "/Library/Frameworks",
-    "/private/var/db/timezone", "/private/etc/localtime", "/private/etc/ssl", "/opt/homebrew", "/usr/local",
-)  # fmt: skip
-DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
 def seatbelt() -> str:

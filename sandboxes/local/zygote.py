@@ -22,22 +22,27 @@ from typing import IO, Any
 
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import descriptors
-from sandboxes.host.tasks import beside, later
+from sandboxes.host.tasks import run_later, run_promptly
+from sandboxes.inside.bridge.supervision import complaint
 from sandboxes.local.control_groups import ControlGroup, new_group, own_group, wait_early
-from sandboxes.local.isolation import KERNEL, ZYGOTE, Walls, clean_environment
+from sandboxes.local.isolation import KERNEL, ZYGOTE, IsolationConfig, clean_environment
 
 START_SECONDS = 60.0
-"""How long a parent may take to import its packages; a cold disk is slow."""
-POOL = 1
-"""Sandboxes that are kept ready."""
+"""How long a zygote may take to import its packages; a cold disk is slow."""
+WAITING = 1
+"""Sandboxes that a zygote keeps ready."""
 MAX_MESSAGE = 1 << 20
 GONE = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF)
-"""What is said of a connection whose other end has died."""
+"""Errors of a connection whose other end has died."""
 SO_PASSRIGHTS = 83
 """Whether descriptors can be handed over by a socket; Linux 6.16 and later."""
+MAX_FORKS = 1_000
+"""Sandboxes of one zygote; they share the layout of its memory and the seed of its hashes."""
+REFILL_SECONDS = 0.05
+"""How long after a start the next one is made ready."""
 
 
-class Ready:
+class ReadySandbox:
     """A sandbox that waits for its order: our ends of its connections.
 
     Args:
@@ -45,7 +50,7 @@ class Ready:
     """
 
     def __init__(self, group: ControlGroup | None = None) -> None:
-        self.parent: WarmParent | None = None
+        self.zygote: Zygote | None = None
         self.group = group
         with contextlib.ExitStack() as undo:
             self.control, control = map(undo.enter_context, socket.socketpair())
@@ -58,13 +63,13 @@ class Ready:
             self.control.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
 
     def close_theirs(self) -> None:
-        """Close the other ends here, once the parent has them."""
+        """Close the other ends here, once the zygote has them."""
         for descriptor in self.theirs:
             os.close(descriptor)
         self.theirs = []
 
     def close(self) -> None:
-        """Let go of it; what was made ready ends."""
+        """Close our ends; the sandbox ends by that."""
         self.close_theirs()
         self.control.close()
         self.init.close()
@@ -79,25 +84,25 @@ def _pipe(undo: contextlib.ExitStack) -> tuple[int, int]:
     return ends
 
 
-class WarmParent:
-    """A running parent. Closing it ends all its sandboxes.
+class Zygote:
+    """A running zygote. Closing it ends all its sandboxes.
 
     Args:
-        walls: What it is made for.
+        config: Its configuration.
         wrap: A command that starts it, to be put before its own.
     """
 
-    def __init__(self, walls: Walls, wrap: Sequence[str] = ()) -> None:
-        self._walls = walls
+    def __init__(self, config: IsolationConfig, wrap: Sequence[str] = ()) -> None:
+        self._config = config
         self._wrap = wrap
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the parent
+        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the zygote
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.forks = 0
         """How many it has forked."""
         self.sandboxes = 0
         """How many have begun and have not ended."""
-        self._pool: deque[Ready] = deque()
-        self._forked: set[Ready] = set()
+        self._waiting: deque[ReadySandbox] = deque()
+        self._forked: set[ReadySandbox] = set()
         """Those that have not ended."""
         try:
             self._process = self._start(theirs)
@@ -108,15 +113,15 @@ class WarmParent:
             raise
 
     def _start(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
-        command = [*self._wrap, self._walls.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
-        environment = {"PATH": os.defpath, **clean_environment(self._walls.timezone)}
+        command = [*self._wrap, self._config.python, "-P", "-s", str(KERNEL / "start.py"), "--program", str(ZYGOTE)]
+        environment = {"PATH": os.defpath, **clean_environment(self._config.timezone)}
         try:
             with theirs:
                 process = subprocess.Popen(  # noqa: S603 - the operator names the interpreter
                     [*command, str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
-                    stdout=self._said,
-                    stderr=self._said,
+                    stdout=self._output,
+                    stderr=self._output,
                     cwd="/",
                     env=environment,
                     pass_fds=(theirs.fileno(),),
@@ -126,273 +131,265 @@ class WarmParent:
             return process
         except (OSError, ValueError) as error:
             raise SandboxUnavailableError(
-                f"The Python interpreter {self._walls.python} cannot be started ({error}). "
+                f"The Python interpreter {self._config.python} cannot be started ({error}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             ) from error
 
     def _configure(self) -> None:
         self._socket.settimeout(START_SECONDS)
         try:
-            self._socket.send(json.dumps(self._walls.config()).encode())
+            self._socket.send(json.dumps(self._config.config()).encode())
             answer = self._socket.recv(MAX_MESSAGE)
         except OSError:
             answer = b""
         if not answer and self._wrap:
-            raise CannotWallInError(self._last_words())
+            raise IsolationUnavailableError(self._complaint())
         if not answer:
             raise SandboxUnavailableError(
-                f"A session cannot be started with the Python interpreter {self._walls.python}: {self._last_words()}. "
+                f"A session cannot be started with the Python interpreter {self._config.python}: {self._complaint()}. "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it."
             )
-        said = json.loads(answer)
-        if said["event"] != "ready":
-            raise CannotWallInError(said["why"])
+        reply = json.loads(answer)
+        if reply["event"] != "ready":
+            raise IsolationUnavailableError(reply["why"])
 
-    def _last_words(self) -> str:
+    def _complaint(self) -> str:
         try:
             how = f"it ended with exit code {self._process.wait(timeout=1)}"
         except subprocess.TimeoutExpired:
             how = "it did not answer"
-        self._said.seek(0)
-        lines = self._said.read().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
-        said = lines[-1] if lines[0].startswith("Traceback") else lines[0]
-        return f"{how} ({said[:300]})"
+        self._output.seek(0)
+        return f"{how} ({complaint(self._output.read().decode('utf-8', 'replace'))})"
 
     @property
     def alive(self) -> bool:
         """Whether it can fork."""
         return self._process.poll() is None
 
-    def begin(self, order: dict[str, Any]) -> Ready | None:
-        """Take a sandbox that waits, and give it its order; None when the parent is gone.
+    def begin(self, order: dict[str, Any]) -> ReadySandbox | None:
+        """Take a sandbox that waits, and send it its order; None if the zygote is gone.
 
         Raises:
             SandboxUnavailableError: this one cannot be started; others go on.
         """
         ready = None
         try:
-            ready = self._pool.popleft() if self._pool else self._spawn(at_once=True)
+            ready = self._waiting.popleft() if self._waiting else self._spawn(at_once=True)
             self._send({"op": "begin", **order}, [ready.init.fileno()])
         except OSError as error:
             if ready is not None:
-                self._let_go(ready)
+                self._discard(ready)
             if error.errno in GONE or not self.alive:
                 return None
             raise SandboxUnavailableError(
                 f"A sandbox cannot be started ({error.strerror or error}). Try again, or with fewer at a time "
                 "(STEPWELL_MAX_SANDBOXES)."
             ) from error
-        ready.parent = self
+        ready.zygote = self
         self.sandboxes += 1
         return ready
 
     def refill(self) -> None:
-        """Have the next ones ready; what hinders that, `begin` will say."""
+        """Fork the next ones; if that fails, `begin` raises the error."""
         with contextlib.suppress(OSError, SandboxUnavailableError):
-            while len(self._pool) < POOL:
-                self._pool.append(self._spawn())
+            while len(self._waiting) < WAITING:
+                self._waiting.append(self._spawn())
 
-    def _spawn(self, *, at_once: bool = False) -> Ready:
+    def _spawn(self, *, at_once: bool = False) -> ReadySandbox:
         try:
-            group = new_group(self._walls.limits.memory_or_half)
+            group = new_group(self._config.limits.memory_or_half)
         except OSError as error:
             raise SandboxUnavailableError(
                 f"No control group can be made for a sandbox ({error.strerror or error}); there may be too many."
             ) from error
         try:
-            ready = Ready(group)
+            ready = ReadySandbox(group)
         except OSError:
             if group is not None:
-                later(group.remove)
+                run_later(group.remove)
             raise
         self._forked.add(ready)
         if at_once and self._group is not None:  # not before its own group is there: making one would wait, too
-            beside(partial(wait_early, self._group, self._process.pid))
+            run_promptly(partial(wait_early, self._group, self._process.pid))
         try:
             self._send({"op": "spawn"}, ready.theirs)
         except OSError:
-            self._let_go(ready)
+            self._discard(ready)
             raise
         ready.close_theirs()
         self.forks += 1
         return ready
 
-    def _let_go(self, ready: Ready) -> None:
+    def _discard(self, ready: ReadySandbox) -> None:
         ready.close()
         self.ended(ready)
 
-    def ended(self, ready: Ready) -> None:
-        """One of its sandboxes has ended: its group goes, too."""
+    def ended(self, ready: ReadySandbox) -> None:
+        """Note that one of its sandboxes has ended, and remove its control group."""
         self._forked.discard(ready)
         if ready.group is not None:
-            later(ready.group.remove)
+            run_later(ready.group.remove)
 
-    def _send(self, said: dict[str, Any], descriptors: list[int]) -> None:
+    def _send(self, message: dict[str, Any], descriptors: list[int]) -> None:
         attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-        self._socket.sendmsg([json.dumps(said).encode()], attached)
+        self._socket.sendmsg([json.dumps(message).encode()], attached)
 
     def close(self) -> None:
         """End it, and all its sandboxes."""
-        while self._pool:
-            self._pool.popleft().close()
+        while self._waiting:
+            self._waiting.popleft().close()
         self._socket.close()
         process = getattr(self, "_process", None)
         if process is not None:
             process.kill()
             process.wait()
-        self._said.close()
+        self._output.close()
         forked, self._forked = list(self._forked), set()
         for ready in forked:
-            with contextlib.suppress(OSError):  # it ends with its connection, if not with its parent
+            with contextlib.suppress(OSError):  # it ends with its connection, if not with its zygote
                 ready.init.shutdown(socket.SHUT_RDWR)
         for ready in forked:
             if ready.group is not None:
                 ready.group.remove()
 
 
-class CannotWallInError(Exception):
-    """A parent cannot be had at that level; says why."""
+class IsolationUnavailableError(Exception):
+    """A level of isolation does not work here; the message says why."""
 
 
-MAX_FORKS = 1_000
-"""Sandboxes of one parent; they share the layout of its memory and the seed of its hashes."""
-REFILL_SECONDS = 0.05
-"""How long after a start the next one is made ready."""
-
-
-class WarmParents:
-    """The parents of this process, by what they are made for.
+class ZygotePool:
+    """The zygotes of this process, by their configuration.
 
     Args:
-        max_forks: How many sandboxes one parent forks.
+        max_forks: How many sandboxes one zygote forks.
     """
 
     def __init__(self, max_forks: int = MAX_FORKS) -> None:
         self._max_forks = max_forks
-        self._parents: dict[Walls, WarmParent] = {}
-        self._worn: list[WarmParent] = []
-        self._turns: dict[Walls, threading.Lock] = {}
-        self._refilling: set[Walls] = set()
+        self._zygotes: dict[IsolationConfig, Zygote] = {}
+        self._retired: list[Zygote] = []
+        self._turns: dict[IsolationConfig, threading.Lock] = {}
+        self._refilling: set[IsolationConfig] = set()
         self._turn = threading.Lock()
 
-    def start(self, walls: Walls) -> None:
-        """Have a parent at hand.
+    def start(self, config: IsolationConfig) -> None:
+        """Start a zygote, if there is none yet.
 
         Raises:
-            CannotWallInError: there cannot be one at that level.
+            IsolationUnavailableError: there cannot be one at that level.
             SandboxUnavailableError: its interpreter cannot be started.
         """
-        with self._turn_of(walls):
-            self._parent(walls)
+        with self._turn_of(config):
+            self._current(config)
 
-    def begin(self, walls: Walls, order: dict[str, Any]) -> Ready:
-        """Take a sandbox that is ready, and give it its order.
+    def begin(self, config: IsolationConfig, order: dict[str, Any]) -> ReadySandbox:
+        """Take a sandbox that is ready, and send it its order.
 
         Raises:
-            CannotWallInError: there cannot be one at that level.
-            SandboxUnavailableError: its interpreter cannot be started, or its parent died twice.
+            IsolationUnavailableError: there cannot be one at that level.
+            SandboxUnavailableError: its interpreter cannot be started, or its zygote died twice.
         """
-        with self._turn_of(walls):
+        with self._turn_of(config):
             for _ in range(2):
-                parent = self._parent(walls)
-                if (ready := parent.begin(order)) is not None:
+                zygote = self._current(config)
+                if (ready := zygote.begin(order)) is not None:
                     return ready
-                self._parents.pop(walls).close()
+                self._zygotes.pop(config).close()
         raise SandboxUnavailableError("The program that starts sandboxes ended twice in a row; try again.")
 
-    def begin_alone(self, walls: Walls, wrap: Sequence[str], order: dict[str, Any]) -> Ready:
-        """Start a sandbox with a parent of its own, which ends with it.
+    def begin_alone(self, config: IsolationConfig, wrap: Sequence[str], order: dict[str, Any]) -> ReadySandbox:
+        """Start a sandbox with a zygote of its own, which ends with it.
 
         Args:
-            walls: What the parent is made for.
-            wrap: The command that walls it in.
+            config: Its configuration.
+            wrap: The command that isolates it.
             order: The sandbox's.
 
         Raises:
-            CannotWallInError: the command does not do so.
-            SandboxUnavailableError: its interpreter cannot be started, or the parent died.
+            IsolationUnavailableError: the command does not do so.
+            SandboxUnavailableError: its interpreter cannot be started, or the zygote died.
         """
-        parent = WarmParent(walls, wrap)
+        zygote = Zygote(config, wrap)
         try:
-            ready = parent.begin(order)
+            ready = zygote.begin(order)
             if ready is None:
                 raise SandboxUnavailableError("The program that starts a sandbox ended at once; try again.")
         except BaseException:
-            parent.close()
+            zygote.close()
             raise
         with self._turn:
-            self._worn.append(parent)
+            self._retired.append(zygote)
         return ready
 
-    def refill_later(self, walls: Walls) -> None:
-        """Have the next sandboxes ready, a little later: the one that has just begun has a first cell to run."""
+    def refill_later(self, config: IsolationConfig) -> None:
+        """Fork the next sandboxes a little later: the one that has just begun has a first cell to run."""
         with self._turn:
-            if walls in self._refilling:
+            if config in self._refilling:
                 return
-            self._refilling.add(walls)
-        later(partial(self._refill_later, walls))
+            self._refilling.add(config)
+        run_later(partial(self._refill_later, config))
 
-    def _refill_later(self, walls: Walls) -> None:
+    def _refill_later(self, config: IsolationConfig) -> None:
         time.sleep(REFILL_SECONDS)
         with self._turn:
-            self._refilling.discard(walls)
-        self.refill(walls)
+            self._refilling.discard(config)
+        self.refill(config)
 
-    def refill(self, walls: Walls) -> None:
-        """Have the next sandboxes ready."""
-        with self._turn_of(walls):
-            parent = self._parents.get(walls)
-            if parent is not None and parent.forks < self._max_forks:
-                parent.refill()
+    def refill(self, config: IsolationConfig) -> None:
+        """Fork the next sandboxes."""
+        with self._turn_of(config):
+            zygote = self._zygotes.get(config)
+            if zygote is not None and zygote.forks < self._max_forks:
+                zygote.refill()
 
-    def ended(self, ready: Ready) -> None:
-        """A sandbox has ended; the last one of a worn parent takes the parent with it."""
+    def ended(self, ready: ReadySandbox) -> None:
+        """Note that a sandbox has ended; a retired zygote is closed with its last sandbox."""
         with self._turn:
-            parent = ready.parent
-            if parent is None:
+            zygote = ready.zygote
+            if zygote is None:
                 return
-            ready.parent, parent.sandboxes = None, parent.sandboxes - 1
-            parent.ended(ready)
-            gone = parent in self._worn and not parent.sandboxes
+            ready.zygote, zygote.sandboxes = None, zygote.sandboxes - 1
+            zygote.ended(ready)
+            gone = zygote in self._retired and not zygote.sandboxes
             if gone:
-                self._worn.remove(parent)
+                self._retired.remove(zygote)
         if gone:  # whoever tells of the end may be an event loop, and this waits for processes to be gone
-            threading.Thread(target=parent.close, name="stepwell-parent").start()
+            threading.Thread(target=zygote.close, name="stepwell-zygote").start()
 
-    def _parent(self, walls: Walls) -> WarmParent:
-        parent = self._parents.get(walls)
-        if parent is not None and not parent.alive:
-            self._parents.pop(walls).close()
-            parent = None
-        if parent is not None and parent.forks >= self._max_forks:
-            self._retire(self._parents.pop(walls))
-            parent = None
-        if parent is None:
-            parent = self._parents[walls] = WarmParent(walls)
-        return parent
+    def _current(self, config: IsolationConfig) -> Zygote:
+        zygote = self._zygotes.get(config)
+        if zygote is not None and not zygote.alive:
+            self._zygotes.pop(config).close()
+            zygote = None
+        if zygote is not None and zygote.forks >= self._max_forks:
+            self._retire(self._zygotes.pop(config))
+            zygote = None
+        if zygote is None:
+            zygote = self._zygotes[config] = Zygote(config)
+        return zygote
 
-    def _retire(self, parent: WarmParent) -> None:
-        """Let a parent go on until its last sandbox has ended."""
+    def _retire(self, zygote: Zygote) -> None:
+        """Close a zygote once its last sandbox has ended."""
         with self._turn:
-            busy = bool(parent.sandboxes)
+            busy = bool(zygote.sandboxes)
             if busy:
-                self._worn.append(parent)
+                self._retired.append(zygote)
         if not busy:
-            parent.close()
+            zygote.close()
 
-    def _turn_of(self, walls: Walls) -> threading.Lock:
+    def _turn_of(self, config: IsolationConfig) -> threading.Lock:
         with self._turn:
-            return self._turns.setdefault(walls, threading.Lock())
+            return self._turns.setdefault(config, threading.Lock())
 
     def close(self) -> None:
         """End all of them, with their sandboxes."""
         with self._turn:
-            for parent in [*self._parents.values(), *self._worn]:
-                parent.close()
-            self._parents.clear()
-            self._worn.clear()
+            for zygote in [*self._zygotes.values(), *self._retired]:
+                zygote.close()
+            self._zygotes.clear()
+            self._retired.clear()
 
 
-PARENTS = WarmParents()
+ZYGOTES = ZygotePool()
 """Those of this process."""
-atexit.register(PARENTS.close)
+atexit.register(ZYGOTES.close)

@@ -18,26 +18,43 @@ from sandboxes.host import workspace
 from sandboxes.host.descriptors import Pipe
 from sandboxes.host.limits import Ending
 from sandboxes.host.processes import Connection, Order
-from sandboxes.host.tasks import soon
+from sandboxes.host.tasks import run_quickly
 from sandboxes.inside.zygote.private_root import OWN, PLACES, WRITTEN
 from sandboxes.local.child_process import cloudpickle_path
 from sandboxes.local.control_groups import ControlGroup
-from sandboxes.local.isolation import PRIVATE_PATHS, PRIVATE_ROOT, READ_ONLY, UNPRIVILEGED, Walls, clean_environment
+from sandboxes.local.isolation import (
+    PRIVATE_PATHS,
+    PRIVATE_ROOT,
+    READ_ONLY,
+    UNPRIVILEGED,
+    IsolationConfig,
+    clean_environment,
+)
 from sandboxes.local.network.doorway import PORT
 from sandboxes.local.wrappers import bubblewrap, wrapped
-from sandboxes.local.zygote import PARENTS, CannotWallInError, Ready
+from sandboxes.local.zygote import ZYGOTES, IsolationUnavailableError, ReadySandbox
 
 AFTER_SECONDS = 0.02
-"""How long a cell has run when its limits begin to be watched; what is looked at changes more slowly than that."""
+"""How long a cell has run when its limits begin to be watched; what is measured changes more slowly."""
 SETTLE_SECONDS = 0.2
-"""When it is looked for what short cells left running."""
+"""How long after short cells it is checked whether they left processes running."""
+NOTICES = 4
+"""The descriptor by which the kernel reaches init."""
+MAX_EVENT = 65_536
+STARTING = ThreadPoolExecutor(8, "stepwell-start")
+"""Not the threads of an event loop: what they started has to be ended even if the loop is closed meanwhile."""
+OVERRUN_SECONDS = 0.25
+"""How often it is checked whether the system ended a process because the sandbox used too much memory."""
+END_SECONDS = 5.0
+"""How long a sandbox's first process may take to end everything when it is told to."""
+LIMITED = ("memory", "processes", "workspace", "names", "tmp")
 
 
-class Watch:
-    """The watch over one sandbox.
+class LimitMonitor:
+    """Tells the first process of a sandbox when to watch its limits: while a cell runs that takes longer.
 
     Args:
-        tell: Tells its first process whether a cell runs; it looks for what goes on when one has ended.
+        tell: Tells the first process whether a cell runs. After its end, it looks for what goes on.
     """
 
     def __init__(self, tell: Callable[[bool], None]) -> None:
@@ -48,7 +65,7 @@ class Watch:
         """Whether it watches a cell now."""
 
     def cell(self, runs: bool) -> None:
-        """A cell begins, or has ended."""
+        """Note that a cell begins, or has ended."""
         loop = asyncio.get_running_loop()
         if runs:
             self._beginning = loop.call_later(AFTER_SECONDS, self._begin)
@@ -77,35 +94,23 @@ class Watch:
             self._tell(False)
 
 
-NOTICES = 4
-"""The descriptor by which the kernel reaches init."""
-MAX_EVENT = 65_536
-STARTING = ThreadPoolExecutor(8, "stepwell-start")
-"""Not the threads of an event loop: what they began must be let go of also when the loop is closed meanwhile."""
-OVERRUN_SECONDS = 0.25
-"""How often it is looked whether the system ended something for the memory of all."""
-END_SECONDS = 5.0
-"""How long a sandbox's first process may take to end everything when it is told to."""
-LIMITED = ("memory", "processes", "workspace", "names", "tmp")
-
-
-class WarmProcess:
+class ZygoteProcess:
     """A sandbox's processes; what is known of them comes from its init."""
 
-    def __init__(self, ready: Ready) -> None:
+    def __init__(self, ready: ReadySandbox) -> None:
         self._ready = ready
         self._init = ready.init
         self._init.setblocking(False)
         self.why = ""
-        """Why it could not begin."""
+        """Why it could not be started."""
         self.exited: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         """The listening socket in the sandbox's network, where there is to be one."""
         self._first = -1
         """A hold on the first process, where the system has such."""
-        self._watch = Watch(self._watched)
-        self._looking: asyncio.TimerHandle | None = None
+        self._monitor = LimitMonitor(self._set_watching)
+        self._polling: asyncio.TimerHandle | None = None
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
     @property
@@ -115,26 +120,26 @@ class WarmProcess:
 
     def busy(self, runs: bool) -> None:
         """Have the limits watched while a cell runs."""
-        self._watch.cell(runs)
+        self._monitor.cell(runs)
 
-    def _watched(self, runs: bool) -> None:
+    def _set_watching(self, runs: bool) -> None:
         self._tell({"op": "cell", "runs": runs})
         group = self._ready.group
         if group is None:
             return
-        if self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
+        if self._polling is not None:
+            self._polling.cancel()
+            self._polling = None
         if runs:
-            self._look_on(group)
+            self._poll_overrun(group)
         else:
-            soon(group.note)
+            run_quickly(group.note)
 
-    def _look_on(self, group: ControlGroup) -> None:
-        """Look now and then whether the system has ended one process of many, of which nobody else is told."""
+    def _poll_overrun(self, group: ControlGroup) -> None:
+        """Check now and then whether the system has ended one process of many; nothing else reports that."""
         loop = asyncio.get_running_loop()
-        self._looking = loop.call_later(OVERRUN_SECONDS, self._look_on, group)
-        soon(partial(self._stop_if_overrun, loop, group))
+        self._polling = loop.call_later(OVERRUN_SECONDS, self._poll_overrun, group)
+        run_quickly(partial(self._stop_if_overrun, loop, group))
 
     def _stop_if_overrun(self, loop: asyncio.AbstractEventLoop, group: ControlGroup) -> None:
         if group.overrun():
@@ -142,9 +147,9 @@ class WarmProcess:
                 loop.call_soon_threadsafe(self._stop_overrun)
 
     def _stop_overrun(self) -> None:
-        if self._looking is not None:  # the cell goes on
-            self._looking.cancel()
-            self._looking = None
+        if self._polling is not None:  # the cell goes on
+            self._polling.cancel()
+            self._polling = None
             self.stop()
 
     def interrupt(self) -> None:
@@ -176,9 +181,9 @@ class WarmProcess:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
 
-    def _tell(self, said: dict[str, Any]) -> None:
+    def _tell(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
-            self._init.send(json.dumps(said).encode())
+            self._init.send(json.dumps(message).encode())
 
     def _hear(self) -> None:
         given: list[int] = []
@@ -191,30 +196,30 @@ class WarmProcess:
         if not message:
             self._gone()
             return
-        said = json.loads(message)
-        if said["event"] == "failed":
-            self.why = str(said["why"])
-        elif said["event"] == "forked" and given:
+        report = json.loads(message)
+        if report["event"] == "failed":
+            self.why = str(report["why"])
+        elif report["event"] == "forked" and given:
             self._first = given[0]
-        elif said["event"] == "door" and given:
+        elif report["event"] == "door" and given:
             self.door.set_result(socket.socket(fileno=given[0]))
         elif not self.exited.done():
-            limit = said.get("limit", "")
+            limit = report.get("limit", "")
             ending = Ending(
-                code=int(said["code"]),
+                code=int(report["code"]),
                 limit=limit if limit in LIMITED else "",
-                value=int(said.get("value", 0)),
-                files=int(said.get("files", 0)),
-                copy=bool(said["copy"]),
+                value=int(report.get("value", 0)),
+                files=int(report.get("files", 0)),
+                copy=bool(report["copy"]),
             )
             group = self._ready.group
             if ending.code == -signal.SIGKILL and not ending.limit and group is not None:
-                soon(partial(self._look_for_overrun, asyncio.get_running_loop(), ending, group))
+                run_quickly(partial(self._check_overrun, asyncio.get_running_loop(), ending, group))
             else:
                 self._ended(ending)
 
-    def _look_for_overrun(self, loop: asyncio.AbstractEventLoop, ending: Ending, group: ControlGroup) -> None:
-        """Say of a process that was killed whether it was for its memory; blocks."""
+    def _check_overrun(self, loop: asyncio.AbstractEventLoop, ending: Ending, group: ControlGroup) -> None:
+        """Find out whether a process was killed because of its memory; blocks."""
         if group.overrun():
             ending = replace(ending, limit="memory")
         with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits any more
@@ -228,26 +233,26 @@ class WarmProcess:
         """Init has ended, and with it everything."""
         asyncio.get_running_loop().remove_reader(self._init)
         self._init.close()
-        if self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
+        if self._polling is not None:
+            self._polling.cancel()
+            self._polling = None
         if self._first >= 0:
             os.close(self._first)
             self._first = -1
-        PARENTS.ended(self._ready)
+        ZYGOTES.ended(self._ready)
         self._ended(Ending(1 if self.why else -signal.SIGKILL))
         self.gone.set_result(None)
 
 
-class StartWarm:
-    """Starts sandboxes by way of a warm parent.
+class StartInZygote:
+    """Starts sandboxes that a zygote forks.
 
     Args:
-        walls: What the parent is made for.
+        config: The configuration of the zygote.
     """
 
-    def __init__(self, walls: Walls) -> None:
-        self._walls = walls
+    def __init__(self, config: IsolationConfig) -> None:
+        self._config = config
 
     async def __call__(self, order: Order) -> Connection:
         """Start the kernel, or a program, in a sandbox's folder; see `Start`.
@@ -262,16 +267,16 @@ class StartWarm:
             except asyncio.CancelledError:
                 beginning.add_done_callback(_let_go)
                 raise
-        except CannotWallInError as error:
+        except IsolationUnavailableError as error:
             raise SandboxUnavailableError(
-                f"A sandbox of level {self._walls.level} cannot be started with {self._walls.python} ({error}). "
+                f"A sandbox of level {self._config.level} cannot be started with {self._config.python} ({error}). "
                 "Set STEPWELL_PYTHON to a Python 3.11 or newer, or unset it; `stepwell doctor` says what works here."
             ) from error
         ready.control.setblocking(False)
-        process = WarmProcess(ready)
-        PARENTS.refill_later(self._walls)
+        process = ZygoteProcess(ready)
+        ZYGOTES.refill_later(self._config)
         stdout, stderr = Pipe.at(ready.stdout), Pipe.at(ready.stderr)
-        if not self._walls.network:
+        if not self._config.network:
             return Connection(process, ready.control, stdout, stderr)
         try:
             await asyncio.wait((process.door, process.gone), return_when=asyncio.FIRST_COMPLETED)
@@ -284,56 +289,56 @@ class StartWarm:
         door = process.door.result() if process.door.done() else None
         return Connection(process, ready.control, stdout, stderr, door)
 
-    def begin(self, order: Order) -> Ready:
+    def begin(self, order: Order) -> ReadySandbox:
         """Start it; blocks.
 
         Raises:
-            CannotWallInError: not at that level.
+            IsolationUnavailableError: not at that level.
             SandboxUnavailableError: the interpreter cannot be started.
         """
-        said = self._order(order)
-        if self._walls.level != "bwrap":
-            return PARENTS.begin(self._walls, said)
+        payload = self._order(order)
+        if self._config.level != "bwrap":
+            return ZYGOTES.begin(self._config, payload)
         given = self._folders(order).items()
         folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
-        return PARENTS.begin_alone(self._walls, in_bubblewrap(self._walls, folders), said)
+        return ZYGOTES.begin_alone(self._config, in_bubblewrap(self._config, folders), payload)
 
     def _order(self, order: Order) -> dict[str, Any]:
         """The order as init and runner need it."""
-        prepare(order.folder, self._walls)
+        prepare(order.folder, self._config)
         if order.program is not None:
             order = replace(order, program=order.program.absolute())
-        private = self._walls.level in PRIVATE_PATHS
+        private = self._config.level in PRIVATE_PATHS
         folder = Path(OWN) if private else order.folder
         note = folder / workspace.NOTE
         environment = self._environment(order.folder)
-        said: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "workspace": "/workspace" if private else str(order.folder / "workspace"),
             "environment": environment,
         }
         if order.program is None:
-            said["kernel"] = {
+            payload["kernel"] = {
                 "spool": str(folder / "spool"),
                 "blobs": str(folder / "blobs"),
                 "cloudpickle": cloudpickle_path(),
                 "reach": str(note),
                 "inside": "/" if private else str(order.folder),
-                "sealed": not self._walls.network,
+                "sealed": not self._config.network,
                 "network": order.network,
-                "proxy": PORT if self._walls.network else 0,
+                "proxy": PORT if self._config.network else 0,
                 "notices": NOTICES,
             }
         else:
             program = f"{OWN}/program/{order.program.name}" if private else str(order.program)
-            said["program"] = [program, *order.arguments]
-        if self._walls.level in PRIVATE_ROOT:
-            said["folders"] = self._folders(order)
-            said["hidden"] = [str(order.folder.parent.parent), str(order.folder.parent)]
+            payload["program"] = [program, *order.arguments]
+        if self._config.level in PRIVATE_ROOT:
+            payload["folders"] = self._folders(order)
+            payload["hidden"] = [str(order.folder.parent.parent), str(order.folder.parent)]
         elif not private:
             own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
             read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]
-            said["landlock"] = {"read": [path for path in read if path], "write": own, "write_files": [str(note)]}
-        return said
+            payload["landlock"] = {"read": [path for path in read if path], "write": own, "write_files": [str(note)]}
+        return payload
 
     def _folders(self, order: Order) -> dict[str, tuple[str, bool]]:
         """The host's folders that a private root gets, and whether they are read-only there."""
@@ -350,22 +355,22 @@ class StartWarm:
         return folders
 
     def _environment(self, folder: Path) -> dict[str, str]:
-        interpreter = str(Path(self._walls.python).parent) if os.sep in self._walls.python else ""
+        interpreter = str(Path(self._config.python).parent) if os.sep in self._config.python else ""
         path = f"{interpreter}:" if interpreter else ""
-        environment = {"PATH": f"{path}/usr/local/bin:/usr/bin:/bin", **clean_environment(self._walls.timezone)}
-        if self._walls.level in PRIVATE_PATHS:
+        environment = {"PATH": f"{path}/usr/local/bin:/usr/bin:/bin", **clean_environment(self._config.timezone)}
+        if self._config.level in PRIVATE_PATHS:
             return {**environment, "HOME": "/home/user", "TMPDIR": "/tmp", "MPLCONFIGDIR": "/tmp/matplotlib"}  # noqa: S108
         own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
-        return {**environment, **own, "MPLCONFIGDIR": self._walls.cache}
+        return {**environment, **own, "MPLCONFIGDIR": self._config.cache}
 
 
-def _let_go(beginning: "Future[Ready]") -> None:
-    """End what began although nobody waits for it any more."""
+def _let_go(beginning: "Future[ReadySandbox]") -> None:
+    """End a sandbox that was started for a cancelled task."""
     if beginning.cancelled() or beginning.exception() is not None:
         return
     ready = beginning.result()
     ready.close()
-    PARENTS.ended(ready)
+    ZYGOTES.ended(ready)
 
 
 def _place(name: str) -> str:
@@ -373,17 +378,17 @@ def _place(name: str) -> str:
     return f"{OWN}/{workspace.NOTE}" if name == "note" else PLACES.get(name, f"{OWN}/{name}")
 
 
-def in_bubblewrap(walls: Walls, folders: dict[str, tuple[str, bool]]) -> list[str]:
-    """The command that puts a parent into a bubblewrap with these folders.
+def in_bubblewrap(config: IsolationConfig, folders: dict[str, tuple[str, bool]]) -> list[str]:
+    """The command that puts a zygote into a bubblewrap with these folders.
 
     Raises:
-        CannotWallInError: there is none.
+        IsolationUnavailableError: there is none.
         SandboxUnavailableError: the interpreter cannot be started.
     """
     bwrap = bubblewrap()
     if not bwrap:
-        raise CannotWallInError("bubblewrap is not installed")
-    written = Path(walls.cache).parent / "etc"
+        raise IsolationUnavailableError("bubblewrap is not installed")
+    written = Path(config.cache).parent / "etc"
     for path, text in WRITTEN.items():
         file = written / Path(path).name
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
@@ -392,15 +397,15 @@ def in_bubblewrap(walls: Walls, folders: dict[str, tuple[str, bool]]) -> list[st
         folders = {path: (str(file), True), **folders}
     return wrapped(
         bwrap,
-        walls.python,
+        config.python,
         read_only=[*READ_ONLY, *filter(None, [str(Path(cloudpickle_path()).parent)])],
         folders=folders,
-        tmp_bytes=walls.limits.tmp_bytes,
-        shared_memory_bytes=walls.limits.shared_memory_bytes,
+        tmp_bytes=config.limits.tmp_bytes,
+        shared_memory_bytes=config.limits.shared_memory_bytes,
     )
 
 
-def prepare(folder: Path, walls: Walls) -> None:
+def prepare(folder: Path, config: IsolationConfig) -> None:
     """Make what a sandbox needs of its folder, and give it to the user that the sandbox has outside.
 
     Raises:
@@ -416,7 +421,7 @@ def prepare(folder: Path, walls: Walls) -> None:
         note.touch()
         if os.geteuid() == 0:
             # Another level may have given them to somebody else: without capabilities not even root can write there.
-            user = UNPRIVILEGED if walls.becomes_another else 0
+            user = UNPRIVILEGED if config.becomes_another else 0
             for name in ("workspace", "spool", "blobs"):
                 workspace.hand_over(folder / name, user)
             os.chown(note, user, user, follow_symlinks=False)

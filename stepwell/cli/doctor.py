@@ -9,7 +9,7 @@ from rich.text import Text
 from graph.settings import Settings, read_settings
 from sandboxes.base import NoSuchSandboxError
 from sandboxes.host.limits import Limits
-from sandboxes.local.isolation import IN_WORDS, Asked
+from sandboxes.local.isolation import IN_WORDS, IsolationRequest
 from sandboxes.local.isolation_choice import Examination, LevelTried, examine
 from stepwell.cli.exits import FAILED, FINISHED, complain
 from stepwell.cli.rendering import json_out, line_out
@@ -39,9 +39,9 @@ def doctor(*, as_json: bool) -> int:
     return FINISHED
 
 
-def asked_by(settings: Settings) -> Asked:
+def asked_by(settings: Settings) -> IsolationRequest:
     """What these settings ask of local sandboxes."""
-    return Asked(
+    return IsolationRequest(
         settings.python,
         settings.home / "cache",
         settings.isolation,

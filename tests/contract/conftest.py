@@ -81,7 +81,7 @@ REAL = "the real daytona"
 REAL_KEY = os.environ.get("DAYTONA_API_KEY", "")  # before a fixture clears the environment
 REAL_PLACE = {"api_url": os.environ.get("DAYTONA_API_URL", API_URL), "target": os.environ.get("DAYTONA_TARGET", "")}
 # What asks local sandboxes alone, and why:
-# - control groups, deaths (Landlock), warm parents, reach behind walls: bridged sandboxes have no such part of ours.
+# - control groups, deaths (Landlock), zygotes, reach behind isolation: bridged sandboxes have no such part of ours.
 # - recovery by a frozen copy, limits of memory, processes and disk: of bridged ones the machine has its own.
 # - sleeping, as far as it is seen from this machine's processes and folders; what is heard between two cells.
 # - life: STEPWELL_PYTHON is a local interpreter; a bridged sandbox is meant to survive a killed host.

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandboxes.host.limits import Limits
-from sandboxes.local.isolation import Asked
-from sandboxes.local.isolation_choice import walls_of
+from sandboxes.local.isolation import IsolationRequest
+from sandboxes.local.isolation_choice import config_of
 from sandboxes.network import NO_NETWORK
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed
@@ -57,5 +57,5 @@ def test_a_python_of_a_virtual_environment_keeps_its_own_path(tmp_path: Path) ->
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     for given in (tmp_path / "bin" / "python", tmp_path / "bin" / ".." / "bin" / "python"):
-        walls = walls_of(Asked(str(given), tmp_path / "cache", "", "", Limits(), NO_NETWORK), "namespaces")
-        assert walls.python == str((tmp_path / "bin").resolve() / "python")
+        config = config_of(IsolationRequest(str(given), tmp_path / "cache", "", "", Limits(), NO_NETWORK), "namespaces")
+        assert config.python == str((tmp_path / "bin").resolve() / "python")

@@ -63,13 +63,13 @@ def test_a_program_that_ends_leaves_no_group(tmp_path: Path, cache: Path, level:
     code = f"""
 import asyncio
 from pathlib import Path
-from sandboxes.local import upkeep
+from sandboxes.host import tasks
 from sandboxes.opening import Sandboxes
 async def main():
     opened = Sandboxes(Path({str(tmp_path)!r}), cache=Path({str(cache)!r}), isolation={level!r})
     sandbox = await opened.open("local", "left")
     await sandbox.run("x = 1", number=1, timeout=60)
-    upkeep.wait()
+    tasks.wait()
     print(len(list(Path("/sys/fs/cgroup").rglob(f"stepwell-{{os.getpid()}}-*"))))
 import os
 print(os.getpid())

@@ -14,10 +14,10 @@ from sandboxes.host import workspace
 from sandboxes.host.processes import Order
 from sandboxes.inside.kernel import frames
 from sandboxes.inside.zygote import landlock
-from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation import IsolationRequest
 from sandboxes.local.isolation_choice import choose
-from sandboxes.local.zygote import Ready
-from sandboxes.local.zygote_process import StartWarm
+from sandboxes.local.zygote import ReadySandbox
+from sandboxes.local.zygote_process import StartInZygote
 
 SECONDS = 20.0
 
@@ -25,7 +25,7 @@ SECONDS = 20.0
 class Sandboxed:
     """A kernel that waits for cells, with its frozen copy."""
 
-    def __init__(self, folder: Path, ready: Ready) -> None:
+    def __init__(self, folder: Path, ready: ReadySandbox) -> None:
         self.workspace = folder / "workspace"
         self.ready = ready
         self._unpacker = frames.Unpacker()
@@ -70,10 +70,10 @@ def _until(what: Callable[[], bool]) -> None:
 def sandboxed(tmp_path: Path, cache: Path) -> Iterator[Sandboxed]:
     if not landlock.abi():
         pytest.skip("this kernel has no Landlock")
-    walls = choose(Asked("", cache, "landlock"))
+    config = choose(IsolationRequest("", cache, "landlock"))
     folder = tmp_path / "threads" / "one"
     workspace.make_all(folder, cache)
-    made = Sandboxed(folder, StartWarm(walls).begin(Order(folder)))
+    made = Sandboxed(folder, StartInZygote(config).begin(Order(folder)))
     yield made
     for process in made.processes():
         os.kill(process, signal.SIGKILL)

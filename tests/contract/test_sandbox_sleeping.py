@@ -17,7 +17,7 @@ from sandboxes.daytona.options import Options
 from sandboxes.host import tasks
 from sandboxes.host.session_pool import Evictable, SessionPool
 from sandboxes.local import LocalSandbox
-from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation import IsolationRequest
 from sandboxes.local.isolation_choice import choose
 from sandboxes.opening import Sandboxes
 from sandboxes.results import RestoredSession
@@ -77,8 +77,8 @@ def make_here(folder: Path, cache: Path, isolation: str) -> Make:
     """Makes sandboxes of this machine."""
 
     async def make(id: str, pool: SessionPool) -> Sleeping:
-        walls = await asyncio.to_thread(choose, Asked("", cache, isolation))
-        sandbox = await asyncio.to_thread(LocalSandbox, folder, id, walls, pool=pool)
+        config = await asyncio.to_thread(choose, IsolationRequest("", cache, isolation))
+        sandbox = await asyncio.to_thread(LocalSandbox, folder, id, config, pool=pool)
         await sandbox.open()
         return sandbox
 

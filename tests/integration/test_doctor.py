@@ -7,9 +7,8 @@ import pytest
 
 from graph.settings import Settings, read_settings
 from graph.wiring import make_sandboxes
-from sandboxes.local.isolation import IN_WORDS, LEVELS
+from sandboxes.local.isolation import IN_WORDS, LEVELS, PROPERTIES
 from sandboxes.local.isolation_choice import examine
-from sandboxes.local.isolation_properties import PROPERTIES
 from stepwell.cli.doctor import as_data, asked_by
 from tests.integration.test_command import Desk, make_desk
 

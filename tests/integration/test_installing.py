@@ -14,7 +14,7 @@ import pytest
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host.limits import Limits
 from sandboxes.inside.kernel.packages import BESIDE
-from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation import IsolationRequest
 from sandboxes.local.isolation_choice import choose
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.sandbox import LocalSandbox
@@ -68,12 +68,12 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
     async def opening(
         id: str, network: Network, make_doorway: Callable[[Network, Path], Doorway] = Doorway
     ) -> AsyncIterator[LocalSandbox]:
-        asked = Asked("", tmp_path / "cache", request.param, "", Limits(), network)
+        asked = IsolationRequest("", tmp_path / "cache", request.param, "", Limits(), network)
         try:
-            walls = await asyncio.to_thread(choose, asked)
+            config = await asyncio.to_thread(choose, asked)
         except SandboxUnavailableError as error:
             pytest.skip(str(error))
-        sandbox = LocalSandbox(tmp_path / "threads", id, walls, network=network, make_doorway=make_doorway)
+        sandbox = LocalSandbox(tmp_path / "threads", id, config, network=network, make_doorway=make_doorway)
         await sandbox.open()
         try:
             yield sandbox
@@ -203,10 +203,12 @@ async def test_what_was_installed_cannot_keep_a_session_from_starting(opened: Op
 async def test_a_folder_that_walls_keep_closed_does_not_stop_pip(tmp_path: Path) -> None:
     """As under Landlock, where the folder of an editable install can be named and not read."""
     try:
-        walls = await asyncio.to_thread(choose, Asked("", tmp_path / "cache", "landlock", "", Limits(), NO_NETWORK))
+        config = await asyncio.to_thread(
+            choose, IsolationRequest("", tmp_path / "cache", "landlock", "", Limits(), NO_NETWORK)
+        )
     except SandboxUnavailableError as error:
         pytest.skip(str(error))
-    sandbox = LocalSandbox(tmp_path / "threads", "a", walls)
+    sandbox = LocalSandbox(tmp_path / "threads", "a", config)
     await sandbox.open()
     try:
         code = f"import os\nos.environ['PYTHONPATH'] += {f':{Path(__file__).parent}'!r}\n{PIP}\npip('list')"

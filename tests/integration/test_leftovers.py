@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation import IsolationRequest
 from sandboxes.local.isolation_choice import choose, probe
 from storage.artifacts import Artifacts
 
@@ -51,7 +51,7 @@ def test_folders_of_probes_that_were_killed_are_swept(tmp_path: Path, monkeypatc
     descriptor = os.open(used, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        probe(choose(Asked("", tmp_path / "cache", "process", "")))
+        probe(choose(IsolationRequest("", tmp_path / "cache", "process", "")))
     finally:
         os.close(descriptor)
     assert sorted(one.name for one in folder.glob("stepwell-probe-*")) == [fresh.name, used.name]

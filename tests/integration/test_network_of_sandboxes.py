@@ -16,7 +16,7 @@ from nodes.calls.held_cells import Asking
 from nodes.restoring.outcome import outcome_unknown
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host.limits import Limits
-from sandboxes.local.isolation import Asked
+from sandboxes.local.isolation import IsolationRequest
 from sandboxes.local.isolation_choice import choose
 from sandboxes.local.network.doorway import Doorway
 from sandboxes.local.sandbox import LocalSandbox
@@ -61,14 +61,14 @@ assert libc.recv(there, ctypes.create_string_buffer(100), 100, 0) > 0
 
 async def sandbox_at(level: str, folder: Path, network: Network, server: Origin | None = None) -> LocalSandbox:
     try:
-        walls = await asyncio.to_thread(choose, Asked("", folder / "cache", level, "", Limits(), network))
+        config = await asyncio.to_thread(choose, IsolationRequest("", folder / "cache", level, "", Limits(), network))
     except SandboxUnavailableError as error:
         pytest.skip(str(error))
     wire = Wire(
         {"example.test": [SOMEWHERE], "inner.test": ["10.0.0.1"]}, {(SOMEWHERE, 80): server.port if server else 0}
     )
     make_doorway = partial(Doorway, resolve=wire.resolve, dial=wire.dial)
-    sandbox = LocalSandbox(folder / "threads", "a", walls, network=network, make_doorway=make_doorway)
+    sandbox = LocalSandbox(folder / "threads", "a", config, network=network, make_doorway=make_doorway)
     await sandbox.open()
     return sandbox
 
@@ -76,7 +76,7 @@ async def sandbox_at(level: str, folder: Path, network: Network, server: Origin 
 @pytest.mark.parametrize("level", ["bwrap", "landlock"])
 async def test_a_level_that_cannot_open_it_in_part_refuses_to(level: str, tmp_path: Path) -> None:
     with pytest.raises(SandboxUnavailableError, match="cannot open the network in part"):
-        await asyncio.to_thread(choose, Asked("", tmp_path / "cache", level, "", Limits(), ALLOWED))
+        await asyncio.to_thread(choose, IsolationRequest("", tmp_path / "cache", level, "", Limits(), ALLOWED))
 
 
 @pytest.mark.parametrize("level", ["namespaces", "namespaces-noproc", "process"])

@@ -25,7 +25,7 @@ from sandboxes.host.descriptors import Pipe
 from sandboxes.host.reading import UnreadableError, read_json
 from sandboxes.host.running_cell import MAX_FRAMES, RunningCell
 from sandboxes.inside.kernel import frames, values
-from sandboxes.local.kernel_connection import KernelLine
+from sandboxes.local.kernel_connection import KernelConnection
 from stepwell.kept_step import _described
 from tests.unit.test_manifests import honest
 from tests.unit.test_reading import packed
@@ -139,7 +139,7 @@ async def test_so_many_messages_at_a_time_leave_others_their_turn() -> None:
         json.loads(b"[" + b"1," * 20_000 + b"1]")  # as dear as a frame can be
         taken.append(header["n"])
 
-    line = KernelLine(ours, Pipe(), Pipe(), take)
+    line = KernelConnection(ours, Pipe(), Pipe(), take)
     line.listen()
     theirs.sendall(b"".join(frames.pack({"n": number}) for number in range(500)))
     while len(taken) < 500:

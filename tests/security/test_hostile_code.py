@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from sandboxes.inside.zygote import seccomp
-from sandboxes.local.isolation import LEVELS, Level
-from sandboxes.local.isolation_properties import states
+from sandboxes.local.isolation import LEVELS, Level, states
 from tests.security.attack import attacks
 
 ROOT = Path(__file__).resolve().parents[2]

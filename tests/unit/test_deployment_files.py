@@ -250,7 +250,7 @@ def test_a_server_is_an_ordinary_user_behind_walls_with_time_to_end(file: Path) 
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 HOST = 1_200 * MEGABYTE
-"""What a server itself needs, with its warm parents, and what sandboxes take in the 50 ms until it is seen."""
+"""What a server itself needs, with its zygotes, and what sandboxes take in the 50 ms until it is seen."""
 
 
 def size(text: str) -> int:

@@ -9,9 +9,8 @@ import pytest
 
 from sandboxes.inside.zygote import seccomp, system
 from sandboxes.local import isolation_choice
-from sandboxes.local.isolation import LEVELS, Asked, Level
-from sandboxes.local.isolation_properties import PROPERTIES, states
-from sandboxes.local.zygote import CannotWallInError
+from sandboxes.local.isolation import LEVELS, PROPERTIES, IsolationRequest, Level, states
+from sandboxes.local.zygote import IsolationUnavailableError
 from tests.unit.walled import ROOT, walled
 
 pytestmark = pytest.mark.skipif(not seccomp.supported(), reason="no filter of system calls for this machine")
@@ -26,11 +25,11 @@ lines.append((0x06, 0, 0, 0x7FFF0000))
 program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
 header = struct.pack("@HP", len(lines), ctypes.addressof(program))
 assert ctypes.CDLL(None).prctl(22, 2, header, 0, 0) == 0
-from sandboxes.local import choosing
-from sandboxes.local.isolation import Asked
+from sandboxes.local import isolation_choice
+from sandboxes.local.isolation import IsolationRequest
 def level(name=""):
     try:
-        return choosing.choose(Asked("", Path(sys.argv[1]), name)).level
+        return isolation_choice.choose(IsolationRequest("", Path(sys.argv[1]), name)).level
     except SandboxUnavailableError as error:
         return str(error)
 """
@@ -42,12 +41,12 @@ def without(numbers: tuple[int | None, ...], error: int, code: str, cache: Path)
     return walled(WITHOUT.format(numbers=numbers, error=error) + code, str(cache)).splitlines()
 
 
-@pytest.mark.parametrize("level", [*isolation_choice.WARM, "bwrap"])
+@pytest.mark.parametrize("level", [*isolation_choice.ZYGOTE_LEVELS, "bwrap"])
 def test_a_level_that_works_here_keeps_what_it_promises(level: Level, tmp_path: Path) -> None:
-    walls = isolation_choice.walls_of(Asked("", tmp_path / "cache"), level)
+    config = isolation_choice.config_of(IsolationRequest("", tmp_path / "cache"), level)
     try:
-        through = isolation_choice.probe(walls)
-    except CannotWallInError as error:
+        through = isolation_choice.probe(config)
+    except IsolationUnavailableError as error:
         pytest.skip(f"{level}: {error}")
     assert isolation_choice.broken_promises(level, through) == []
 
@@ -60,12 +59,12 @@ def test_a_promise_that_is_broken_is_named() -> None:
 
 
 def test_the_probes_find_what_walls_would_stop(tmp_path: Path) -> None:
-    """Run without walls, every probe that needs no luck gets through: they can fail."""
+    """Run without isolation, every probe that needs no luck gets through: they can fail."""
     code = f"""
 import json, subprocess
 from pathlib import Path
-from sandboxes.local import probing
-with probing._host(Path(sys.argv[1])) as facts:
+from sandboxes.local import isolation_choice
+with isolation_choice._host(Path(sys.argv[1])) as facts:
     facts["calls"] = []
     start = [sys.executable, "{ROOT}/sandboxes/inside/kernel/start.py", "--program", "{ROOT}/sandboxes/inside/prober"]
     print(subprocess.run([*start, json.dumps(facts)], capture_output=True, text=True, cwd=sys.argv[1]).stdout)
@@ -104,10 +103,10 @@ mounts.mount("tmpfs", "/proc/sys", "tmpfs", 0, "")
 choose = '''
 import tempfile
 from pathlib import Path
-from sandboxes.local import choosing
-from sandboxes.local.isolation import Asked
+from sandboxes.local import isolation_choice
+from sandboxes.local.isolation import IsolationRequest
 with tempfile.TemporaryDirectory() as folder:
-    print(choosing.choose(Asked("", Path(folder) / "cache")).level)
+    print(isolation_choice.choose(IsolationRequest("", Path(folder) / "cache")).level)
 '''
 command = [sys.executable, "-m", "tests.security.as_user", "54321", sys.executable, "-c", choose]
 os.execv(sys.executable, command)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandboxes.host import replies
-from sandboxes.host.output import Capture, Live
+from sandboxes.host.running_cell import Capture, Live
 from sandboxes.results import CellError, ChangedFile, Display, NamespaceRow
 
 JSON = st.recursive(

@@ -4,8 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from sandboxes.inside.bridge.kernel_process import KernelProcess
-from sandboxes.inside.bridge.output import Output
+from sandboxes.inside.bridge.kernel_process import KernelProcess, Output
 from sandboxes.inside.kernel import frames
 
 JUNK = """
@@ -34,7 +33,7 @@ def test_a_hello_counts_that_is_read_together_with_junk(tmp_path: Path) -> None:
         said = kernel.receive()
         assert said is not None
         assert said[0][0]["type"] == "hello"
-        assert kernel.garbled
+        assert kernel.protocol_error
         assert kernel.receive() is None
     finally:
         kernel.close()

@@ -176,13 +176,13 @@ async def test_values_of_all_calls_of_a_cell_count_together() -> None:
 
     cell = Calls(functions, send)
     arguments = many_lists(3 * 400_000)
-    default_capacity = calls.MAX_ITEMS // reading.items_in(values.text_of(arguments))
-    for number in range(default_capacity + 2):
+    fitting = calls.MAX_ITEMS // reading.items_in(values.text_of(arguments))
+    for number in range(fitting + 2):
         cell.take({"call": number, "name": "take"}, arguments)
-    while len(answers) < default_capacity + 2:
+    while len(answers) < fitting + 2:
         await asyncio.sleep(0.001)
-    assert functions.calls == default_capacity
-    assert sum(ok for ok, _ in answers) == default_capacity
+    assert functions.calls == fitting
+    assert sum(ok for ok, _ in answers) == fitting
     assert all(b"5,000,000 values together" in body for ok, body in answers if not ok)
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sandboxes.host.tasks import to_its_end
+from sandboxes.host.tasks import uncancellable
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -19,7 +19,7 @@ async def test_who_is_cancelled_twice_leaves_when_the_work_is_done(fails: bool) 
         if fails:
             raise ValueError
 
-    waiting = asyncio.create_task(to_its_end(work()))
+    waiting = asyncio.create_task(uncancellable(work()))
     await begun.wait()
     for _ in range(2):
         waiting.cancel()
@@ -38,6 +38,6 @@ async def test_what_comes_of_it_is_told() -> None:
             raise error
         return 5
 
-    assert await to_its_end(work()) == 5
+    assert await uncancellable(work()) == 5
     with pytest.raises(ValueError, match="no"):
-        await to_its_end(work(ValueError("no")))
+        await uncancellable(work(ValueError("no")))

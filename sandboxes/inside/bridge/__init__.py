@@ -1,1 +1,1 @@
-"""What keeps a kernel alive in a sandbox on somebody else's machine, and hands over what it says when it is asked."""
+"""Holds a kernel in a sandbox elsewhere, and keeps what the kernel sends until the host has received it."""

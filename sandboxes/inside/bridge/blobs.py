@@ -69,8 +69,8 @@ def _named(path: str) -> set[str] | None:
             return None
         reading.seek(0)
         try:
-            said = json.load(reading)
+            manifest = json.load(reading)
         except ValueError:
             return None
-    names = said.get("blobs") if isinstance(said, dict) else None
+    names = manifest.get("blobs") if isinstance(manifest, dict) else None
     return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None

@@ -1,20 +1,78 @@
-"""The process of a kernel, started and ended by the bridge."""
+"""The processes that the bridge starts: a kernel, which it ends with all that the kernel left, and programs of ours."""
 
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
+from typing import IO, Any
 
 from ..kernel import frames
-from . import orphans
-from .output import Output
+from .supervision import CHUNK, DRAIN, BoundedOutput, FirstBytes, Sampler
 
 OF_THE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
-"""What says something about the command that started the bridge."""
+"""Variables that describe the command that started the bridge."""
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Output:
+    """One stream of a kernel: all of its head, then samples, and in the end its tail.
+
+    Args:
+        pipe: Where it comes from; does not block.
+    """
+
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+        self.begin()
+
+    def begin(self) -> None:
+        """A cell begins."""
+        self._kept = BoundedOutput()
+        self._sampler = Sampler()
+        self._sent = 0
+        """Bytes of the head that were taken."""
+
+    def read(self) -> int | None:
+        """Read what is there.
+
+        Returns:
+            How many bytes that was, 0 as well; None when nobody can write into it any more.
+        """
+        try:
+            data = os.read(self.pipe, CHUNK)
+        except BlockingIOError:  # somebody has read it since it was seen
+            return 0
+        except OSError:
+            return None
+        if not data:
+            return None
+        if after := self._kept.add(data):
+            self._sampler.add(after)
+        return len(data)
+
+    def drain(self) -> None:
+        """Read all that was printed until now."""
+        taken = 0
+        while taken < DRAIN and (size := self.read()):
+            taken += size
+
+    def head(self) -> bytes:
+        """What has come of the head since it was last taken."""
+        head = bytes(self._kept.head[self._sent :])
+        self._sent += len(head)
+        return head
+
+    def sample(self) -> bytes:
+        """The newest of what comes after the head, now and then."""
+        return self._sampler.take()
+
+    def rest(self) -> tuple[int, bytes]:
+        """How many bytes were left out after the head, and the tail after them."""
+        return self._kept.dropped, self._kept.tail
 
 
 class KernelProcess:
@@ -52,8 +110,8 @@ class KernelProcess:
         self.stdout, self.stderr = Output(pipes[0][0]), Output(pipes[1][0])
         self.unpacker = frames.Unpacker()
         self.greeted = False
-        """Whether it has said hello: it has begun."""
-        self.garbled = False
+        """Whether its hello has come."""
+        self.protocol_error = False
         """Whether something other than it wrote to its connection."""
         self.waiting = bytearray()
         """What is on its way to it."""
@@ -88,16 +146,16 @@ class KernelProcess:
         return bool(self.waiting)
 
     @property
-    def deaf_for(self) -> float:
-        """For how many seconds it has taken nothing of what it is told."""
+    def unresponsive_seconds(self) -> float:
+        """For how many seconds it has read nothing of what it was sent."""
         return time.monotonic() - self._taken_at if self.waiting else 0.0
 
     def receive(self) -> list[frames.Frame] | None:
-        """What it has said; None when its connection is closed or does not carry frames any more.
+        """The frames that it sent; None when its connection is closed or does not carry frames any more.
 
-        What it said itself counts although something that is no frame came with it, when it is `garbled`.
+        Frames that came before something that is no frame are returned; `protocol_error` is set then.
         """
-        if self.garbled:
+        if self.protocol_error:
             return None
         try:
             data = self.control.recv(1 << 18)
@@ -108,7 +166,7 @@ class KernelProcess:
         try:
             return self.unpacker.feed(data) if data else None
         except frames.ProtocolError as error:
-            self.garbled = True
+            self.protocol_error = True
             return error.before
 
     def interrupt(self) -> None:
@@ -124,11 +182,11 @@ class KernelProcess:
         code = self.process.poll()
         self._signal(signal.SIGKILL)
         self.process.wait()
-        orphans.end()
+        kill_children()
         return self.process.returncode if code is None else code
 
     def close(self) -> None:
-        """End it and let go of everything."""
+        """End it and close everything."""
         self.kill()
         self.control.close()
         self._lifeline.close()
@@ -153,3 +211,92 @@ def environment(base: str) -> dict[str, str]:
     path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
     here = {name: value for name, value in os.environ.items() if name not in OF_THE_SHELL}
     return {**here, "PATH": path, **own}
+
+
+PR_SET_CHILD_SUBREAPER = 36
+END_SECONDS = 5.0
+
+
+def become_subreaper() -> None:
+    """Become the parent of all orphans among the descendants of this process, where the OS supports it."""
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap(kernel: int) -> None:
+    """Wait for children that have ended, except for the kernel, which `KernelProcess` waits for."""
+    with suppress(ChildProcessError):
+        while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if ended.si_pid == kernel:
+                return
+            os.waitpid(ended.si_pid, 0)
+
+
+def kill_children() -> None:
+    """End all children of this process, and theirs, which become its children by that."""
+    until = time.monotonic() + END_SECONDS
+    with suppress(ChildProcessError):
+        while time.monotonic() < until:
+            for child in _children():
+                with suppress(OSError):
+                    os.kill(child, signal.SIGKILL)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            time.sleep(0.002)
+
+
+def _children() -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):
+        with suppress(OSError, ValueError, IndexError):
+            process = int(name)
+            with open(f"/proc/{process}/stat", "rb") as reading:
+                if int(reading.read().rpartition(b")")[2].split()[1]) == os.getpid():
+                    found.append(process)
+    return found
+
+
+def run_program(base: str, folder: str, arguments: list[str], timeout: float) -> dict[str, Any]:
+    """Run a folder's `__main__.py` to its end or to the time limit.
+
+    Args:
+        base: The folder of the sandbox's things.
+        folder: The program's.
+        arguments: Its own.
+        timeout: Seconds.
+    """
+    start = [sys.executable, "-P", "-s", os.path.join(PACKAGE, "kernel", "start.py"), "--program", folder]
+    process = subprocess.Popen(
+        [*start, *arguments],
+        cwd=os.path.join(base, "workspace"),
+        env=environment(base),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    kept = [FirstBytes(), FirstBytes()]
+    readers = [
+        threading.Thread(target=_read_program, args=(stream, into), daemon=True)
+        for stream, into in zip((process.stdout, process.stderr), kept, strict=True)
+    ]
+    for reader in readers:
+        reader.start()
+    code: int | None = None
+    with suppress(subprocess.TimeoutExpired):
+        code = process.wait(timeout)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # a child of it may still hold the pipes
+    process.wait()
+    for reader in readers:
+        reader.join(2.0)
+    return {"code": code, "stdout": kept[0].text(), "stderr": kept[1].text()}
+
+
+def _read_program(stream: IO[bytes], into: FirstBytes) -> None:
+    while data := os.read(stream.fileno(), 1 << 16):
+        into.add(data)

@@ -1,4 +1,4 @@
-"""Sandboxes that one parent forked share nothing but its packages; parents are renewed, and none stays behind."""
+"""Sandboxes that one zygote forked share nothing but its packages; zygotes are renewed, and none stays behind."""
 
 import asyncio
 import contextlib
@@ -16,10 +16,10 @@ import pytest
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import tasks, workspace
 from sandboxes.host.processes import Connection, Order
-from sandboxes.local.isolation import Asked, Walls
+from sandboxes.local.isolation import IsolationConfig, IsolationRequest
 from sandboxes.local.isolation_choice import choose
-from sandboxes.local.zygote import WarmParents
-from sandboxes.local.zygote_process import StartWarm
+from sandboxes.local.zygote import ZygotePool
+from sandboxes.local.zygote_process import StartInZygote
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import printed
 
@@ -44,7 +44,7 @@ async def test_what_one_changes_in_a_package_the_next_does_not_see(sandboxes: Sa
 
 
 async def test_what_is_rehearsed_while_a_sandbox_waits_is_not_seen_in_it(sandboxes: Sandboxes) -> None:
-    """Neither names nor lines of it, and no package that the parent had not imported."""
+    """Neither names nor lines of it, and no package that the zygote had not imported."""
     code = """
 import gc, linecache, os, sys
 ambient = sys.modules["stepwell_kernel.snapshots.ambient"]
@@ -76,8 +76,8 @@ async def test_threads_in_a_folder_that_sandboxes_see_are_hidden_from_each_other
 
 
 @pytest.fixture
-async def walls(cache: Path) -> Walls:
-    return await asyncio.to_thread(choose, Asked("", cache))
+async def config(cache: Path) -> IsolationConfig:
+    return await asyncio.to_thread(choose, IsolationRequest("", cache))
 
 
 def order(folder: Path) -> dict[str, Any]:
@@ -94,54 +94,58 @@ def order(folder: Path) -> dict[str, Any]:
     }
 
 
-def test_a_parent_is_renewed_and_the_old_one_ends_with_its_last_sandbox(walls: Walls, tmp_path: Path) -> None:
-    parents = WarmParents(max_forks=2)
+def test_a_zygote_is_renewed_and_the_old_one_ends_with_its_last_sandbox(
+    config: IsolationConfig, tmp_path: Path
+) -> None:
+    pool = ZygotePool(max_forks=2)
     try:
-        first = parents.begin(walls, order(tmp_path / "1"))
-        old = first.parent
-        second = parents.begin(walls, order(tmp_path / "2"))
-        third = parents.begin(walls, order(tmp_path / "3"))
-        assert old is second.parent
-        assert old is not third.parent
+        first = pool.begin(config, order(tmp_path / "1"))
+        old = first.zygote
+        second = pool.begin(config, order(tmp_path / "2"))
+        third = pool.begin(config, order(tmp_path / "3"))
+        assert old is second.zygote
+        assert old is not third.zygote
         assert old is not None
         for ready in (first, second):
             assert old.alive
-            parents.ended(ready)
+            pool.ended(ready)
             ready.close()
         until = time.monotonic() + 10
         while old.alive and time.monotonic() < until:
             time.sleep(0.01)
         assert not old.alive
-        parents.ended(third)
+        pool.ended(third)
         third.close()
     finally:
-        parents.close()
+        pool.close()
 
 
-def test_a_parent_that_died_is_replaced(walls: Walls, tmp_path: Path) -> None:
-    parents = WarmParents()
+def test_a_zygote_that_died_is_replaced(config: IsolationConfig, tmp_path: Path) -> None:
+    pool = ZygotePool()
     try:
-        first = parents.begin(walls, order(tmp_path / "1"))
-        assert first.parent is not None
-        first.parent._process.kill()
-        first.parent._process.wait()
-        second = parents.begin(walls, order(tmp_path / "2"))
-        assert second.parent is not None
-        assert second.parent.alive
+        first = pool.begin(config, order(tmp_path / "1"))
+        assert first.zygote is not None
+        first.zygote._process.kill()
+        first.zygote._process.wait()
+        second = pool.begin(config, order(tmp_path / "2"))
+        assert second.zygote is not None
+        assert second.zygote.alive
         for ready in (first, second):
             ready.close()
     finally:
-        parents.close()
+        pool.close()
 
 
-def test_a_start_for_which_descriptors_are_wanting_costs_no_other_sandbox(walls: Walls, tmp_path: Path) -> None:
-    parents = WarmParents()
+def test_a_start_for_which_descriptors_are_wanting_costs_no_other_sandbox(
+    config: IsolationConfig, tmp_path: Path
+) -> None:
+    pool = ZygotePool()
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    first = parents.begin(walls, order(tmp_path / "first"))
-    parent = first.parent
+    first = pool.begin(config, order(tmp_path / "first"))
+    zygote = first.zygote
     said = order(tmp_path / "others")
     try:
-        assert parent is not None
+        assert zygote is not None
         before, refused = descriptors(), 0
         for free in range(14):
             resource.setrlimit(resource.RLIMIT_NOFILE, (before + 40, limits[1]))
@@ -149,7 +153,7 @@ def test_a_start_for_which_descriptors_are_wanting_costs_no_other_sandbox(walls:
             try:
                 for _ in range(free):
                     os.close(taken.pop())
-                ready = parents.begin(walls, said)
+                ready = pool.begin(config, said)
             except SandboxUnavailableError:
                 refused += 1
                 continue
@@ -158,17 +162,17 @@ def test_a_start_for_which_descriptors_are_wanting_costs_no_other_sandbox(walls:
                     os.close(descriptor)
                 resource.setrlimit(resource.RLIMIT_NOFILE, limits)
             ready.close()
-            parents.ended(ready)
+            pool.ended(ready)
         assert refused > 5
-        assert parent.alive
-        last = parents.begin(walls, said)
-        assert last.parent is parent
+        assert zygote.alive
+        last = pool.begin(config, said)
+        assert last.zygote is zygote
         last.close()
-        parents.ended(last)
+        pool.ended(last)
         assert descriptors() <= before
     finally:
         first.close()
-        parents.close()
+        pool.close()
 
 
 def all_descriptors() -> list[int]:
@@ -184,31 +188,31 @@ def all_descriptors() -> list[int]:
 @pytest.mark.skipif(
     not os.access("/sys/fs/cgroup/pids/cgroup.procs", os.W_OK), reason="no control group for processes can be made here"
 )
-def test_a_fork_that_is_refused_costs_no_other_sandbox(walls: Walls, tmp_path: Path) -> None:
-    parents = WarmParents()
+def test_a_fork_that_is_refused_costs_no_other_sandbox(config: IsolationConfig, tmp_path: Path) -> None:
+    pool = ZygotePool()
     group = Path(f"/sys/fs/cgroup/pids/stepwell-test-{os.getpid()}")
     with contextlib.ExitStack() as opened:
-        opened.callback(parents.close)
-        first = parents.begin(walls, order(tmp_path / "first"))
+        opened.callback(pool.close)
+        first = pool.begin(config, order(tmp_path / "first"))
         opened.callback(first.close)
-        assert first.parent is not None
-        outer = first.parent._process.pid
+        assert first.zygote is not None
+        outer = first.zygote._process.pid
         inner = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
         group.mkdir()
         (group / "cgroup.procs").write_text(inner[0])
         (group / "pids.max").write_text("1")
         for number in range(3):
-            ready = parents.begin(walls, order(tmp_path / str(number)))
+            ready = pool.begin(config, order(tmp_path / str(number)))
             ready.init.settimeout(10)
             with contextlib.suppress(ConnectionResetError):
                 assert ready.init.recv(1_000) == b"", "nobody was forked"
             ready.close()
-            parents.ended(ready)
+            pool.ended(ready)
         (group / "pids.max").write_text("max")
-        last = parents.begin(walls, order(tmp_path / "last"))
+        last = pool.begin(config, order(tmp_path / "last"))
         opened.callback(last.close)
-        assert last.parent is first.parent
-        assert first.parent.alive
+        assert last.zygote is first.zygote
+        assert first.zygote.alive
     until = time.monotonic() + 10
     while group.exists() and time.monotonic() < until:
         with contextlib.suppress(OSError):
@@ -229,12 +233,14 @@ async def leave(connection: Connection) -> None:
     await asyncio.sleep(0.05)
 
 
-def test_a_sandbox_that_ends_while_its_event_loop_is_closed_is_no_error(walls: Walls, tmp_path: Path) -> None:
+def test_a_sandbox_that_ends_while_its_event_loop_is_closed_is_no_error(
+    config: IsolationConfig, tmp_path: Path
+) -> None:
     complaints: list[dict[str, Any]] = []
     loop = asyncio.new_event_loop()
     loop.set_exception_handler(lambda _, said: complaints.append(said))
     try:
-        connection = loop.run_until_complete(StartWarm(walls)(Order(made(tmp_path / "1"))))
+        connection = loop.run_until_complete(StartInZygote(config)(Order(made(tmp_path / "1"))))
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.run_until_complete(leave(connection))
     finally:
@@ -243,13 +249,13 @@ def test_a_sandbox_that_ends_while_its_event_loop_is_closed_is_no_error(walls: W
     assert complaints == []
 
 
-async def test_a_start_that_is_cancelled_leaves_nothing_behind(walls: Walls, tmp_path: Path) -> None:
-    await leave(await StartWarm(walls)(Order(await asyncio.to_thread(made, tmp_path / "first"))))
+async def test_a_start_that_is_cancelled_leaves_nothing_behind(config: IsolationConfig, tmp_path: Path) -> None:
+    await leave(await StartInZygote(config)(Order(await asyncio.to_thread(made, tmp_path / "first"))))
     before = await asyncio.to_thread(descriptors)
     cancelled = 0
     for number in range(8):
         folder = await asyncio.to_thread(made, tmp_path / str(number))
-        starting = asyncio.ensure_future(StartWarm(walls)(Order(folder)))
+        starting = asyncio.ensure_future(StartInZygote(config)(Order(folder)))
         await asyncio.sleep(0.001 * number)
         starting.cancel()
         await asyncio.wait((starting,))
