@@ -12,18 +12,17 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.bridged.machine import End, Machine
+from sandboxes.docker import copying
 from sandboxes.docker import engine as engines
 from sandboxes.docker.engine import NOT_RUN, TAKEN, Done, Engine
 from sandboxes.docker.options import DockerOptions
 from sandboxes.host.tasks import uncancellable
-from sandboxes.inside import PROGRAMS
-from sandboxes.inside.bridge.copying import CHUNK, LENGTH, MISSING
+from sandboxes.inside.bridge.copying import LENGTH, MISSING
 
 LABEL = "stepwell"
 """The label that all of ours have; its value is the prefix of their names."""
@@ -298,9 +297,9 @@ class DockerMachine(Machine):
                     name = path.encode("utf-8", "surrogateescape")
                     process.stdin.write(LENGTH.pack(len(name)) + name)
                     if isinstance(source, bytes):
-                        await _write(process.stdin, source, moved)
+                        await copying.write(process.stdin, source, moved)
                     else:
-                        await _write_file(process.stdin, source, moved)
+                        await copying.write_file(process.stdin, source, moved)
                     process.stdin.write(LENGTH.pack(0))
                 process.stdin.write(LENGTH.pack(0))
                 await process.stdin.drain()
@@ -322,9 +321,9 @@ class DockerMachine(Machine):
             process.stdin.close()
             with suppress(asyncio.IncompleteReadError):  # its exit code says why
                 for path, target in files.items():
-                    length = await _length(process.stdout)
+                    length = await copying.read_length(process.stdout)
                     if length != MISSING:
-                        found[path] = await _read_file(process.stdout, length, target, moved)
+                        found[path] = await copying.read_file(process.stdout, length, target, moved)
 
         await self._copied("get", work, doing)
         return found
@@ -337,7 +336,7 @@ class DockerMachine(Machine):
         Raises:
             SandboxUnavailableError: it did not end well.
         """
-        source = await asyncio.to_thread(_copying)
+        source = await asyncio.to_thread(copying.program)
         for _ in range(TRIES):
             await self.life(start=True)
             moved = [0]
@@ -345,7 +344,7 @@ class DockerMachine(Machine):
             complaint = asyncio.ensure_future(engines.bounded(process.stderr, engines.MAX_COMPLAINT))
             try:
                 await self._engine.waited(process, work(process, moved), doing, self._engine.patience, moved)
-            except ValueError as error:
+            except (ValueError, OSError) as error:
                 raise SandboxUnavailableError(f"{self._engine.name} could not {doing}: {error}.") from None
             finally:
                 engines.end(process)
@@ -466,54 +465,3 @@ def age(state: Mapping[str, Any]) -> float:
         ended = ended if ended.tzinfo else ended.astimezone()
         return max((datetime.now(UTC) - ended).total_seconds() / 60, 0.0)
     return 0.0
-
-
-@cache
-def _copying() -> str:
-    return (PROGRAMS / "bridge" / "copying.py").read_text("utf-8")
-
-
-async def _write(writer: asyncio.StreamWriter, data: bytes, moved: list[int]) -> None:
-    for start in range(0, len(data), CHUNK):
-        chunk = data[start : start + CHUNK]
-        writer.write(LENGTH.pack(len(chunk)) + chunk)
-        await writer.drain()
-        moved[0] += len(chunk)
-
-
-async def _write_file(writer: asyncio.StreamWriter, source: str, moved: list[int]) -> None:
-    def opened() -> IO[bytes]:
-        return Path(source).open("rb")
-
-    reading = await asyncio.to_thread(opened)
-    try:
-        while chunk := await asyncio.to_thread(reading.read, CHUNK):
-            await _write(writer, chunk, moved)
-    finally:
-        await asyncio.to_thread(reading.close)
-
-
-async def _length(reader: asyncio.StreamReader) -> int:
-    length: int = LENGTH.unpack(await reader.readexactly(LENGTH.size))[0]
-    if length != MISSING and length > CHUNK:
-        raise ValueError("something other than our program answers")
-    return length
-
-
-async def _read_file(reader: asyncio.StreamReader, length: int, target: Path | None, moved: list[int]) -> bytes | None:
-    if target is None:
-        kept = bytearray()
-        while length:
-            kept += await reader.readexactly(length)
-            moved[0] += length
-            length = await _length(reader)
-        return bytes(kept)
-    writing = await asyncio.to_thread(target.open, "wb")
-    try:
-        while length:
-            await asyncio.to_thread(writing.write, await reader.readexactly(length))
-            moved[0] += length
-            length = await _length(reader)
-    finally:
-        await asyncio.to_thread(writing.close)
-    return None

@@ -222,6 +222,8 @@ def start(root: Path, words: list[str]) -> None:
             nowhere = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
                 os.dup2(nowhere, stream)
+            os.closerange(3, writing)  # a lock among them
+            os.closerange(writing + 1, 256)
             if not os.fork():
                 attend(one, command, environment, writing)
             os._exit(0)
