@@ -233,7 +233,10 @@ def test_our_own_errors_are_one_sentence_unless_debugging(
 
 
 def test_a_closed_pipe_ends_the_command_quietly() -> None:
-    program = "import sys; from stepwell.cli.exits import run_command; sys.exit(run_command(lambda: print('x' * 100_000) or 0))"
+    program = (
+        "import sys; from stepwell.cli.exits import run_command; "
+        "sys.exit(run_command(lambda: print('x' * 100_000) or 0))"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
