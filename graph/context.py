@@ -44,7 +44,7 @@ class Context(BaseModel):
         default="",
         max_length=20_000,
         title="What an answer must have",
-        description="Looked at, besides Stepwell's own checks, before an answer is accepted.",
+        description="Checked, besides Stepwell's own checks, before an answer is accepted.",
         json_schema_extra={"langgraph_nodes": ["check_final"], "langgraph_type": "prompt"},
     )
     sandbox: str = Field(
@@ -147,7 +147,7 @@ class Context(BaseModel):
         ge=0,
         allow_inf_nan=False,
         title="Rebuild limit",
-        description="Seconds that the cells may have taken which run again by themselves for a variable that a "
+        description="Seconds in all that cells may have taken that run again automatically for a variable that a "
         "snapshot could not save; beyond that it is reported lost. 0: none run again.",
         json_schema_extra={"langgraph_nodes": ["execute"]},
     )

@@ -1,4 +1,4 @@
-"""The end of a process without loss: no step begins any more, what runs may finish for a while, the rest is paused.
+"""Ending a process without loss: no further step begins, running steps may finish for a while, the rest is paused.
 
 A run that is paused gives its thread back, so others can go on with it at once, and waits for the server to end it; who
 starts it again goes on from its last checkpoint.
@@ -59,7 +59,7 @@ class Drain:
 
     @property
     def seconds_left(self) -> float:
-        """How long what runs may still go on."""
+        """How long running steps may still go on."""
         return self._seconds if self._until is None else max(self._until - time.monotonic(), 0.0)
 
     def begin(self, seconds: float | None = None) -> None:

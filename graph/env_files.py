@@ -180,7 +180,7 @@ def read_env_file(folder: Path) -> EnvFile | None:
 
 
 def load_env_files() -> None:
-    """Put into the environment what the working directory's `.env` says, if it is trusted, and then the data folder's.
+    """Load the working directory's `.env` into the environment, if it is trusted, and then that of the data folder.
 
     Variables that are set stay. What an untrusted file would have set is said once, in one line.
 

@@ -1,4 +1,4 @@
-"""A graph that works on a thread only while nobody else does, and for whom the server says, whatever a request says."""
+"""The served graph: it holds the lock of the thread that it works on, and works for the user whom the server names."""
 
 import logging
 import math
@@ -305,7 +305,7 @@ class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
     async def _as_left(
         self, thread: str, input: Any, config: RunnableConfig | None, *, taken_over: bool
     ) -> tuple[Any, RunnableConfig | None]:
-        """What a run is to go on with that has begun before, in this process or another: with nothing new.
+        """The input for a run that began before, in this process or another, and goes on: it brings nothing new.
 
         Its question, or its decision on a cell, is in the thread already, and somebody else may have gone on since.
         LangGraph would ask it once more then, or fork the thread from the checkpoint that it named once more.

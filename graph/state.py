@@ -82,7 +82,7 @@ class AskedCall(TypedDict):
     digest: str
     """Of the function's name and of the arguments, byte by byte."""
     nth: int
-    """The how-manieth call with this digest in its cell it is."""
+    """Which of the cell's calls with this digest it is, from 1."""
     arguments: list[str]
     """As people read them, one line each; of what is long the beginning, the size and the hash."""
     place: str

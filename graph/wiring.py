@@ -95,7 +95,7 @@ def wire(
         sandboxes: Opened and closed by the caller.
         artifacts: Where finished files go.
         blobs: Where snapshots are kept.
-        input_roots: Local inputs must lie below one of these; None when the caller's user may read what he can.
+        input_roots: Local inputs must lie below one of these; None: any that the caller's user can read.
         uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
         functions: What cells can call of this program; closed by the caller.
     """

@@ -68,7 +68,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def bare_name(name: str) -> str:
-    """The name without the provider that is meant where none is named: that of the endpoint."""
+    """The name without the provider of the endpoint, which is the one that is meant where none is named."""
     provider, rest = split_name(name.strip())
     return rest if provider in ENDPOINT else name.strip()
 

@@ -153,7 +153,7 @@ class _Attempt:
         return {"pending": [hold_cell(self.pending, asked, record, lines), *self._rest], "notices": self.notices}
 
     def with_calls(self, result: CellResult, calls: CellCalls) -> CellResult:
-        """The result, with what its calls came to; the user and the model are told of calls to be heeded."""
+        """The result with the outcome of its calls; the user and the model are told of calls that need attention."""
         for said in calls.notices():
             emit(self._runtime, Notice(f"Cell {self.number}: {said}"))
             self.notices.append(said)

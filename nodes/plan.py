@@ -164,7 +164,7 @@ def _question(state: State) -> str:
 
 
 def _left_open(state: State) -> State:
-    """A turn that has no answer and gets none, since this question came first: remembered, and its calls answered."""
+    """A turn without an answer that this question replaces: it is remembered, and its tool calls are answered."""
     turns = state.get("turns") or []
     if state.get("turn", 0) <= len(turns):
         return {}

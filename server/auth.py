@@ -222,7 +222,7 @@ async def authenticate(headers: dict[bytes, bytes] | dict[str, str]) -> dict[str
 
 @auth.on
 async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:
-    """What is not allowed below is not allowed; without users everything is."""
+    """Refuse what no handler below allows; without users everything is allowed."""
     return _alone(ctx)
 
 
@@ -292,7 +292,7 @@ async def store(ctx: Auth.types.AuthContext, value: Any) -> None:
 
 
 def label_of(user: str) -> str:
-    """The first label of a user's namespaces: his id, with `%` and hexadecimal for what a label may not have."""
+    """The first label of a user's namespaces: their id, with `%` and hexadecimal for what a label may not have."""
     return "".join(one if one in KEEP else "".join(f"%{byte:02X}" for byte in one.encode()) for one in user)
 
 

@@ -1,4 +1,4 @@
-"""The requests that are being answered, so that a server that ends can let go of those that wait for a paused run.
+"""The open requests, so that a server that shuts down can close those that wait for a paused run.
 
 A web server that is asked to end waits for its open connections; a client that waits for a run waits for the server.
 Somebody has to hang up.

@@ -78,7 +78,7 @@ class Deletion:
             await self._app(scope, receive, send)
 
     async def _counted(self, scope: Scope, thread: str) -> bool:
-        """Whether it still counts for the sender, as the thread of a run without one does, which ended with it."""
+        """Whether the thread still counts for the sender, as that of a stateless run does, which ended with the run."""
         user = scope.get(USER)
         return isinstance(user, User) and thread in (await self._consumption.look(user.id)).threads
 

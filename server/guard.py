@@ -142,7 +142,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _within(scope: Scope) -> bool:
-    """Whether a part of the server asks another one; no request from outside can say that of itself."""
+    """Whether one part of the server asks another; no request from outside can claim that."""
     root = scope.get("root_path", "")
     return bool(root == "/noauth" or root.startswith("/noauth/"))
 

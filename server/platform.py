@@ -1,4 +1,4 @@
-"""Asks LangGraph's own routes, in this process and as the user himself: whose a thread is, is decided there alone."""
+"""Asks LangGraph's own routes, in this process and as the user: they alone decide whose a thread is."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast

@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 
 def freeze_heap() -> None:
-    """Have the collector of garbage leave alone what there is now: to go through it stops everything for 150 ms."""
+    """Exclude the present objects from garbage collection: going through them stops everything for 150 ms."""
     gc.collect()
     gc.freeze()
 

@@ -113,7 +113,7 @@ def route(
 
 
 def fallback_route(routes: Sequence[Route]) -> Route:
-    """The last of our routes: without it LangGraph's would be asked for what ours refuse, and say there is nothing."""
+    """The last of our routes: without it LangGraph's would be asked for what ours refuse, and answer 404."""
 
     async def refuse(request: Request) -> Response:
         path = get_route_path(request.scope)

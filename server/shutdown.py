@@ -1,4 +1,4 @@
-"""How a server ends that is asked to: what runs may finish, the rest is paused, and nothing is lost.
+"""How a server shuts down when it is asked to: running steps may finish, the rest is paused, and nothing is lost.
 
 The signal itself begins it. Web servers wait for their open connections before they tell an application that it ends,
 and clients keep theirs open until their runs are over.
@@ -59,7 +59,7 @@ async def _drained(draining: Drain, connections: Connections) -> None:
 
 
 def _listen(asked: Any) -> dict[signal.Signals, Any]:
-    """Hear of signals before whoever handles them now; those that nobody handles, or that others hear, are left alone.
+    """Handle signals before those that handle them now do; signals without a handler of Python's are left alone.
 
     Returns:
         Who handled them.

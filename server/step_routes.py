@@ -29,7 +29,7 @@ async def tree_of(request: Request, thread: str) -> StepTree:
     """Read a thread's tree as the sender of a request may see it.
 
     Raises:
-        RefusedError: there is no such thread, or it is not his.
+        RefusedError: there is no such thread, or it is not the sender's.
     """
     platform = Platform(request)
     await platform.require_thread(thread)

@@ -129,7 +129,7 @@ class TelemetryCallback(AsyncCallbackHandler):
 
 
 def observe() -> Callable[[], None]:
-    """Look on from now on, in all runs of this process.
+    """Observe all runs of this process from now on.
 
     Returns:
         Sends the spans that have not been sent; blocks.

@@ -43,7 +43,7 @@ async def receive(
         slowest: Bytes a second that must arrive on the whole, once `idle` seconds have passed.
 
     Raises:
-        TimeoutError: the sender is too slow; the message is a sentence for him.
+        TimeoutError: the sender is too slow; the message is a sentence for them.
         ClientDisconnect: the connection broke.
         UploadError: it is too large, or there is no room for it.
     """

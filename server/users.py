@@ -20,9 +20,9 @@ class User:
     """Somebody who uses the server."""
 
     id: str
-    """What everything of his is marked with; different for each door that he may come through."""
+    """What everything of theirs is marked with; different for each kind of credential."""
     operator: bool = False
-    """Whether he may see what concerns the whole server, such as its metrics."""
+    """Whether they may see what concerns the whole server, such as its metrics."""
 
 
 class Authenticator(Protocol):

@@ -288,7 +288,7 @@ def at(
 
 
 async def diff(a: str, b: str, *, settings: "Settings | None" = None) -> "Difference":
-    """What step `b` has otherwise than `a`; each is a thread or `THREAD@STEP`.
+    """How step `b` differs from `a`; each is a thread or `THREAD@STEP`.
 
     Raises:
         ThreadError: there is no such thread or step.

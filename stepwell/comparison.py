@@ -41,7 +41,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What B has otherwise than A."""
+    """How B differs from A."""
 
     cells_in_common: int
     """The cells at the beginning that are the same in both."""

@@ -124,7 +124,7 @@ TIME_OF_WRITING = "docProps/core.xml"
 
 
 async def differing(sandbox: Sandbox, cell: Cell, blobs: Blobs, folder: Path) -> list[str]:
-    """What is otherwise in the files that a cell made or changed, in a sentence's end each.
+    """How the files that a cell made or changed differ, each as the end of a sentence.
 
     Nothing where the recorded step has no usable snapshot: then only what is published is compared, in the end.
     """

@@ -25,7 +25,7 @@ from stepwell.steps import parse_step_name, state_at_step
 from stepwell.threads import find_thread, open_graph, saver_of
 
 MAX_FETCHED = 1 << 40
-"""Bytes of a file that somebody takes out himself."""
+"""The most bytes of a file that a user takes out."""
 
 
 class RestoredStep:

@@ -1,4 +1,4 @@
-"""The knobs of a thread's last run, with those that somebody names now put over them."""
+"""The knobs of a thread's last run, overridden by those that are named now."""
 
 from collections.abc import Mapping
 from typing import Any

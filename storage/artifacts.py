@@ -33,7 +33,7 @@ OTHER_TYPES = mimetypes.MimeTypes()
 """Made once, here: the first look-up reads the machine's lists."""
 
 FRESH_SECONDS = 60.0
-"""As long a file that is being published is left alone, whoever holds it."""
+"""How long a file that is being published is left alone, whoever holds it."""
 THREAD = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 

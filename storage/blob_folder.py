@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 SHARD = re.compile(r"[0-9a-f]{2}")
-"""What blobs lie in, by how their names begin. What lies elsewhere below the same place is somebody else's."""
+"""The folders of blobs are named by the first two digits of their names. Anything else is somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class StoredEntry:
 
 
 def note_of(owner: str) -> str:
-    """What the note is called that says that this owner adds blobs."""
+    """The name of the note which says that this owner adds blobs."""
     return hashlib.sha256(owner.encode()).hexdigest()[:32]
 
 
 def owner_in(note: str, content: bytes) -> str:
-    """Whom a note names; one that is garbled is nobody's known, and so somebody else's to be careful about."""
+    """The owner that a note names; a garbled note stands for another owner, to be on the safe side."""
     owner = content.decode("utf-8", "replace")
     return owner if note_of(owner) == note else damaged_note(note)
 

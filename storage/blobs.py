@@ -58,7 +58,7 @@ class Blobs:
         owner: A file that holds the name of who names these blobs in checkpoints; made when it is missing. The name is
             noted in the store with the first blob that is added, so that `stepwell gc` in one data folder does not
             remove what another one needs. None: not noted.
-        shown: What errors call it in the place of where it is; empty: that.
+        shown: What errors call the store instead of its location; empty: its location.
     """
 
     def __init__(self, shelf: BlobBackend, *, owner: Path | None = None, shown: str = "") -> None:

@@ -57,7 +57,7 @@ class UploadTooLargeError(UploadError):
 
 
 class NoRoomError(UploadError):
-    """The user has used up what he may upload, or the disk is full."""
+    """The user has used up what they may upload, or the disk is full."""
 
 
 class WrongOffsetError(UploadError):
@@ -248,7 +248,7 @@ class Uploads:
 
     @contextmanager
     def _counting(self, user: str) -> Iterator[None]:
-        """One at a time counts what a user has, so that two requests do not both take the last room."""
+        """Count what a user has under a lock, so that two requests do not both take the last room."""
         folder = self._of(user)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -338,7 +338,7 @@ class UploadWriter:
                 raise _not_stored(error) from None
 
     async def close(self) -> None:
-        """Have it on disk.
+        """Flush what has arrived to the disk.
 
         Raises:
             NoRoomError: the disk is full.

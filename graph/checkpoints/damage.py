@@ -1,4 +1,4 @@
-"""What cannot be read any more of a thread costs that thread alone, which is named; the others are there.
+"""Damage in what is stored of a thread costs that thread alone, which is named; all others stay readable.
 
 Pages that a disk has lost, a file that another program wrote into: what comes back is garbage, and reading it fails
 in any way there is. So whatever fails while a thread is read, and is not the storage itself, is damage of that thread.
@@ -61,7 +61,7 @@ class DamagedThreadError(SettingsError):
 
 @contextmanager
 def reporting_damage(thread: str) -> Iterator[None]:
-    """Say of whatever fails while a thread is read that the thread is damaged.
+    """Report whatever fails while a thread is read as damage of that thread.
 
     Raises:
         DamagedThreadError: it is.
@@ -83,12 +83,12 @@ def reporting_damage(thread: str) -> Iterator[None]:
 
 
 class DiskError(RuntimeError):
-    """A run stopped since a disk has no room, or takes and gives nothing any more; the thread goes on once it does."""
+    """A run stopped because a disk is full or fails; the thread can be resumed once the disk works again."""
 
 
 @contextmanager
 def reporting_disk_errors() -> Iterator[None]:
-    """Say of a disk's error in the block what it is, and nothing of where: whoever asked may be somebody elsewhere.
+    """Turn a disk's error in the block into a sentence that names no path: the caller may be on another machine.
 
     Raises:
         DiskError: the disk failed.
@@ -150,7 +150,7 @@ def _number_of(error: BaseException | None) -> int | None:
 
 
 def disk_problem(error: OSError) -> str:
-    """What to say when a disk has no room, or takes and gives nothing any more; empty when it is something else."""
+    """The sentence for a disk that is full or fails; empty when the error is another one."""
     if error.errno not in DISK:
         return ""
     where = f" at {error.filename}" if error.filename else ""
@@ -163,7 +163,7 @@ def is_corrupt(error: sqlite3.Error) -> bool:
 
 
 def check_checkpoint(checkpoint: Any, metadata: Any) -> None:
-    """Look whether what was read is a checkpoint.
+    """Check that what was read is a checkpoint.
 
     Raises:
         ValueError: it is not.
@@ -175,7 +175,7 @@ def check_checkpoint(checkpoint: Any, metadata: Any) -> None:
 
 
 def check_write(channel: str, value: Any) -> None:
-    """Look whether what was read can have been written into a channel: garbage often reads as a bare number.
+    """Check that what was read can have been written into a channel: garbage often reads as a bare number.
 
     Raises:
         ValueError: it cannot.

@@ -1,4 +1,4 @@
-"""The order of checkpoints: it is that in which they were made, whatever the clock does.
+"""Keeps checkpoints in the order in which they were made, whatever the clock does.
 
 LangGraph names a checkpoint by the time (RFC 9562, version 6) and takes the greatest name as the newest. When the
 clock is set back, or a thread goes on at a machine whose clock is behind, new checkpoints would lie before old ones:

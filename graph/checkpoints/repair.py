@@ -1,4 +1,4 @@
-"""A damaged file of checkpoints is written anew with what can be read of it; the damaged one is kept beside it.
+"""Rewrites a damaged file of checkpoints with what can be read of it; the damaged file is kept beside it.
 
 Growing channels are rebuilt from what was added at each checkpoint. So where something of a checkpoint is lost, none
 that came after it can be trusted, and its thread goes back to the newest step before the damage.

@@ -52,7 +52,7 @@ class WrittenRow:
 
 
 class Saver(BaseCheckpointSaver[str], ABC):
-    """A store of checkpoints: LangGraph's operations, all of them, and looking at many threads without their states.
+    """A store of checkpoints: all of LangGraph's operations, and queries over many threads without their states.
 
     Checkpoint ids grow within a thread that one process at a time works on, whatever the clock does: who reads a
     checkpoint names the next ones after the newest of its thread.
@@ -64,7 +64,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
 
     @abstractmethod
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
-        """The threads whose newest checkpoints are newest, newest first."""
+        """The most recently changed threads, the newest first."""
 
     @abstractmethod
     async def newest_metadata(self, thread: str, key: str) -> str | None:
@@ -114,7 +114,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
         It is remembered beyond the thread, whose files may outlive it.
 
         Returns:
-            Whether it is his now.
+            Whether the thread is the owner's now.
         """
 
     @abstractmethod
@@ -176,7 +176,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
         """Whether there is anything of a thread, readable or not."""
 
     async def discard_false_end(self, thread: str) -> bool:
-        """Take back the end of a thread that came of a node that was broken off as it ended.
+        """Discard the end of a thread that was stored for a node that was interrupted as it ended.
 
         Earlier versions took such a node as done, and the thread as finished without an answer. It runs again.
 

@@ -32,7 +32,7 @@ Write = tuple[str, Any]
 
 
 def whole_writes(writes: Sequence[Write]) -> list[Write]:
-    """What is to be stored of what a task wrote: with an error among it, only how it ended."""
+    """The part of a task's writes that is stored: with an error among them, only how the task ended."""
     if all(channel != ERROR for channel, _ in writes):
         return list(writes)
     return [write for write in writes if write[0] in ABOUT_A_TASK]

@@ -232,7 +232,7 @@ NO_FUNCTIONS = HostFunctions()
 
 
 async def _run(call: Callable[[], Any]) -> Any:
-    """Await an asynchronous function; run another in a thread that a function which never ends does not keep alive."""
+    """Await an asynchronous function; run any other in a daemon thread, which may never end."""
     function = call.func if isinstance(call, functools.partial) else call
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         return await call()

@@ -207,7 +207,7 @@ class Consumption:
 
 
 current_meter: ContextVar[Meter | None] = ContextVar("metered", default=None)
-"""What counts for the run that is at work; None where nothing is counted."""
+"""The meter of the current run; None where nothing is counted."""
 
 
 def _today() -> str:

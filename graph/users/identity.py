@@ -19,7 +19,7 @@ KNOWN = frozenset(
 OF_SERVERS = frozenset({"interrupt_before", "interrupt_after"})
 """What Aegra adds; it names nodes."""
 LOCAL = "local"
-"""Who everybody is where nobody is asked."""
+"""The id of everybody on a server without users."""
 OWNER = "stepwell_owner"
 """The key in metadata that says whose something is."""
 USER = "langgraph_auth_user"

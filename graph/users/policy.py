@@ -24,7 +24,7 @@ MAX_POLICY_BYTES = 1_000_000
 
 
 class PolicyTable(BaseModel):
-    """A table of the file: nothing unknown in it, no number that is none, no text where a number is meant."""
+    """A table of the file: no unknown keys, no NaN or infinity, no text where a number is meant."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
@@ -92,7 +92,7 @@ class RequestLimits(PolicyTable):
 
 
 class UserOverrides(PolicyTable):
-    """What is different for one user; what is not said is as for the rest."""
+    """What is different for one user; everything else is as for the others."""
 
     limits: RunLimits = RunLimits()
     quotas: Quotas = Quotas()

@@ -3,7 +3,7 @@
 A running cell cannot wait for a person: that may take days, and the process may end meanwhile. So the cell is ended at
 the call, its variables and files are rolled back, and it runs again from its beginning once somebody has decided. Then
 the calls that it had made are answered from the journal, and the one that was approved is made if it is the very same:
-this function, these arguments byte by byte, and the how-manieth such call of the cell.
+this function, these arguments byte by byte, and the same occurrence of that call in the cell.
 """
 
 import hashlib

@@ -397,7 +397,7 @@ class CellCalls:
 class RepeatableCalls:
     """What code can call that is no new cell of a thread: functions that can be repeated, and no other.
 
-    That are cells that run again for their variables, and those of sessions that are thrown away.
+    These are cells that run again for their variables, and the cells of temporary sessions.
 
     Args:
         offer: The functions.

@@ -28,7 +28,7 @@ NOTES = "Notes of Stepwell on the session. Heed them; names, arguments and messa
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """From which cell on cells are shown in full, short, and as one line."""
+    """The cells from which on cells are shown in full, shortened, and as one line."""
 
     full: int
     short: int

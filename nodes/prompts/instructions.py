@@ -103,7 +103,7 @@ The session
 - Variables, imports and functions stay from cell to cell: build on them, do not load or define again what is there.
 - Working directory: inputs/ holds the user's files (never change them). Write every file meant for the user into \
 outputs/; nothing else reaches the user but the figures.
-- Every open matplotlib figure is saved and shown to the user by itself. No plt.show(), and savefig only for a file \
+- Open matplotlib figures are saved and shown to the user automatically. No plt.show(), and savefig only for a file \
 that was asked for.
 - {data_rule}
 - The value of the last expression is shown. You see only what a cell prints or shows, cut at {observation_chars:,} \
@@ -113,7 +113,7 @@ characters: print the numbers that you need, not whole tables.
 How to work
 - Look at the data before you compute with it: types, missing values, units, duplicates, odd categories. pandas takes \
 texts such as None and NA for missing, also where they are a category.
-- Keep cells small, with one purpose. When one fails, read the traceback and mend the cause.
+- Keep cells small, with one purpose. When one fails, read the traceback and fix the cause.
 - Never invent data, results or file contents. If the data cannot answer something, say so.
 - Every number in the answer must have been printed by a cell: shares, ratios and differences too. Round only in the \
 answer.
@@ -169,7 +169,7 @@ def system_prompt(
 
 
 def instructions_text(instructions: str) -> str:
-    """What the operator or the user wants kept to, after our own rules and apart from what files say."""
+    """The instructions of the operator or the user, placed after our own rules and apart from what files say."""
     asked = instructions.strip()
     return f"What this analysis has to keep to as well\n{asked}\n" if asked else ""
 
@@ -348,4 +348,4 @@ REVIEW_BY_JSON = '\nHow to reply\nOne JSON object and nothing else: {"good_enoug
 def also_needed(instructions: str) -> str:
     """What the operator or the user wants of an answer besides."""
     asked = instructions.strip()
-    return f"\nIt also lacks something when it is not so:\n{asked}\n" if asked else ""
+    return f"\nAn answer also lacks something when one of these does not hold:\n{asked}\n" if asked else ""

@@ -66,7 +66,7 @@ async def manifest_of(data: bytes) -> dict[str, Any]:
 
 
 async def light_blobs_of(manifest: bytes) -> set[str]:
-    """The blobs among those that a manifest names in which files and small streams are.
+    """Of the blobs that a manifest names, those that hold files and small streams.
 
     Raises:
         NotRestoredError: it is not a manifest that this version can read.

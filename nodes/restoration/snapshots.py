@@ -28,7 +28,7 @@ from storage.blobs import BlobError, BlobMissingError, Blobs, BlobTooLargeError
 MAX_THREADS = 64
 """Threads whose names of blobs are remembered in this process."""
 AGAIN_WITHIN = 60.0
-"""Seconds after which a session that died while it restored is not tried once more."""
+"""A session that dies after having restored for longer than these seconds is not tried again."""
 MAX_LOST = 50
 """Lost variables that a cell remembers."""
 NOT_KEPT = (
@@ -152,7 +152,7 @@ class SnapshotStore:
             raise NotRestoredError(str(error)) from error
 
     async def lay_out(self, sandbox: Sandbox, ids: Iterable[str]) -> set[str]:
-        """Give a sandbox of some of its thread's snapshots what is small: manifests, packs and files.
+        """Give a sandbox the small parts of some of its thread's snapshots: manifests, packs and files.
 
         Returns:
             Those of which it has that.
@@ -245,7 +245,7 @@ class SnapshotStore:
         return await asyncio.to_thread(blobs_of, await self._blobs.read(id, max_bytes=MAX_MANIFEST))
 
     async def _coming(self, file: Path) -> set[str]:
-        """The blobs that a manifest names which has just come out of a sandbox."""
+        """The blobs that are named by a manifest that has just come out of a sandbox."""
         try:
             data = await self._blobs.read_staged(file, max_bytes=MAX_NEW)
         except BlobTooLargeError:

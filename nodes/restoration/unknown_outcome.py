@@ -63,12 +63,12 @@ def count_names(names: Counter[str]) -> str:
 
 
 def function_effects(names: Iterable[str]) -> tuple[str, ...]:
-    """How it is remembered of a cell that it called functions of the host, which may have effects outside."""
+    """What is recorded of a cell that called functions of the host, which may have effects outside."""
     return tuple(f"function {name}" for name in dict.fromkeys(names))
 
 
 async def possible_effects(sandbox: Sandbox, entry: CellEntry) -> tuple[str, ...]:
-    """What a cell that was started is known, or must be feared, to have reached outside of its sandbox."""
+    """What a cell that was started has reached, or may have reached, outside of its sandbox."""
     note = await sandbox.reached()
     if note.sandbox != entry.sandbox:
         return () if entry.confined else (ELSEWHERE,)

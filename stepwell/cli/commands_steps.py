@@ -74,7 +74,7 @@ def diff(
     b: Annotated[str, typer.Argument(metavar="B", help="The other.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say what B has otherwise than A: questions, plan, variables, files, code, answer.
+    """Show how B differs from A: questions, plan, variables, files, code, answer.
 
     Variables and files are compared by what they hold; of frames, the columns that differ are named.
 

@@ -16,7 +16,7 @@ from stepwell.threads import find_thread
 
 
 def diff_two(a: str, b: str, *, as_json: bool) -> int:
-    """Say what `b` has otherwise than `a`."""
+    """Show how `b` differs from `a`."""
     difference = asyncio.run(_compare(a, b))
     if as_json:
         json_out(asdict(difference))
