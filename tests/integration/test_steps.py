@@ -161,7 +161,7 @@ async def test_each_step_says_that_it_is_kept(settings: Settings, effects: Effec
     assert [cell["snapshot"] for cell in cells] == [event.snapshot for event in kept]
     assert [cell["snapshot_bytes"] for cell in cells] == [event.bytes for event in kept]
     names = [type(event).__name__ for event in events]
-    assert names.index("CellFinished") < names.index("Kept")
+    assert names.index("CellFinished") < names.index("SnapshotSaved")
 
 
 async def test_a_fork_has_the_variables_and_files_of_its_step_and_the_original_keeps_its_own(
