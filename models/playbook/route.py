@@ -139,7 +139,8 @@ def _take(route: Route, cell: PromptCell) -> None:
         return
     route.failures[now] += 1
     if cell["status"] == "rejected":
-        _give_up(route, now, "the cell was rejected")
+        if now not in LOADING or route.failures[now] > 1:  # without the data there is nothing left to offer
+            _give_up(route, now, "the cell was rejected")
     elif cell["status"] in BROKEN_OFF:
         _restart(route, now, "it took too long or too much memory", sample=True)
     elif cell["error"].startswith("NameError:"):

@@ -100,5 +100,5 @@ async def test_ctrl_c_leaves_nothing(desk: Desk, emulated: Emulator) -> None:
 
 def test_it_does_one_thing_at_a_time(desk: Desk, emulated: Emulator) -> None:
     done = desk.command("doctor", "--daytona", "--repair")
-    assert (done.returncode, "only one of --daytona and --repair" in done.stderr) == (2, True), done
+    assert (done.returncode, "only one of --daytona, --docker and --repair" in done.stderr) == (2, True), done
     assert not emulated.counters.requests

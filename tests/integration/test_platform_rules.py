@@ -201,7 +201,8 @@ async def test_a_client_that_drops_and_joins_again_misses_nothing(client: LangGr
         over = (await client.runs.get(thread, run["run_id"]))["status"] not in ("pending", "running")
         async for part in client.runs.join_stream(thread, run["run_id"], last_event_id=last):
             last = part.id or last
-            if part.event == "custom":
+            # What is sent while a client joins, the platform may give twice: from its store, and as it is sent.
+            if part.event == "custom" and (part.id, part.data) not in seen:
                 seen.append((part.id, part.data))
                 taken += 1
             if taken == 5:

@@ -33,7 +33,7 @@ LIMITS = Limits(
     open_files=256,
 )
 AT_ONCE = 4
-HUNG = 25.0
+HUNG = 150.0
 """Seconds after its time limit at which a cell, or a step of the host, counts as never ending."""
 WATCHED = ("victims", "growth")
 GROWTH = 200 << 20

@@ -176,6 +176,18 @@ async def test_a_rejected_cell_is_not_proposed_again(folder: Path) -> None:
     assert analysis.skipped == ["6: the cell was rejected"]
 
 
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_rejected_loading_cell_is_proposed_once_more(folder: Path, times: int) -> None:
+    def fault(number: int, code: str) -> str:
+        return f"cell {number} · rejected · 0.0 s\nNot run: shorter." if number <= times else ""
+
+    analysis = Analysis(folder, strikes(folder), fault=fault)
+    await analysis.ask("?")
+    sound(analysis)
+    assert (len(analysis.cells) == 2) == (times == 2)
+    assert bool(analysis.skipped) == (times == 2)
+
+
 @pytest.mark.parametrize("tools", [True, False])
 async def test_when_the_cells_run_out_it_answers_with_what_was_seen(folder: Path, tools: bool) -> None:
     analysis = Analysis(folder, strikes(folder), max_cells=4, tools=tools)
