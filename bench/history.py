@@ -69,9 +69,7 @@ async def read_back(folder: Path, cells: int, more: dict[str, Any]) -> dict[str,
     numbers = itertools.count(1)
 
     def answer(request: Request) -> Plain:
-        if "submit_plan" in request.tools:
-            return Call("submit_plan", steps=["Do it"])
-        if "submit_review" in request.tools:
+        if request.choice == "submit_review":
             return Call("submit_review", good_enough=True, missing=[])
         if (number := next(numbers)) <= cells:
             code = f"x{number % 50} = {number}\nprint('{number} ' * {PRINTED // 4})"

@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 
 
 class ScriptedChat(BaseChatModel):
-    """Plans one step, runs `cells` one after the other, answers, and finds the answer good."""
+    """Runs `cells` one after the other, answers, and finds the answer good."""
 
     cells: list[str]
     _next: int = PrivateAttr(default=0)
@@ -28,9 +28,8 @@ class ScriptedChat(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
-        """Remember which tools there are: they tell which node asks."""
-        names = [tool["function"]["name"] for tool in tools]
-        return self.bind(tool_names=names)
+        """Remember which tool is demanded: it tells what is asked for."""
+        return self.bind(demanded=kwargs.get("tool_choice"))
 
     def _generate(
         self,
@@ -39,11 +38,8 @@ class ScriptedChat(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        names = kwargs.get("tool_names") or []
         call: tuple[str, dict[str, Any]]
-        if "submit_plan" in names:
-            call = ("submit_plan", {"steps": ["Do it"]})
-        elif "submit_review" in names:
+        if kwargs.get("demanded") == "submit_review":
             call = ("submit_review", {"good_enough": True, "missing": []})
         elif self._next < len(self.cells):
             self._prompts.append(sum(len(one.text) + len(str(getattr(one, "tool_calls", ""))) for one in messages))

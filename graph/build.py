@@ -62,12 +62,12 @@ def build_graph(
     builder.add_node("approve_call", approve_call)
     builder.add_node(
         "check_final",
-        partial(check_final, choose_model=choose_model, restoring=restoring, prices=prices),
+        partial(check_final, choose_model=choose_model, restoring=restoring, prices=prices, network=network),
         retry_policy=TRY_AGAIN,
     )
     builder.add_node("upload", partial(upload, restoring=restoring, artifacts=artifacts), retry_policy=TRY_AGAIN)
     builder.add_edge(START, "plan")
-    builder.add_edge("plan", "generate")
+    builder.add_conditional_edges("plan", after_plan, ["approve", "execute", "check_final", "generate"])
     builder.add_conditional_edges("generate", after_generate, ["approve", "execute", "check_final", "upload"])
     builder.add_conditional_edges("approve", after_approve, ["execute", "generate"])
     builder.add_conditional_edges("execute", after_execute, ["approve", "approve_call", "execute", "generate"])
@@ -78,6 +78,11 @@ def build_graph(
 
 
 # These see State alone: LangGraph routes forks and edits of old checkpoints (`update_state`) too, without a context.
+
+
+def after_plan(state: State) -> str:
+    """The first cell, or an answer that needs none; after a plan and nothing else the model is asked for its cell."""
+    return after_generate(state) if state.get("pending") or state.get("proposal") else "generate"
 
 
 def after_generate(state: State) -> str:

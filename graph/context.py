@@ -91,6 +91,13 @@ class Context(BaseModel):
         description="Seconds one call of a host function may take; it counts as time of its cell, too.",
         json_schema_extra={"langgraph_nodes": ["execute"]},
     )
+    review: Literal["always", "auto", "never"] = Field(
+        default="auto",
+        title="Review by the model",
+        description="Whether the model looks at its answer once more, after Stepwell's own checks: `auto` where it may "
+        "find something (several steps or cells, files, a cell that failed).",
+        json_schema_extra={"langgraph_nodes": ["check_final"]},
+    )
     max_reviews: int = Field(
         default=2,
         ge=0,

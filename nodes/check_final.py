@@ -1,36 +1,32 @@
 """Look at the proposed answer: the cheap checks first, then one structured question to the model."""
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from graph.context import Context, context_of
 from graph.events import ModelAnswered, ModelAsked, SentBack, emit
 from graph.settings import Prices
 from graph.state import Review, State
-from models.base import ChooseModel, ModelRefusedError, ModelReplyError, PromptForm, Reply, ReplyProblem, Tokens
+from models.base import ChooseModel, ModelRefusedError, ModelReplyError, Reply, ReplyProblem, Tokens
 from models.completion import ask
 from models.json_replies import json_in
-from models.quotation import INPUTS, quoted
 from nodes.answer_checks.answer_files import files_made
 from nodes.answer_checks.checks import CHECKS, unreadable_files
 from nodes.budget import add_usage, budget_reached
-from nodes.prompts.conversation import observed, situation_of
-from nodes.prompts.instructions import (
-    REVIEW_BY_JSON,
-    REVIEW_BY_TOOL,
-    REVIEW_RULES,
-    REVIEW_TOOL,
-    also_needed,
-    inputs_text,
-)
+from nodes.prompts.conversation import situation_of
 from nodes.prompts.observation import shorten
-from nodes.publishing import shown as shown_path
+from nodes.prompts.prompt import write_review_prompt
+from nodes.prompts.tools import TOOLS
 from nodes.restoration.restore import RestoreService
+from sandboxes.functions import Description
+from sandboxes.network import NO_NETWORK, Network
 
-EVIDENCE_CHARS = 16_000
+MANY_CELLS = 4
+"""So many cells of a turn make its answer worth a review."""
 MAX_LACKS = 6
 
 
@@ -41,6 +37,7 @@ async def check_final(
     choose_model: ChooseModel,
     restoring: RestoreService,
     prices: Prices | None = None,
+    network: Network = NO_NETWORK,
 ) -> State:
     """Accept the proposed answer, or send it back with what it lacks.
 
@@ -63,9 +60,11 @@ async def check_final(
         notices += receipt.notices
         lacks += [*receipt.concerns, *await unreadable_files(state, sandbox)]
     usage = state.get("usage") or {}
-    if not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
+    wanted = context.review == "always" or (context.review == "auto" and worth_reviewing(state))
+    if wanted and not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
+        offer = await restoring.functions.ready()
         emit(runtime, ModelAsked(node="check_final"))
-        lacks, tokens, seconds = await _reviewed(state, context, choose_model)
+        lacks, tokens, seconds = await _reviewed(state, context, choose_model, offer.descriptions, network)
         emit(runtime, ModelAnswered("check_final", tokens.input, tokens.output, seconds))
         usage = add_usage(state, "check_final", tokens)
     if lacks and round_number <= context.max_reviews:
@@ -82,23 +81,15 @@ async def check_final(
     return {"answer": state["proposal"], "concerns": lacks, "review": None, "usage": usage}
 
 
-async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -> tuple[list[str], Tokens, float]:
-    def write(form: PromptForm) -> list[BaseMessage]:
-        return [
-            SystemMessage(
-                REVIEW_RULES
-                + also_needed(context.review_instructions)
-                + (REVIEW_BY_TOOL if form.tools else REVIEW_BY_JSON)
-            ),
-            HumanMessage(_evidence(state, int(EVIDENCE_CHARS * form.size))),
-        ]
-
+async def _reviewed(
+    state: State, context: Context, choose_model: ChooseModel, functions: Sequence[Description], network: Network
+) -> tuple[list[str], Tokens, float]:
     try:
         asked = await ask(
             await choose_model(context.model),
-            write,
+            partial(write_review_prompt, state, context, functions, network),
             read=_read,
-            tools=[REVIEW_TOOL],
+            tools=TOOLS,
             tool_calling=context.tool_calling,
             choose="submit_review",
             situation=situation_of(state, "review"),
@@ -108,37 +99,23 @@ async def _reviewed(state: State, context: Context, choose_model: ChooseModel) -
     return asked.value, asked.tokens, asked.seconds
 
 
-def _evidence(state: State, room: int) -> str:
+def worth_reviewing(state: State) -> bool:
+    """Whether the model's review can find something: several steps, files made, many cells, or a cell that failed.
+
+    In 18 questions that one cell answered, it found nothing that the checks had not found.
+    """
     own = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
-    shown = own[-max(room // 600, 1) :]
-    each = max(room // max(len(shown), 1), 600)
-    cells = "\n\n".join(
-        f"{shorten(cell['purpose'], 160)}\n{quoted(shorten(cell['code'], each // 3))}\n---\n"
-        f"{observed(cell, each - each // 3)}"
-        for cell in shown
-    )
-    plan = "\n".join(f"{number}. {step['text']}" for number, step in enumerate(state.get("plan") or [], 1))
-    earlier = "\n".join(
-        f"{shorten(turn['question'], 200)}\n{quoted(shorten(turn['answer'], 600))}"
-        for turn in (state.get("turns") or [])[-3:]
-    )
-    parts = {
-        "Question": shorten(state["question"], 4_000),
-        "Asked and answered before": earlier,
-        "The user's files": inputs_text(state, room // 4).removeprefix(INPUTS),
-        "Plan": plan,
-        "Plan steps that were left out, and why": "\n".join(state.get("skipped") or []) or "none",
-        "The cells: purpose, code, and after --- what they printed": cells or "(no cell ran)",
-        "Files and figures made": quoted("\n".join(shown_path(path) for path in files_made(state))) or "none",
-        "Proposed answer": quoted(shorten(state["proposal"], 8_000)),
-    }
-    return "\n\n".join(f"{title}:\n{text}" for title, text in parts.items() if text)
+    failed = any(cell["status"] != "ok" for cell in own)
+    return len(state.get("plan") or []) > 1 or len(own) >= MANY_CELLS or failed or bool(files_made(state))
 
 
 def _read(reply: Reply) -> list[str]:
-    said: Any = reply.calls[0].arguments if reply.calls else json_in(reply.text)
+    verdicts = [call.arguments for call in reply.calls if call.name == "submit_review"]
+    said: Any = verdicts[0] if verdicts else json_in(reply.text)
     if not isinstance(said, dict) or not isinstance(said.get("good_enough"), bool):
-        raise ReplyProblem("`good_enough` (true or false) is missing.")
+        raise ReplyProblem(
+            "Give the verdict on the answer now, and nothing else: `good_enough` (true or false) and `missing`."
+        )
     if said["good_enough"]:
         return []
     missing = said.get("missing")

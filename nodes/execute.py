@@ -13,7 +13,7 @@ from graph.checkpoints.journal import CallEntry, CellEntry, Journal, journal_of
 from graph.context import Context, context_of
 from graph.events import CellFinished, CellStarted, Displayed, FunctionCalled, Notice, Output, SnapshotSaved, emit
 from graph.functions.host_functions import FunctionTable
-from graph.state import AskedCall, CallRecord, Cell, PlanStep, SandboxRef, State
+from graph.state import AskedCall, CallRecord, Cell, SandboxRef, State
 from graph.users.consumption import current_meter
 from nodes.calls.held_cells import (
     ApprovalRequest,
@@ -191,7 +191,6 @@ class _Attempt:
             "messages": list(messages),
             "namespace": namespace_rows(result.namespace) if kept else state.get("namespace", []),
             "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else self._before),
-            "plan": _tick(state.get("plan") or [], self.pending["step"], done=cell["status"] == "ok"),
         }
 
     def _drop_rest(self) -> list[ToolMessage]:
@@ -239,9 +238,3 @@ async def _keep(
     why = f"The step after cell {cell['number']} has no snapshot ({kept.why_not.rstrip('.')})."
     emit(runtime, Notice(f"{why} Coming back to it will run its cells again.", level="warning"))
     return [f"{why} If the session is lost, cells run again from the last snapshot, so keep cells repeatable."]
-
-
-def _tick(plan: list[PlanStep], step: int, *, done: bool) -> list[PlanStep]:
-    return [
-        PlanStep(text=one["text"], done=one["done"] or (done and number == step)) for number, one in enumerate(plan, 1)
-    ]

@@ -1,39 +1,22 @@
-"""Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model for a plan."""
+"""Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model how it begins."""
 
-from functools import partial
-
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from graph.checkpoints.journal import interrupted_cells
 from graph.context import Context, context_of
-from graph.events import ModelAnswered, ModelAsked, Notice, Planned, emit
+from graph.events import Notice, emit
 from graph.settings import Prices
-from graph.state import Environment, PlanStep, SandboxRef, State, Turn
+from graph.state import Environment, SandboxRef, State, Turn
 from graph.users.identity import user_of
-from models.base import ChooseModel, PromptForm, Reply, ReplyProblem
-from models.completion import ask
+from models.base import ChooseModel
 from models.messages import without_surrogates
-from models.quotation import quoted
-from models.replies import steps_in
-from nodes.budget import add_usage, budget_reached
+from nodes.budget import budget_reached
 from nodes.calls.held_cells import dropped_call_notices
 from nodes.inputs import supply_inputs, take_inputs
+from nodes.next_step import next_step
 from nodes.prompts.attachments import attachments, without_attachments
-from nodes.prompts.conversation import namespace_table, notes, situation_of
-from nodes.prompts.instructions import (
-    MOST_CHARS,
-    PLAN_BY_LIST,
-    PLAN_BY_TOOL,
-    PLAN_RULES,
-    PLAN_TOOL,
-    environment_text,
-    functions_text,
-    inputs_text,
-    instructions_text,
-    network_text,
-)
 from nodes.prompts.observation import shorten
 from nodes.restoration.restore import BEGINNING, RestoreService
 from nodes.restoration.unknown_outcome import function_effects, possible_effects
@@ -41,8 +24,6 @@ from sandboxes.base import Sandbox
 from sandboxes.host.programs import describe_environment
 from sandboxes.network import NO_NETWORK, Network
 from storage.inputs import InputSource
-
-MAX_STEPS = 12
 
 
 class NoQuestionError(ValueError):
@@ -60,14 +41,14 @@ async def plan(
     prices: Prices | None = None,
     network: Network = NO_NETWORK,
 ) -> State:
-    """Begin a turn.
+    """Begin a turn: the model gives its first cell, with a plan where the work takes several steps, or the answer.
 
     In a sandbox of another kind than before, the thread's inputs are carried there first.
 
     Raises:
         NoQuestionError: the last message is no question of the user's.
         InputError: files were named and none of them can be had.
-        ModelError: no usable plan could be had; the thread can be resumed.
+        ModelError: no usable reply could be had; the thread can be resumed.
         SandboxError: the sandbox cannot be reached.
         SettingsError: a server that offers functions cannot be reached.
     """
@@ -77,21 +58,18 @@ async def plan(
     turn = await _begin_turn(question, state, runtime, config, restoring, inputs)
     if budget_reached(state, context, prices):
         return {**turn, "plan": []}
-    begun = State(**{**state, **turn})
-    emit(runtime, ModelAsked(node="plan"))
-    asked = await ask(
-        await choose_model(context.model),
-        partial(_write, begun, functions_text(offer.descriptions), network, context),
-        read=_read,
-        tools=[PLAN_TOOL],
-        tool_calling=context.tool_calling,
-        choose="submit_plan",
-        situation=situation_of(begun, "plan", offer.descriptions, network),
+    begun = State(**{**state, **turn, "plan": []})
+    replied = await next_step(
+        begun,
+        runtime,
+        node="plan",
+        choose_model=choose_model,
+        functions=offer.descriptions,
+        network=network,
     )
-    emit(runtime, ModelAnswered("plan", asked.tokens.input, asked.tokens.output, asked.seconds))
-    steps = [PlanStep(text=text, done=False) for text in asked.value]
-    emit(runtime, Planned(steps))
-    return {**turn, "plan": steps, "usage": add_usage(state, "plan", asked.tokens)}
+    # The reply's messages come behind those of the turn's beginning.
+    messages = [*turn.get("messages", []), *replied.get("messages", [])]
+    return {**turn, "plan": [], **replied, **({"messages": messages} if messages else {})}
 
 
 async def _begin_turn(
@@ -176,43 +154,3 @@ def _left_open(state: State) -> State:
             for pending in state.get("pending") or []
         ],
     }
-
-
-def _write(state: State, functions: str, network: Network, context: Context, form: PromptForm) -> list[BaseMessage]:
-    system = "\n".join(
-        [
-            PLAN_RULES,
-            PLAN_BY_TOOL if form.tools else PLAN_BY_LIST,
-            environment_text(state),
-            network_text(network),
-            *([functions] if functions else []),
-            *([told] if (told := instructions_text(context.instructions)) else []),
-        ]
-    )
-    files = inputs_text(state, int(MOST_CHARS * form.size))
-    return [SystemMessage(system), HumanMessage(f"{files}\n\n{_asked(state)}")]
-
-
-def _asked(state: State) -> str:
-    parts = [_earlier(turn) for turn in (state.get("turns") or [])[-3:]]
-    parts.append(namespace_table(state.get("namespace") or []))
-    parts.append(notes(state.get("notices") or []))
-    parts.append(f"The question now:\n{state['question']}")
-    return "\n\n".join(part for part in parts if part)
-
-
-def _earlier(turn: Turn) -> str:
-    answer = shorten(turn["answer"], 800) or "(not answered)"
-    return f"Asked before: {shorten(turn['question'], 400)}\nAnswered:\n{quoted(answer)}"
-
-
-def _read(reply: Reply) -> list[str]:
-    if reply.calls:
-        given = reply.calls[0].arguments.get("steps")
-        steps = [str(step) for step in given] if isinstance(given, list) else steps_in(str(given or ""))
-    else:
-        steps = steps_in(reply.text)
-    steps = [shorten(" ".join(step.split()), 400) for step in steps if step.strip()][:MAX_STEPS]
-    if not steps:
-        raise ReplyProblem("There is no step in this plan. Give one to seven short steps.")
-    return steps

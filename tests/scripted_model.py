@@ -80,7 +80,8 @@ class ScriptedServer:
     """An OpenAI-compatible endpoint that says what a script says; use with `async with`.
 
     Args:
-        script: The replies, in order.
+        script: The replies, in order. A verdict is left out where no review is asked for: whether one is, the analysis
+            decides.
         policy: Answers instead of a script, by what is asked, however often: as for processes that are killed.
     """
 
@@ -114,6 +115,7 @@ class ScriptedServer:
     ) -> None:
         self.stopping.set()
         await asyncio.to_thread(self._stop)
+        self._leave_out_verdicts()
         if self.script:
             self.problems.append(f"{len(self.script)} replies were never asked for; the next one: {self.script[0]}")
         if error is not None:
@@ -126,6 +128,8 @@ class ScriptedServer:
         """Take the next reply of the script. Called in the server's threads."""
         with self._lock:
             self.requests.append(request)
+            if "submit_review now" not in request.last:
+                self._leave_out_verdicts()
             if not self.script and self._policy is None:
                 self.problems.append(f"request {len(self.requests)} has no reply: … {request.last[-300:]!r}")
                 return Fault(418, "the script is over", headers={"x-should-retry": "false"})
@@ -138,6 +142,10 @@ class ScriptedServer:
             with self._lock:
                 self.problems.append(f"the function for request {len(self.requests)} failed: {error!r}")
             return Fault(418, "the script failed", headers={"x-should-retry": "false"})
+
+    def _leave_out_verdicts(self) -> None:
+        while self.script and isinstance(self.script[0], Call) and self.script[0].name == "submit_review":
+            del self.script[0]
 
     def _stop(self) -> None:
         assert self._server is not None

@@ -23,7 +23,7 @@ from models.playbook.cells import STAGES
 from models.playbook.cells.loading import HELPERS, UNSORTED
 from models.playbook.inputs import MAX_TABLES, loading_code, raw_code
 from models.playbook.route import LOADING, Route, plan_for, walk
-from models.situation import Situation
+from models.situation import PromptStep, Situation
 
 
 class Playbook(BaseChatModel):
@@ -87,7 +87,12 @@ def _reply(situation: Situation, *, by_tool: bool) -> AIMessage:
         steps = list(plan_for(route))
         if by_tool:
             return _call("submit_plan", {"steps": steps}, situation)
-        return AIMessage("\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)))
+        return AIMessage(_numbered(steps))
+    begins = not situation["plan"] and not route.cells and situation["wanted"] == "cell"
+    steps = list(plan_for(route)) if begins else []
+    if begins:
+        situation = Situation(**{**situation, "plan": [PromptStep(text=step, done=False) for step in steps]})
+        route = walk(situation)
     if situation["missing"] or not route.todo or situation["wanted"] == "answer":
         answer, skipped = write_answer(route)
         if by_tool:
@@ -97,10 +102,15 @@ def _reply(situation: Situation, *, by_tool: bool) -> AIMessage:
     purpose, thought = stage.purpose_of(again=route.again), _thought(route)
     code = stage.code(_lead(route), again=route.again)
     if by_tool:
-        return _call("run_python", {"purpose": purpose, "code": code, "step": step}, situation, thought)
+        arguments = {"purpose": purpose, "code": code, "step": step, **({"plan": steps} if steps else {})}
+        return _call("run_python", arguments, situation, thought)
     if step:
         code = code.replace(f"# {purpose}", f"# step {step}: {purpose}", 1)
-    return AIMessage(f"{thought}\n\n```python\n{code}```")
+    return AIMessage(f"{_numbered(steps)}{thought}\n\n```python\n{code}```")
+
+
+def _numbered(steps: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
 
 
 def _call(name: str, arguments: dict[str, Any], situation: Situation, thought: str = "") -> AIMessage:

@@ -136,6 +136,12 @@ SandboxKind = Annotated[
 Approve = Annotated[
     bool | None, typer.Option("--approve/--no-approve", help="Ask before each cell runs, or do not ask any more.")
 ]
+Review = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHEN", help="Whether the model looks at its answer once more: `auto`, `always` or `never` (auto)."
+    ),
+]
 MaxCells = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Cells per question (30).")]
 CellTimeout = Annotated[float | None, typer.Option(min=0.1, metavar="SECONDS", help="Time one cell may take (120).")]
 MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="Tokens for the whole thread; 0: no limit.")]
@@ -179,6 +185,7 @@ class RunOptions:
     model: Model = None
     sandbox: SandboxKind = None
     approve: Approve = None
+    review: Review = None
     max_cells: MaxCells = None
     cell_timeout: CellTimeout = None
     max_tokens: MaxTokens = None
@@ -193,7 +200,7 @@ class RunOptions:
 
     def context(self) -> dict[str, Any]:
         """The options that were given, by their names in Context."""
-        names = ("model", "sandbox", "max_cells", "cell_timeout", "max_tokens", "max_cost", "language")
+        names = ("model", "sandbox", "review", "max_cells", "cell_timeout", "max_tokens", "max_cost", "language")
         given = {name: getattr(self, name) for name in names}
         given["approval"] = None if self.approve is None else "cells" if self.approve else "none"
         return {name: value for name, value in given.items() if value is not None}

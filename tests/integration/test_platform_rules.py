@@ -43,9 +43,7 @@ QUESTIONS = {
 
 
 def policy(request: Request) -> Plain:
-    if "submit_plan" in request.tools:
-        return Call("submit_plan", steps=["Do it"])
-    if "submit_review" in request.tools:
+    if request.choice == "submit_review":
         return Call("submit_review", good_enough=True, missing=[])
     question = max(QUESTIONS, key=lambda one: request.text.rfind(f"[{one}]"))
     for number, code in enumerate(QUESTIONS[question], 1):

@@ -39,9 +39,7 @@ UNKNOWN = 2
 
 
 def policy(request: Request) -> Plain:
-    if "submit_plan" in request.tools:
-        return Call("submit_plan", steps=["Do it"])
-    if "submit_review" in request.tools:
+    if request.choice == "submit_review":
         return Call("submit_review", good_enough=True, missing=[])
     if (counting := next_count(request)) is not None:
         return counting

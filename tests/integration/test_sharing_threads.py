@@ -22,9 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_grou
 
 def policy(request: Request) -> Plain:
     """One cell for each question: its last line is the code."""
-    if "submit_plan" in request.tools:
-        return Call("submit_plan", steps=["Do it"])
-    if "submit_review" in request.tools:
+    if request.choice == "submit_review":
         return Call("submit_review", good_enough=True, missing=[])
     question = question_in(request)
     if f"ran: {question}" in request.text:

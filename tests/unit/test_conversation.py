@@ -58,8 +58,9 @@ def test_every_tool_call_is_answered_by_the_message_after_it() -> None:
 def test_in_text_form_there_are_no_tool_messages() -> None:
     state = make_state(cells=[make_cell(1)], review=Review(after_cell=1, answer="So", missing=["say more"], round=1))
     messages = write_conversation(state, tools=False, limit=60_000)
-    assert [type(message) for message in messages] == [HumanMessage, AIMessage, HumanMessage, AIMessage, HumanMessage]
-    assert messages[1].text == "```python\ncode_1()\n```"
+    assert [type(message) for message in messages] == [HumanMessage, *[AIMessage, HumanMessage] * 3]
+    assert messages[1].text == "1. Count"
+    assert messages[3].text == "```python\ncode_1()\n```"
     assert messages[-1].text == "Not good enough yet:\n- say more"
 
 
@@ -83,7 +84,17 @@ def test_earlier_turns_and_the_plan_are_told() -> None:
     texts = [message.text for message in write_conversation(state, tools=False, limit=60_000)]
     assert texts[0] == "The north?"
     assert texts[3] == "The north sold 5."
-    assert texts[4] == "And the south?\n\nPlan:\n1. Look south (done)\n2. Sum"
+    assert texts[4:6] == ["And the south?", "1. Look south\n2. Sum"]
+    assert texts[-1].endswith("Of the plan, done: 1; left: 2.")
+
+
+@pytest.mark.parametrize("tools", [True, False])
+def test_a_step_that_is_done_changes_the_end_alone(tools: bool) -> None:
+    cells = [make_cell(number) for number in (1, 2)]
+    open_, done = ([PlanStep(text=text, done=done) for text in "ab"] for done in (False, True))
+    before = write_conversation(make_state(cells=cells[:1], plan=open_), tools=tools, limit=60_000)
+    after = write_conversation(make_state(cells=cells, plan=done), tools=tools, limit=60_000)
+    assert after[: len(before)] == before
 
 
 def test_notices_variables_and_the_closing_word_come_last() -> None:

@@ -5,23 +5,24 @@ from typing import Any
 
 import pytest
 from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
-from graph.build import after_approve, after_check_final, after_execute, after_generate
+from graph.build import after_approve, after_check_final, after_execute, after_generate, after_plan
 from graph.context import Context, context_of
 from graph.settings import Prices
-from graph.state import AskedCall, CallRecord, DecidedCall, Pending, Review, SandboxRef, Usage
+from graph.state import AskedCall, CallRecord, DecidedCall, Pending, PlanStep, Review, SandboxRef, Usage
 from models.base import ModelAccessError, PromptForm, Reply, ReplyProblem, Tokens, ToolCall
 from nodes.approve import approve_call
 from nodes.budget import add_usage, budget_reached
 from nodes.calls.held_cells import decide, dropped_call_notices, held, hold_cell, related_cells
-from nodes.check_final import _evidence
 from nodes.check_final import _read as read_review
-from nodes.generate import _read_calls, _read_text, _stopped, generate
-from nodes.plan import _read as read_plan
-from nodes.plan import _write as write_plan
-from nodes.prompts.instructions import also_needed, inputs_text, system_prompt
+from nodes.check_final import worth_reviewing
+from nodes.generate import _stopped, generate
+from nodes.next_step import Next, read_reply, tick
+from nodes.prompts.instructions import inputs_text, system_prompt
 from nodes.prompts.observation import shorten
+from nodes.prompts.prompt import write_prompt, write_review_prompt
 from nodes.publishing import as_script
 from nodes.restoration.receipt import receipt_text
 from nodes.restoration.restore import BEGINNING, next_state_id, restore_session
@@ -56,6 +57,10 @@ def test_after_generate(state: dict[str, Any], goes_to: str) -> None:
 
 def test_after_the_other_nodes() -> None:
     review = Review(after_cell=1, answer="a", missing=["b"], round=1)
+    assert after_plan(make_state(pending=[PENDING])) == "execute"
+    assert after_plan(make_state(pending=[PENDING], approval="cells")) == "approve"
+    assert after_plan(make_state(pending=[], proposal="It is 5.")) == "check_final"
+    assert after_plan(make_state(pending=[], proposal="")) == "generate"
     assert after_approve(make_state(pending=[PENDING])) == "execute"
     assert after_approve(make_state(pending=[])) == "generate"
     assert after_execute(make_state(pending=[])) == "generate"
@@ -107,20 +112,20 @@ def call(name: str, **arguments: Any) -> ToolCall:
 
 def test_a_cell_is_read_from_a_tool_call() -> None:
     reply = Reply("I look.", (call("run_python", purpose="look\nwell", code="```python\nprint(1)\n```", step=2),))
-    (cell,) = _read_calls(reply).cells
+    (cell,) = read_reply(reply).cells
     assert (cell["code"], cell["purpose"], cell["step"], cell["thought"]) == ("print(1)", "look well", 2, "I look.")
 
 
 @pytest.mark.parametrize("step", [None, "two", -1, True, 10**9, 1.5])
 def test_a_step_that_is_no_step_is_none(step: Any) -> None:
-    (cell,) = _read_calls(Reply("", (call("run_python", code="x", step=step),))).cells
+    (cell,) = read_reply(Reply("", (call("run_python", code="x", step=step),))).cells
     assert cell["step"] == 0
 
 
 def test_cells_go_before_an_answer_in_the_same_reply() -> None:
     reply = Reply("", (call("submit_answer", answer="a", skipped=[]), call("run_python", code="x")))
-    assert _read_calls(reply).cells
-    assert not _read_calls(reply).answer
+    assert read_reply(reply).cells
+    assert not read_reply(reply).answer
 
 
 @pytest.mark.parametrize(
@@ -128,28 +133,52 @@ def test_cells_go_before_an_answer_in_the_same_reply() -> None:
 )
 def test_an_empty_call_is_told_to_the_model(calls: tuple[ToolCall, ...]) -> None:
     with pytest.raises(ReplyProblem):
-        _read_calls(Reply("", calls))
+        read_reply(Reply("", calls))
 
 
 def test_a_cell_is_read_from_text() -> None:
-    (cell,) = _read_text(Reply("First\n```python\n# step 3: count them\nprint(1)\n```", ())).cells
+    (cell,) = read_reply(Reply("First\n```python\n# step 3: count them\nprint(1)\n```", ())).cells
     assert (cell["step"], cell["purpose"]) == (3, "count them")
-    (cell,) = _read_text(Reply("```\nx = 1\n```", ())).cells
+    (cell,) = read_reply(Reply("```\nx = 1\n```", ())).cells
     assert (cell["step"], cell["purpose"]) == (0, "x = 1")
 
 
 def test_an_answer_is_read_from_text() -> None:
-    assert _read_text(Reply("<answer>Use ```python\nx\n``` so.</answer>", ())).answer.startswith("Use")
-    assert _read_text(Reply("It is five.", ())).answer == "It is five."
+    assert read_reply(Reply("<answer>Use ```python\nx\n``` so.</answer>", ())).answer.startswith("Use")
+    assert read_reply(Reply("It is five.", ())).answer == "It is five."
     with pytest.raises(ReplyProblem):
-        _read_text(Reply("<answer> </answer>", ()))
+        read_reply(Reply("<answer> </answer>", ()))
 
 
-def test_a_plan_is_read_from_calls_and_text() -> None:
-    assert read_plan(Reply("", (call("submit_plan", steps=["a", " b\nc "]),))) == ["a", "b c"]
-    assert read_plan(Reply("1. a\n2. b", ())) == ["a", "b"]
-    with pytest.raises(ReplyProblem):
-        read_plan(Reply("", (call("submit_plan", steps=[]),)))
+def test_a_plan_is_read_beside_the_first_cell_or_alone() -> None:
+    steps = ["a", " b\nc "]
+    beside = read_reply(Reply("", (call("run_python", code="x", plan=steps, done=[1, "2", True, "x"]),)), first=True)
+    assert (beside.plan, beside.done, len(beside.cells)) == (("a", "b c"), (1, 2), 1)
+    assert read_reply(Reply("", (call("submit_plan", steps=steps),)), first=True).plan == ("a", "b c")
+    assert read_reply(Reply("1. a\n2. b", ()), first=True).plan == ("a", "b")
+    assert read_reply(Reply("1. a\n2. b", ())).answer == "1. a\n2. b"
+    text = read_reply(Reply("My plan:\n1. a\n2. b\n```python\n# step 2 (1 done): look\nx\n```", ()), first=True)
+    assert (text.plan, text.done, text.cells[0]["purpose"]) == (("a", "b"), (1,), "look")
+    assert read_reply(Reply("I look.\n- a\n- b\n```python\nx\n```", ()), first=True).plan == ()
+
+
+@pytest.mark.parametrize(("steps", "first"), [([], True), (["a"], False)])
+def test_a_plan_alone_is_no_reply_once_it_is_made_or_empty(steps: list[str], first: bool) -> None:
+    with pytest.raises(ReplyProblem, match="run_python"):
+        read_reply(Reply("", (call("submit_plan", steps=steps),)), first=first)
+
+
+def test_steps_are_ticked_when_the_model_says_so_goes_on_or_answers() -> None:
+    plan = [PlanStep(text=text, done=False) for text in "abc"]
+    state = make_state(plan=plan, cells=[make_cell(1, step=1), make_cell(2, step=2, status="error")])
+
+    def ticks(wanted: Next) -> list[bool]:
+        return [step["done"] for step in tick(plan, wanted, state)]
+
+    assert ticks(Next(cells=(Pending(**{**PENDING, "step": 1}),))) == [False, False, False]
+    assert ticks(Next(cells=(Pending(**{**PENDING, "step": 2}),))) == [True, False, False]
+    assert ticks(Next(cells=(PENDING,), done=(2, 7))) == [False, True, False]
+    assert ticks(Next(answer="It is 5.")) == [True, False, False]
 
 
 def test_a_review_is_read_or_sent_back() -> None:
@@ -222,15 +251,21 @@ def test_the_system_prompt_is_what_it_was(tools: bool) -> None:
     assert system_prompt(state, Context(), tools=tools) == expected.read_text()
 
 
-def test_instructions_reach_the_model_where_they_are_meant_for_it() -> None:
-    context = Context(instructions="Amounts are in euros.", review_instructions="It names its sources.")
-    plan = str(write_plan(make_state(), "", NO_NETWORK, context, PromptForm(tools=True))[0].content)
-    for prompt in (system_prompt(make_state(), context, tools=True), plan):
-        assert "What this analysis has to keep to as well\nAmounts are in euros." in prompt
-        assert "names its sources" not in prompt
-    assert "It names its sources." in also_needed(context.review_instructions)
-    assert also_needed(" \n") == ""
-    assert "keep to as well" not in str(write_plan(make_state(), "", NO_NETWORK, Context(), PromptForm(tools=True)))
+@pytest.mark.parametrize("tools", [True, False])
+def test_instructions_reach_the_model_where_they_are_meant_for_it(tools: bool) -> None:
+    context, form = (
+        Context(instructions="Amounts are in euros.", review_instructions="It names its sources."),
+        PromptForm(tools),
+    )
+    state = make_state(proposal="It is 5.")
+    prompt = str(write_prompt(state, context, (), NO_NETWORK, form))
+    review = str(write_review_prompt(state, context, (), NO_NETWORK, form)[-1].content)
+    assert "What this analysis has to keep to as well\\nAmounts are in euros." in prompt
+    assert "names its sources" not in prompt
+    assert "It names its sources." in review
+    plain = Context()
+    assert "keep to as well" not in str(write_prompt(state, plain, (), NO_NETWORK, form))
+    assert "does not hold" not in str(write_review_prompt(state, plain, (), NO_NETWORK, form)[-1].content)
 
 
 async def test_a_sandbox_that_is_there_is_left_alone(tmp_path: Path) -> None:
@@ -274,15 +309,34 @@ async def test_a_session_is_rebuilt_from_the_cells_that_ended_by_themselves(tmp_
     assert "inputs/sales.csv is no longer in the workspace" in words
 
 
-def test_the_reviewer_sees_code_output_files_and_earlier_answers_within_its_room() -> None:
+def as_text(messages: list[BaseMessage]) -> str:
+    return "\n".join(f"{message.text} {getattr(message, 'tool_calls', '')}" for message in messages)
+
+
+@pytest.mark.parametrize("tools", [True, False])
+def test_the_reviewer_sees_what_the_analyst_saw_within_its_room(tools: bool) -> None:
     turns = [{"number": 1, "question": "Before?", "plan": [], "answer": "So it was."}]
     state = make_state(turn=2, turns=turns, proposal="It is 5.", inputs=[make_input()])
     state["cells"] = [make_cell(1, "cell 1 · ok\nprinted five", turn=2, code="the_code()")]
-    evidence = _evidence(state, 16_000)
+    asked = write_prompt(state, Context(), (), NO_NETWORK, PromptForm(tools))
+    review = write_review_prompt(state, Context(), (), NO_NETWORK, PromptForm(tools))
+    assert review[: len(asked)] == asked
     for piece in ("So it was.", "### inputs/sales.csv", "the_code()", "printed five", "It is 5."):
-        assert piece in evidence
+        assert piece in as_text(review)
     state["cells"] = [make_cell(n, "o" * 4_000, turn=2, code="c" * 4_000) for n in range(1, 200)]
-    assert len(_evidence(state, 16_000)) < 40_000
+    small = write_review_prompt(state, Context(prompt_chars=16_000), (), NO_NETWORK, PromptForm(tools))
+    assert len(as_text(small)) < 40_000
+
+
+def test_a_review_is_asked_for_where_it_can_find_something() -> None:
+    simple = make_state(cells=[make_cell(1)], plan=[])
+    assert not worth_reviewing(simple)
+    assert worth_reviewing(make_state(cells=[make_cell(1)], plan=[PlanStep(text=text, done=True) for text in "ab"]))
+    assert worth_reviewing(make_state(cells=[make_cell(1, status="error"), make_cell(2)]))
+    assert worth_reviewing(make_state(cells=[make_cell(1, files=[make_file("outputs/a.csv")])]))
+    assert worth_reviewing(make_state(cells=[make_cell(number) for number in range(1, 5)]))
+    earlier = [make_cell(number, turn=1) for number in range(1, 5)]
+    assert not worth_reviewing(make_state(turn=2, cells=[*earlier, make_cell(5, turn=2)], plan=[]))
 
 
 def test_the_script_of_an_analysis_can_be_read_whatever_its_cells_are_called() -> None:

@@ -1,0 +1,249 @@
+"""What the model wants next: ask for it, and read the reply. `plan` and `generate` ask the same way.
+
+A reply holds cells to run, or the answer, and beside either the plan of the turn and the plan steps that are done.
+"""
+
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langgraph.runtime import Runtime
+
+from graph.context import context_of
+from graph.events import ModelAnswered, ModelAsked, Planned, Proposed, emit
+from graph.state import Pending, PlanStep, State
+from models.base import ChooseModel, PromptForm, Reply, ReplyProblem
+from models.completion import ask
+from models.replies import answer_in, code_in, prose_around, steps_in
+from nodes.budget import add_usage
+from nodes.prompts.conversation import situation_of
+from nodes.prompts.instructions import last_call
+from nodes.prompts.observation import shorten
+from nodes.prompts.prompt import write_prompt
+from nodes.prompts.tools import TOOLS
+from sandboxes.functions import Description
+from sandboxes.network import Network
+
+MAX_PARALLEL_CELLS = 5
+"""Cells taken from one reply; they run one after the other."""
+MAX_STEPS = 12
+STEP_CHARS = 400
+FIRST_LINE = re.compile(
+    r"^\s*#\s*step\s+(?P<step>\d{1,4})\s*(?:\((?P<done>[\d, ]*)\s*done\)\s*)?[:.\-]\s*(?P<purpose>.*)", re.IGNORECASE
+)
+
+
+NUMBERED = re.compile(r"^\s*\d{1,2}[.)]\s+\S", re.MULTILINE)
+"""A line of a plan that is written as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What the model wants next."""
+
+    cells: tuple[Pending, ...] = ()
+    answer: str = ""
+    skipped: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
+    done: tuple[int, ...] = ()
+    """Plan steps that it says are done, from 1."""
+
+
+async def next_step(
+    state: State,
+    runtime: Runtime[Any],
+    *,
+    node: Literal["plan", "generate"],
+    choose_model: ChooseModel,
+    functions: Sequence[Description],
+    network: Network,
+) -> State:
+    """Ask for the next cell or the answer of this turn; gives what State holds of the reply.
+
+    A first reply may be a plan and nothing else: then `pending` and `proposal` stay empty.
+
+    Raises:
+        ModelError: no usable reply could be had; the thread can be resumed.
+    """
+    context = context_of(runtime)
+    used = sum(cell["turn"] == state["turn"] for cell in state.get("cells") or [])
+    must_answer = used >= context.max_cells
+
+    def write(form: PromptForm) -> list[BaseMessage]:
+        closing = last_call(context.max_cells, tools=form.tools) if must_answer else ""
+        return write_prompt(state, context, functions, network, form, closing=closing)
+
+    def read(reply: Reply) -> Next:
+        wanted = read_reply(reply, first=node == "plan")
+        if must_answer and wanted.cells:
+            raise ReplyProblem(last_call(context.max_cells, tools=bool(reply.calls)))
+        return replace(wanted, cells=wanted.cells[: context.max_cells - used])
+
+    emit(runtime, ModelAsked(node=node))
+    asked = await ask(
+        await choose_model(context.model),
+        write,
+        read=read,
+        tools=TOOLS,
+        tool_calling=context.tool_calling,
+        choose="submit_answer" if must_answer else "",
+        situation=situation_of(state, "answer" if must_answer else "cell", functions, network),
+    )
+    emit(runtime, ModelAnswered(node, asked.tokens.input, asked.tokens.output, asked.seconds))
+    return {**_as_state(asked.value, state, runtime), "notices": [], "usage": add_usage(state, node, asked.tokens)}
+
+
+def _as_state(wanted: Next, state: State, runtime: Runtime[Any]) -> State:
+    """What State holds of the cells, the answer and the plan that the model gave."""
+    changed: State = {}
+    plan = state.get("plan") or []
+    if wanted.plan:
+        plan = [PlanStep(text=text, done=False) for text in wanted.plan]
+    ticked = tick(plan, wanted, state)
+    if ticked != (state.get("plan") or []):
+        changed["plan"] = ticked
+    if wanted.plan:
+        emit(runtime, Planned(ticked))
+    if wanted.cells:
+        return {
+            **changed,
+            "messages": [_as_message(wanted.cells)],
+            "pending": list(wanted.cells),
+            "approval": context_of(runtime).approval_after(state.get("approval")),
+        }
+    if wanted.answer:
+        emit(runtime, Proposed(wanted.answer))
+    return {**changed, "proposal": wanted.answer, "skipped": list(wanted.skipped), "pending": []}
+
+
+def tick(plan: Sequence[PlanStep], wanted: Next, state: State) -> list[PlanStep]:
+    """The plan with the steps ticked that the model says are done: by number, by a later one, or by answering.
+
+    Going on and answering count for steps on which a cell of this turn ended well.
+    """
+    worked = {
+        cell["step"] for cell in state.get("cells") or [] if cell["turn"] == state["turn"] and cell["status"] == "ok"
+    }
+    before = len(plan) + 1 if wanted.answer else max((cell["step"] for cell in wanted.cells), default=0)
+    return [
+        PlanStep(
+            text=step["text"], done=step["done"] or number in wanted.done or (number in worked and number < before)
+        )
+        for number, step in enumerate(plan, 1)
+    ]
+
+
+def read_reply(reply: Reply, *, first: bool = False) -> Next:
+    """What a reply wants.
+
+    Args:
+        reply: The model's.
+        first: Whether it is the first of a turn, which may be a plan and nothing else.
+
+    Raises:
+        ReplyProblem: it cannot be used; the text tells the model.
+    """
+    return _read_calls(reply, first=first) if reply.calls else _read_text(reply, first=first)
+
+
+def _read_calls(reply: Reply, *, first: bool) -> Next:
+    by_name: dict[str, list[Any]] = {}
+    for call in reply.calls:
+        by_name.setdefault(call.name, []).append(call)
+    plan = _read_plan(next((call.arguments.get("steps") for call in by_name.get("submit_plan", [])), None))
+    if cells := by_name.get("run_python"):
+        return Next(
+            cells=tuple(
+                _read_cell(call, reply.text if place == 0 else "")
+                for place, call in enumerate(cells[:MAX_PARALLEL_CELLS])
+            ),
+            plan=plan or _read_plan(cells[0].arguments.get("plan")),
+            done=tuple(number for call in cells for number in _numbers(call.arguments.get("done"))),
+        )
+    if answers := by_name.get("submit_answer"):
+        answer = str(answers[0].arguments.get("answer") or "").strip()
+        if not answer:
+            raise ReplyProblem("submit_answer was called without `answer`. Call it again with the whole answer.")
+        skipped = answers[0].arguments.get("skipped")
+        return Next(answer=answer, skipped=tuple(str(item) for item in skipped) if isinstance(skipped, list) else ())
+    if plan and first:
+        return Next(plan=plan)
+    raise ReplyProblem("Call run_python with the next cell now, or submit_answer with the whole answer.")
+
+
+def _read_cell(call: Any, thought: str) -> Pending:
+    code = _python(str(call.arguments.get("code") or ""))
+    if not code.strip():
+        raise ReplyProblem("run_python was called without `code`. Call it again with the Python to run.")
+    purpose, step = str(call.arguments.get("purpose") or ""), call.arguments.get("step")
+    return _pending(code, purpose=purpose, step=step, thought=thought, call_id=call.id)
+
+
+def _read_text(reply: Reply, *, first: bool) -> Next:
+    answer = answer_in(reply.text)
+    if answer is not None:
+        if not answer.strip():
+            raise ReplyProblem("The <answer> is empty. Write the whole answer in it.")
+        return Next(answer=answer.strip())
+    if code := code_in(reply.text):
+        said = prose_around(reply.text)
+        steps = _read_plan(steps_in(said)) if first and len(NUMBERED.findall(said)) > 1 else ()
+        named = FIRST_LINE.match(code)
+        return Next(
+            cells=(_pending(code, purpose="", step=None, thought="" if steps else said, call_id=""),),
+            plan=steps,
+            done=_numbers(re.findall(r"\d+", named["done"] or "")) if named else (),
+        )
+    if not reply.text.strip():
+        raise ReplyProblem("The reply holds neither code nor an answer.")
+    lines = [line for line in reply.text.splitlines() if line.strip()]
+    if first and all(NUMBERED.match(line) for line in lines):
+        return Next(plan=_read_plan(steps_in(reply.text)))
+    return Next(answer=reply.text.strip())
+
+
+def _read_plan(given: object) -> tuple[str, ...]:
+    """The steps of a plan as a model gives it: a list, or a text with one step a line."""
+    steps = [str(step) for step in given] if isinstance(given, list) else steps_in(str(given or ""))
+    return tuple(shorten(" ".join(step.split()), STEP_CHARS) for step in steps if step.strip())[:MAX_STEPS]
+
+
+def _numbers(given: object) -> tuple[int, ...]:
+    """The numbers of plan steps in what a model gave."""
+    listed = [str(one) for one in given] if isinstance(given, list) else [str(given)]
+    return tuple(int(one) for one in listed if re.fullmatch(r"[0-9]{1,3}", one))
+
+
+def _python(code: str) -> str:
+    """The code of a tool call; some models put a fence around it."""
+    return (code_in(code) or code).strip("\n") if code.lstrip().startswith("```") else code.strip("\n")
+
+
+def _pending(code: str, *, purpose: str, step: Any, thought: str, call_id: str) -> Pending:
+    first = FIRST_LINE.match(code)
+    if first and not purpose:
+        step, purpose = int(first["step"]), first["purpose"]
+    if not purpose:
+        lines = [line.strip() for line in code.splitlines() if line.strip()]
+        purpose = lines[0].lstrip("# ") if lines else "an empty cell"
+    number = step if isinstance(step, int) and not isinstance(step, bool) and 0 < step < 1_000 else 0
+    return Pending(
+        purpose=shorten(" ".join(purpose.split()), 200),
+        code=code,
+        step=number,
+        thought=shorten(thought.strip(), 2_000),
+        call_id=call_id,
+    )
+
+
+def _as_message(cells: Sequence[Pending]) -> AIMessage:
+    for cell in cells:
+        cell["call_id"] = cell["call_id"] or f"call_{uuid.uuid4().hex[:12]}"
+    calls = [
+        ToolCall(name="run_python", args={"purpose": cell["purpose"], "code": cell["code"]}, id=cell["call_id"])
+        for cell in cells
+    ]
+    return AIMessage(cells[0]["thought"], tool_calls=calls)
