@@ -93,7 +93,8 @@ async def next_step(
         situation=situation_of(state, "answer" if must_answer else "cell", functions, network),
     )
     emit(runtime, ModelAnswered(node, asked.tokens.input, asked.tokens.output, asked.seconds))
-    return {**_as_state(asked.value, state, runtime), "notices": [], "usage": add_usage(state, node, asked.tokens)}
+    told: State = {"notices": []} if asked.value.cells or asked.value.answer else {}  # a plan alone does not heed them
+    return {**_as_state(asked.value, state, runtime), **told, "usage": add_usage(state, node, asked.tokens)}
 
 
 def _as_state(wanted: Next, state: State, runtime: Runtime[Any]) -> State:

@@ -193,7 +193,7 @@ async def test_several_cells_of_one_reply_run_in_order_and_stop_at_the_first_tha
 
 async def test_when_the_cells_are_used_up_the_model_must_answer(settings: Settings) -> None:
     def answer(request: Request) -> Call:
-        assert request.tools == ["submit_answer"]
+        assert request.choice == "submit_answer"
         assert "All 2 cells of this turn are used" in request.last
         return Call("submit_answer", answer="As far as I got.", skipped=["1: out of cells"])
 

@@ -236,7 +236,8 @@ async def test_half_a_surrogate_pair_of_a_model_is_no_crash(settings: Settings) 
         GOOD,
     ]
     async with ScriptedServer(script) as server:
-        events = await follow(start("caf\udce9?", settings=with_model(settings, server.base_url)))
+        model, context = with_model(settings, server.base_url), Context(review="always")
+        events = await follow(start("caf\udce9?", settings=model, context=context))
     assert last(events, Finished).answer == "Half ?"
 
 
@@ -245,7 +246,8 @@ async def test_a_reviewer_who_declines_does_not_hold_the_answer_up(settings: Set
 
     declined = Say("I cannot help with that.", finish="content_filter")
     async with ScriptedServer([PLAN, answer(), declined, declined]) as server:
-        events = await follow(start("Count", settings=with_model(settings, server.base_url)))
+        model, context = with_model(settings, server.base_url), Context(review="always")
+        events = await follow(start("Count", settings=model, context=context))
     assert last(events, Finished).answer == "Done."
 
 
