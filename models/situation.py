@@ -10,9 +10,9 @@ from typing import Literal, Protocol, runtime_checkable
 from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
-Wanted = Literal["plan", "cell", "answer", "review"]
-"""What the reply is to be. `cell`: the next cell, or the answer when nothing is left to do. `answer`: no cell may run
-any more."""
+Wanted = Literal["cell", "answer", "review"]
+"""What the reply is to be. `cell`: the next cell, with the plan beside the first, or the answer when nothing is left.
+`answer`: no cell may run any more."""
 
 
 class PromptInput(TypedDict):
@@ -63,7 +63,7 @@ class Situation(TypedDict):
     """Which question of the thread this is, from 1."""
     question: str
     plan: Sequence[PromptStep]
-    """Empty while it is to be written."""
+    """Empty before the first cell, and where none was made."""
     inputs: Sequence[PromptInput]
     cells: Sequence[PromptCell]
     """Of all turns, in their order."""

@@ -36,6 +36,7 @@ FIRST_LINE = re.compile(
 )
 
 
+CELL_OR_ANSWER = "Give the next cell now (run_python), or the whole answer (submit_answer)."
 NUMBERED = re.compile(r"^\s*\d{1,2}[.)]\s+\S", re.MULTILINE)
 """A line of a plan that is written as text."""
 
@@ -71,13 +72,16 @@ async def next_step(
     context = context_of(runtime)
     used = sum(cell["turn"] == state["turn"] for cell in state.get("cells") or [])
     must_answer = used >= context.max_cells
+    first = not used and not state.get("plan")
 
     def write(form: PromptForm) -> list[BaseMessage]:
         closing = last_call(context.max_cells, tools=form.tools) if must_answer else ""
         return write_prompt(state, context, functions, network, form, closing=closing)
 
     def read(reply: Reply) -> Next:
-        wanted = read_reply(reply, first=node == "plan")
+        wanted = read_reply(reply, first=first)
+        if node != "plan" and not (wanted.cells or wanted.answer):
+            raise ReplyProblem(CELL_OR_ANSWER)
         if must_answer and wanted.cells:
             raise ReplyProblem(last_call(context.max_cells, tools=bool(reply.calls)))
         return replace(wanted, cells=wanted.cells[: context.max_cells - used])
@@ -172,7 +176,7 @@ def _read_calls(reply: Reply, *, first: bool) -> Next:
         return Next(answer=answer, skipped=tuple(str(item) for item in skipped) if isinstance(skipped, list) else ())
     if plan and first:
         return Next(plan=plan)
-    raise ReplyProblem("Call run_python with the next cell now, or submit_answer with the whole answer.")
+    raise ReplyProblem(CELL_OR_ANSWER)
 
 
 def _read_cell(call: Any, thought: str) -> Pending:

@@ -83,11 +83,6 @@ def _reply(situation: Situation, *, by_tool: bool) -> AIMessage:
         verdict = {"good_enough": True, "missing": []}
         return _call("submit_review", verdict, situation) if by_tool else AIMessage(json.dumps(verdict))
     route = walk(situation)
-    if situation["wanted"] == "plan":
-        steps = list(plan_for(route))
-        if by_tool:
-            return _call("submit_plan", {"steps": steps}, situation)
-        return AIMessage(_numbered(steps))
     begins = not situation["plan"] and not route.cells and situation["wanted"] == "cell"
     steps = list(plan_for(route)) if begins else []
     if begins:

@@ -56,7 +56,7 @@ def situation_of(
         wanted=wanted,
         turn=state["turn"],
         question=state["question"],
-        plan=[] if wanted == "plan" else state.get("plan") or [],
+        plan=state.get("plan") or [],
         inputs=state.get("inputs") or [],
         cells=state.get("cells") or [],
         variables=state.get("namespace") or [],

@@ -76,13 +76,6 @@ that are done: `# step 3 (1, 2 done): compare the regions`. If a step cannot be 
 `Left out: step 2, because …`.
 """
 
-ASKED_FOR_PLAN = """\
-Before any cell runs, the user wants to see the plan. Give the steps that lead to the answer, in their order: as few \
-as are needed, at most seven, each something that cells can do and that can be seen to be done.
-"""
-PLAN_BY_TOOL = "Call submit_plan with the steps now; run nothing yet."
-PLAN_BY_LIST = "Reply with a numbered list of the steps now, and nothing else."
-
 
 def system_prompt(
     state: State,

@@ -97,11 +97,6 @@ class Analysis:
         """Play one turn to its answer."""
         self.questions.append(question)
         self.plan = []
-        planned = await self._reply("plan")
-        if self.tools:
-            self.plan = list(planned.tool_calls[0]["args"]["steps"])
-        else:
-            self.plan = re.findall(r"^\d+\. (.+)$", planned.text, re.MULTILINE)
         for count in range(self.max_cells + 1):
             may_run = count < self.max_cells
             cell = self._cell(await self._reply("cell" if may_run else "answer"))
@@ -142,6 +137,7 @@ class Analysis:
             if call["name"] == "submit_answer":
                 self.answer, self.skipped = call["args"]["answer"], call["args"]["skipped"]
                 return None
+            self.plan = call["args"].get("plan") or self.plan
             purpose, code, step = call["args"]["purpose"], call["args"]["code"], call["args"]["step"]
         else:
             block = re.search(r"```python\n(.*?)```", reply.text, re.DOTALL)
@@ -151,6 +147,7 @@ class Analysis:
                 self.answer = found[1]
                 return None
             code = block[1]
+            self.plan = re.findall(r"^\d+\. (.+)$", reply.text[: block.start()], re.MULTILINE) or self.plan
             first = re.match(r"# (?:step (\d+): )?(.+)", code)
             assert first is not None
             purpose, step = first[2], int(first[1] or 0)

@@ -11,12 +11,11 @@ from langchain_core.outputs import ChatResult
 from langgraph.runtime import Runtime
 
 from graph.context import Context
-from graph.state import Cell, CellStatus, FileChange, Pending, PlanStep, Review, State, Turn, Variable
-from models.base import PromptForm, Reply
+from graph.state import Cell, CellStatus, FileChange, Pending, Review, State, Turn, Variable
+from models.base import PromptForm
 from models.completion import ask
 from models.playbook.inputs import Table, read_profiles
 from models.playbook.model import Playbook
-from models.replies import steps_in
 from nodes.answer_checks.answer_numbers import unprinted_numbers
 from nodes.generate import generate
 from nodes.prompts.conversation import situation_of
@@ -51,10 +50,6 @@ def prompt(form: PromptForm) -> list[BaseMessage]:
     return [HumanMessage("Plan it.")]
 
 
-def steps(reply: Reply) -> list[str]:
-    return list(reply.calls[0].arguments["steps"]) if reply.calls else steps_in(reply.text)
-
-
 async def generated(state: State, model: Playbook, **changes: Any) -> State:
     async def choose(name: str) -> Playbook:
         return model
@@ -76,8 +71,6 @@ def run(host: Analysis, state: State, pending: Pending) -> None:
             files=[FileChange(path=path, change="created", size=1) for path in figures], figures=figures,
         )
     )  # fmt: skip
-    if status == "ok" and pending["step"]:
-        state["plan"][pending["step"] - 1]["done"] = True
     state["namespace"] = [
         Variable(name=name, kind=type(value).__name__, summary="")
         for name, value in host.namespace.items()
@@ -97,19 +90,17 @@ async def test_it_gets_through_two_turns_of_which_the_prompts_tell_it_nothing(tm
     counts = []
     for number, question in enumerate(QUESTIONS, 1):
         state["turn"], state["question"], state["proposal"] = number, question, ""
-        planned = await ask(
-            Wordless(), prompt, read=steps, tools=[{"function": {"name": "submit_plan"}}], tool_calling=calling,
-            situation=situation_of(state, "plan"),
-        )  # fmt: skip
-        state["plan"] = [PlanStep(text=text, done=False) for text in planned.value]
+        state["plan"] = []
         for _ in range(14):
             wanted = await generated(state, Wordless(), prompt_chars=8_000, tool_calling=calling)
             if wanted["pending"]:
                 read = await generated(state, Playbook(), tool_calling=calling)  # the same with the words
                 assert [cell["code"] for cell in read["pending"]] == [cell["code"] for cell in wanted["pending"]]
+                state["plan"] = wanted.get("plan", state["plan"])
                 run(host, state, wanted["pending"][0])
             else:
                 assert (await generated(state, Playbook(), tool_calling=calling))["proposal"] == wanted["proposal"]
+                state["plan"] = wanted.get("plan", state["plan"])
                 state["proposal"] = wanted["proposal"]
                 break
         own = [cell for cell in state["cells"] if cell["turn"] == number]
