@@ -49,13 +49,11 @@ only in the answer.
 
 BY_TOOL = """\
 How to reply
-Call run_python with the next cell. Begin at once: the first reply of a turn is its first cell, or the answer where no \
-cell is needed. When the work is done, call submit_answer once, with the whole answer. Text beside a call is a note to \
-yourself.
-Where the work takes several steps or makes files, give the plan with the first cell (`plan`), as few steps as are \
-needed, and a step for each file or figure that was asked for; writing the answer is no step. Write it in the language \
-of the question and copy names, paths and URLs exactly. Say with each later cell which step it works on and which \
-steps are done. A question that one cell can answer needs no plan.
+Call run_python with the next cell; the first reply of a turn is its first cell already. When the work is done, or no \
+cell is needed, call submit_answer once. Text beside a call is a note to yourself.
+Where the work takes several steps or makes files, give the plan beside the first cell: two to seven short steps in \
+the language of the question, one for each file or figure that was asked for, none for the answer. Copy names and \
+paths exactly. Later cells say which step they work on and which are done.
 """
 
 BY_TEXT = """\
@@ -254,7 +252,10 @@ and simple arithmetic with printed numbers are fine. Old cells are shown shorten
 have been printed.
 """
 
-REVIEW_BY_TOOL = "\nCall submit_review now."
+REVIEW_BY_TOOL = (
+    "\nCall submit_review now: `good_enough`, whether the user can be given this answer, and `missing`, what must be done "
+    "first, each one instruction; empty when it is good enough."
+)
 REVIEW_BY_JSON = '\nReply with one JSON object and nothing else: {"good_enough": true or false, "missing": ["…"]}'
 
 

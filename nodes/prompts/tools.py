@@ -9,41 +9,33 @@ def _tool(name: str, description: str, required: tuple[str, ...], **fields: dict
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-def _list_of(kind: str, description: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": kind}, "description": description}
+def _list_of(kind: str, description: str = "") -> dict[str, Any]:
+    return {"type": "array", "items": {"type": kind}, **({"description": description} if description else {})}
 
 
 CELL_TOOL = _tool(
     "run_python",
-    "Run one Python cell in the analysis's session and see what it prints.",
+    "Run one Python cell in the session and see what it prints.",
     ("purpose", "code"),
-    purpose={"type": "string", "description": "What this cell finds out or makes, in one short sentence."},
-    code={"type": "string", "description": "The Python to run."},
-    plan=_list_of(
-        "string",
-        "With a turn's first cell, where the work takes several steps: two to seven steps, each one short sentence.",
-    ),
-    step={"type": "integer", "description": "The number of the plan step that it works on; leave out without a plan."},
-    done=_list_of("integer", "Numbers of the plan steps that earlier cells have finished."),
+    purpose={"type": "string", "description": "What it finds out or makes, in one short sentence."},
+    code={"type": "string"},
+    plan=_list_of("string", "Only with a turn's first cell, where the work takes several steps."),
+    step={"type": "integer", "description": "The plan step that it works on."},
+    done=_list_of("integer", "Plan steps that earlier cells have finished."),
 )
 ANSWER_TOOL = _tool(
     "submit_answer",
-    "Give the user the final answer. Only when the work is done.",
+    "Give the user the final answer.",
     ("answer",),
     answer={"type": "string", "description": "The whole answer, in Markdown."},
     skipped=_list_of("string", "Plan steps that were left out, each as `number: reason`."),
 )
-PLAN_TOOL = _tool(
-    "submit_plan",
-    "Give the plan of this turn by itself. Only when you are asked for it.",
-    ("steps",),
-    steps=_list_of("string", "One to seven steps, each one short sentence."),
-)
+PLAN_TOOL = _tool("submit_plan", "Only when you are asked for it.", ("steps",), steps=_list_of("string"))
 REVIEW_TOOL = _tool(
     "submit_review",
-    "Give the verdict on a proposed answer. Only when you are asked for it.",
+    "Only when you are asked for it.",
     ("good_enough", "missing"),
-    good_enough={"type": "boolean", "description": "Whether the user can be given this answer."},
-    missing=_list_of("string", "What must be done first, each one instruction. Empty when the answer is good enough."),
+    good_enough={"type": "boolean"},
+    missing=_list_of("string"),
 )
 TOOLS = (CELL_TOOL, ANSWER_TOOL, PLAN_TOOL, REVIEW_TOOL)
