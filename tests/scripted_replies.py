@@ -159,7 +159,7 @@ class Request:
     @property
     def last(self) -> str:
         """The text of the last message."""
-        return _text(self.messages[-1])
+        return _text(self.messages[-1]) if self.messages else ""
 
     @property
     def tools(self) -> list[str]:

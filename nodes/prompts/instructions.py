@@ -252,10 +252,9 @@ and simple arithmetic with printed numbers are fine. Old cells are shown shorten
 have been printed.
 """
 
-REVIEW_BY_TOOL = (
-    "\nCall submit_review now: `good_enough`, whether the user can be given this answer, and `missing`, what must be done "
-    "first, each one instruction; empty when it is good enough."
-)
+REVIEW_BY_TOOL = """
+Call submit_review now: `good_enough`, whether the user can be given this answer, and `missing`, what must be done \
+first, each one instruction; empty when it is good enough."""
 REVIEW_BY_JSON = '\nReply with one JSON object and nothing else: {"good_enough": true or false, "missing": ["…"]}'
 
 

@@ -12,6 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from graph.context import Context
 from graph.state import State
 from models.base import PromptForm
+from models.quotation import quoted
+from nodes.answer_checks.answer_files import files_made
 from nodes.prompts.conversation import write_conversation
 from nodes.prompts.instructions import (
     MOST_CHARS,
@@ -23,6 +25,7 @@ from nodes.prompts.instructions import (
     with_inputs,
 )
 from nodes.prompts.observation import shorten
+from nodes.publishing import shown
 from sandboxes.functions import Description
 from sandboxes.network import Network
 
@@ -64,7 +67,8 @@ def write_review_prompt(
 ) -> list[BaseMessage]:
     """The prompt that asks for a verdict on the proposal: the same conversation, the proposal, and how to judge it."""
     proposal = shorten(state["proposal"], PROPOSAL_CHARS)
-    rules = REVIEW_RULES + also_needed(context.review_instructions)
+    made = quoted("\n".join(shown(path) for path in files_made(state))) or "none"
+    rules = f"{REVIEW_RULES}{also_needed(context.review_instructions)}\nFiles and figures made:\n{made}\n"
     before = write_prompt(state, context, functions, network, form)
     if not form.tools:
         return [*before, AIMessage(f"<answer>\n{proposal}\n</answer>"), HumanMessage(rules + REVIEW_BY_JSON)]
