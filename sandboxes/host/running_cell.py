@@ -13,6 +13,7 @@ from typing import Any, Literal
 from sandboxes.functions import Functions
 from sandboxes.host import replies
 from sandboxes.host.calls import Calls, FloodError
+from sandboxes.host.limits import MEGABYTE
 from sandboxes.inside.bridge.supervision import BoundedOutput, Sampler
 from sandboxes.inside.kernel import frames
 from sandboxes.results import CapturedText, CellError, CellResult, Display, Streamed
@@ -21,7 +22,7 @@ FLOOD = 20 * replies.MAX_DISPLAYS
 """Things shown by one cell after which its session is ended."""
 MAX_FRAMES = 10_000
 """Frames of one cell, of any kind, and …"""
-MAX_BYTES = 1 << 30
+MAX_BYTES = 1_000 * MEGABYTE
 """… their bytes, after which its session is ended: an honest one shows and calls far less."""
 OnOutput = Callable[[Streamed], None]
 
