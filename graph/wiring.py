@@ -16,11 +16,12 @@ from graph.settings import Settings, named
 from graph.state import FinalOutput, StartInput, State
 from models.selection import make_chooser
 from nodes.restoration.snapshots import SnapshotStore
+from sandboxes.host.limits import MEGABYTE
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
 from storage.inputs import InputSource
-from storage.uploads import MEGABYTE, Uploads
+from storage.uploads import Uploads
 
 
 def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:

@@ -15,6 +15,7 @@ from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graph.users.policy import RequestLimits
+from sandboxes.host.limits import MEGABYTE
 from server.platform import INTERNAL_REQUEST
 from server.routing import USER, RefusedError
 from server.users import User
@@ -22,7 +23,6 @@ from server.users import User
 BODY = "stepwell_body"
 """Where the whole body stands in the scope."""
 UPLOADS = "/stepwell/uploads"
-MEGABYTE = 1_000_000
 IN_THREAD = 100_000
 """Bytes from which a body is looked at outside of the event loop."""
 PIECE = 200_000

@@ -15,6 +15,7 @@ from graph.checkpoints.thread_lock import ThreadHeldError
 from graph.users.edited_state import EditError
 from graph.users.identity import IdentityError
 from graph.users.policy import Policy, Quotas
+from sandboxes.host.limits import MEGABYTE
 from server.bodies import TRY_AGAIN, close_websocket
 from server.platform import INTERNAL_REQUEST
 from server.routing import USER, RefusedError
@@ -51,7 +52,6 @@ handlers: Mapping[type[Exception], Handler] = dict.fromkeys(STATUSES, answer)
 """For Starlette's `exception_handlers`."""
 
 
-MEGABYTE = 1_000_000
 MOST_USERS = 10_000
 """Users who are remembered; of more, those who have sent nothing for longest are forgotten."""
 SECONDS = 60.0

@@ -6,7 +6,6 @@ import re
 import zipfile
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -413,12 +412,3 @@ async def _versions(sandbox: Sandbox, state: State) -> tuple[str, ...]:
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     )
-
-
-async def replay_to_end(thread: str, settings: Settings | None = None) -> ReplayEnd:
-    """Replay without looking at each cell; see `replay`."""
-    async with aclosing(replay(thread, settings)) as found:  # type: ignore[type-var]  # an async generator
-        async for one in found:
-            if isinstance(one, ReplayEnd):
-                return one
-    raise ThreadError(f"The replay of thread {thread} did not come to its end.")

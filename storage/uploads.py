@@ -31,7 +31,6 @@ MAX_FILES = 2_000
 """Uploads of one user altogether: empty files take no room, and yet there can be too many."""
 MAX_NAME = 1_000
 PATIENCE = 5.0
-MEGABYTE = 1_000_000
 DEFAULT_TYPES = (
     "csv,tsv,tab,txt,md,json,jsonl,ndjson,geojson,xlsx,xlsm,xls,ods,parquet,feather,arrow,orc,avro,h5,hdf5,nc,npy,npz,"
     "sqlite,sqlite3,db,duckdb,dta,sav,sas7bdat,xml,html,htm,yaml,yml,toml,ini,log,pdf,docx,pptx,rtf,tex,bib,py,ipynb,r,"
@@ -104,7 +103,7 @@ class Uploads:
     root: Path
     max_bytes: int = 20_000_000_000
     """Of one file."""
-    user_bytes: int = 20_000 * MEGABYTE
+    user_bytes: int = 20_000_000_000
     """Of all files of one user."""
     types: frozenset[str] = field(default_factory=lambda: frozenset(DEFAULT_TYPES.split(",")))
     """Endings of names, without the dot; `*`: any."""

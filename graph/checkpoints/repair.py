@@ -46,7 +46,6 @@ class RepairReport:
     """Threads that are whole."""
     set_back: dict[str, int] = field(default_factory=dict)
     """Threads that lost something, and how many of their checkpoints are left."""
-    lost_rows: int = 0
     kept_copy: Path = Path()
     """The folder with the damaged file."""
 
@@ -173,7 +172,6 @@ class _Salvage:
                 yield row
 
     def _lose(self, row: Row) -> None:
-        self._result.lost_rows += 1
         thread, namespace, checkpoint = (str(one) for one in row[:3])
         self._hurt[thread].add((thread, namespace, checkpoint))
 
@@ -227,10 +225,8 @@ class _Salvage:
             self._target.execute(made[0])
         for row in rows:
             marks = ", ".join("?" * len(row))
-            try:
+            with suppress(sqlite3.IntegrityError):  # nothing, where there has to be something
                 self._target.execute(f"insert or replace into {table} values ({marks})", row)  # noqa: S608 - ours
-            except sqlite3.IntegrityError:  # nothing, where there has to be something
-                self._result.lost_rows += 1
 
     def _rows(self, table: str) -> Iterator[Row]:
         """What can be read of a table, from both ends, and one by one in between."""
@@ -245,8 +241,8 @@ class _Salvage:
                         return
                     seen.add(rowid)
                     yield tuple(row)
-            except sqlite3.Error:
-                self._result.lost_rows += 1
+            except sqlite3.Error:  # the rows behind it are read from the other end
+                pass
             else:
                 return
             if last is not None:

@@ -20,14 +20,7 @@ from graph.checkpoints.damage import (
     reporting_damage,
 )
 from graph.checkpoints.order import MADE, advance_ids_past, with_time
-from graph.checkpoints.saver import (
-    COPIED,
-    CheckpointRow,
-    Saver,
-    ThreadHead,
-    WrittenRow,
-    run_of,
-)
+from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
 from graph.checkpoints.task_writes import (
     ABOUT_A_TASK,
     COUNTERS,

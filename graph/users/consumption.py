@@ -21,9 +21,9 @@ from filelock import FileLock
 
 from graph.settings import Prices, Settings
 from graph.users.policy import Quotas
+from sandboxes.host.limits import MEGABYTE
 
 FLUSH_SECONDS = 1.0
-MEGABYTE = 1_000_000
 
 logger = logging.getLogger(__name__)
 

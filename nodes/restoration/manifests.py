@@ -8,12 +8,13 @@ up. Whoever wants to know more of a large one has it parsed in a process of its 
 import asyncio
 from typing import Any
 
+from sandboxes.host.limits import MEGABYTE
 from sandboxes.host.reading import SMALL, UnreadableError, read_json, read_small
 from storage.blobs import NAME
 
 MAX_MANIFEST = 64 << 20
 """Bytes of one that is read, and …"""
-MAX_NEW = 32 << 20
+MAX_NEW = 32 * MEGABYTE
 """… of one that is kept: 2,000 variables and 10,000 files take 2.6 MB."""
 MAX_ITEMS = 2_000_000
 """Values in one that is parsed: 10,000 files take 150,000."""

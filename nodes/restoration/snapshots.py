@@ -22,6 +22,7 @@ from sandboxes.base import (
     SnapshotMissingError,
     SnapshotTooLargeError,
 )
+from sandboxes.host.limits import MEGABYTE
 from sandboxes.results import LostVariable, RestoredSession
 from storage.blobs import BlobError, BlobMissingError, Blobs, BlobTooLargeError
 
@@ -250,7 +251,7 @@ class SnapshotStore:
             data = await self._blobs.read_staged(file, max_bytes=MAX_NEW)
         except BlobTooLargeError:
             raise NotRestoredError(
-                f"The list of what the snapshot holds has more than the {MAX_NEW / 1e6:,.0f} MB that one may have; "
+                f"The list of what the snapshot holds has more than the {MAX_NEW / MEGABYTE:,.0f} MB that it may have; "
                 "pack small files into an archive, or remove them."
             ) from None
         return await asyncio.to_thread(blobs_of, data)

@@ -1,17 +1,15 @@
 """The host's end of a kernel that a bridge holds: gives it cells, and takes in what they do."""
 
 import asyncio
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.bridged.channel import LINGER_SECONDS, Channel
 from sandboxes.bridged.connection import Exchange
-from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Ending, Limits, in_words
-from sandboxes.host.running_cell import FunctionOffer, OnOutput, RunningCell
+from sandboxes.host.running_cell import CellRequest, FunctionOffer, KernelRequest, RunningCell
 from sandboxes.inside.kernel import frames
 from sandboxes.results import CellResult
 
@@ -46,51 +44,32 @@ class Session:
     def _gone(self) -> None:
         self.alive = False
 
-    async def run(
-        self,
-        code: str,
-        *,
-        number: int,
-        timeout: float,
-        grace: float,
-        head: str,
-        on_output: OnOutput | None,
-        functions: Functions | None,
-    ) -> CellResult:
+    async def run(self, request: CellRequest) -> CellResult:
         """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
 
         Raises:
             SandboxLostError: the kernel had ended before, or nobody knows how the cell went on.
             SandboxUnavailableError: the sandbox cannot be reached; the cell was not run.
         """
-        cell = RunningCell(on_output)
-        order = cell.order(code, number=number, head=head)
+        cell = RunningCell(request.on_output)
+        order = cell.order(request.code, number=request.number, head=request.head)
         if isinstance(order, CellResult):
             return order
-        data = self._offer.frame(functions) + order
-        work = _Work(cell, timeout)
-        cell.calls = Calls(functions, lambda said, body: self._tell(frames.pack({**said, "id": cell.id}, body)))
+        data = self._offer.frame(request.functions) + order
+        work = _Work(cell, request.timeout)
+        cell.calls = Calls(request.functions, lambda said, body: self._tell(frames.pack({**said, "id": cell.id}, body)))
         try:
-            asked = {"timeout": timeout, "grace": grace, "linger": LINGER_SECONDS, "drop": self._dropping()}
-            await self._ask(work, data, **asked)
+            asked = {"timeout": request.timeout, "grace": request.grace, "linger": LINGER_SECONDS}
+            await self._ask(work, data, **asked, drop=self._dropping())
         except asyncio.CancelledError:
-            await self._stop(work, grace)
+            await self._stop(work, request.grace)
             raise
         finally:
             await cell.calls.close()
             self._exchange = None
         return cell.with_output(await work.result())
 
-    async def ask(
-        self,
-        kind: str,
-        content: Mapping[str, Any],
-        *,
-        answer: str,
-        timeout: float,
-        grace: float,
-        body: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    async def ask(self, request: KernelRequest) -> dict[str, Any]:
         """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
 
         Returns:
@@ -100,12 +79,11 @@ class Session:
             SandboxLostError: it ended, or had to be ended because it did not answer.
             SandboxUnavailableError: the sandbox cannot be reached.
         """
-        work = _Work(RunningCell(None, answer), timeout)
-        data = json.dumps(body).encode() if body is not None else b""
-        drop = self._dropping() if kind == "snapshot" else []
+        work = _Work(RunningCell(None, request.answer), request.timeout)
+        drop = self._dropping() if request.kind == "snapshot" else []
         try:
-            packed = frames.pack({**content, "type": kind, "id": work.cell.id}, data)
-            await self._ask(work, packed, timeout=timeout, grace=grace, quiet=True, drop=drop)
+            packed = frames.pack({**request.content, "type": request.kind, "id": work.cell.id}, request.packed_body)
+            await self._ask(work, packed, timeout=request.timeout, grace=request.grace, quiet=True, drop=drop)
         except asyncio.CancelledError:
             self.alive = False
             if self._exchange is not None:

@@ -2,14 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from sandboxes.host.limits import Limits
+from sandboxes.host.limits import MOST_TMP, SHARE, Limits
 from sandboxes.network import NO_NETWORK, Network
 
 IMAGE = "stepwell-sandbox"
 """What `deploy/sandbox.Dockerfile` is built as."""
-SHARE = 4
-"""Which part of the memory `/tmp` and `/dev/shm` may each have, unless it is said."""
-MOST_TMP = 2_000 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from sandboxes.functions import Call, Functions, Raised, Returned
+from sandboxes.host.limits import MEGABYTE
 from sandboxes.host.reading import SMALL, items_in
 from sandboxes.inside.kernel import frames, values
 
@@ -18,7 +19,7 @@ MAX_CALLS = 1_000
 """Calls of one cell."""
 MAX_AT_ONCE = 8
 """Calls of one cell that are made at a time; others wait."""
-MAX_BYTES = 256 << 20
+MAX_BYTES = 256 * MEGABYTE
 """Bytes of arguments and results of one cell."""
 MAX_ITEMS = 5_000_000
 """Values in the arguments of one cell, keys and elements counted."""

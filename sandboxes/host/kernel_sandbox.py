@@ -4,13 +4,14 @@ A kind of sandbox adds how a session is started, how what the sandbox holds is g
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError, SnapshotMissingError
 from sandboxes.functions import Functions
 from sandboxes.host import replies
+from sandboxes.host.running_cell import CellRequest, KernelRequest
 from sandboxes.host.session_pool import Evictable, Lease, SessionPool, SessionSnapshot
 from sandboxes.host.tasks import uncancellable
 from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
@@ -31,17 +32,7 @@ class KernelSession(Protocol):
     def alive(self) -> bool:
         """Whether it can run cells."""
 
-    async def run(
-        self,
-        code: str,
-        *,
-        number: int,
-        timeout: float,
-        grace: float,
-        head: str,
-        on_output: Callable[[Streamed], None] | None,
-        functions: Functions | None,
-    ) -> CellResult:
+    async def run(self, request: CellRequest) -> CellResult:
         """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
 
         Raises:
@@ -49,16 +40,7 @@ class KernelSession(Protocol):
             SandboxUnavailableError: it cannot be reached; the cell was not run.
         """
 
-    async def ask(
-        self,
-        kind: str,
-        content: Mapping[str, Any],
-        *,
-        answer: str,
-        timeout: float,
-        grace: float,
-        body: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
+    async def ask(self, request: KernelRequest) -> dict[str, Any]:
         """Send a request that is not a cell, as for a snapshot, and return the content of the answer.
 
         Raises:
@@ -191,8 +173,8 @@ class KernelSandbox(ABC, Generic[Session]):
             session = await self._ready()
             before, self._snapshot = self._snapshot, SessionSnapshot()
             try:
-                result = await session.run(
-                    code,
+                request = CellRequest(
+                    code=code,
                     number=number,
                     timeout=timeout,
                     grace=self._grace,
@@ -200,6 +182,7 @@ class KernelSandbox(ABC, Generic[Session]):
                     on_output=on_output,
                     functions=functions,
                 )
+                result = await session.run(request)
                 if result.variables_kept:
                     self._snapshot = SessionSnapshot(head)
                     return result
@@ -249,9 +232,10 @@ class KernelSandbox(ABC, Generic[Session]):
         """Have the kernel do something of its own; a session is started if there is none."""
         session = await self._ready()
         try:
-            return await session.ask(
-                kind, content, answer=answer or kind, timeout=seconds, grace=self._grace, body=body
+            request = KernelRequest(
+                kind=kind, content=content, answer=answer or kind, timeout=seconds, grace=self._grace, body=body
             )
+            return await session.ask(request)
         finally:
             if not session.alive:
                 await self._drop()

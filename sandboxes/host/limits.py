@@ -9,7 +9,8 @@ from typing import Literal
 
 from sandboxes.results import CellError
 
-MEGABYTE = 1 << 20
+MEGABYTE = 1_000_000
+"""Bytes: wherever a setting, a sentence or a document says MB. GB is a thousand of them, and GiB is 1 << 30."""
 MOST_TMP = 2_000 * MEGABYTE
 SHARE = 4
 """Which part of the memory `/tmp`, HOME and `/dev/shm` may each have by default."""
@@ -24,7 +25,7 @@ CRASHES: Mapping[int, str] = {
     signal.SIGXCPU: "used up its computing time",
     signal.SIGKILL: "was killed from outside, as happens when memory runs out",
 }
-MENTIONED = 1 << 20
+MENTIONED = MEGABYTE
 """Bytes from which on a part of the memory is named."""
 THREADS = re.compile(r"can't start new thread|cannot start new thread|Resource temporarily unavailable")
 Limited = Literal["", "memory", "processes", "workspace", "names", "tmp"]
@@ -151,4 +152,4 @@ def limit_note(error: CellError | None, limits: Limits) -> str:
 
 
 def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.0f} MB"
+    return f"{size / MEGABYTE:,.0f} MB"

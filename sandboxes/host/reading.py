@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from typing import Any
 from weakref import WeakValueDictionary
 
+from sandboxes.host.limits import MEGABYTE
 from sandboxes.host.session_pool import owner
 from sandboxes.host.tasks import uncancellable
 from sandboxes.inside import PROGRAMS
@@ -31,7 +32,7 @@ MAX_ITEMS = 500_000
 """Values, keys and separators in one JSON text."""
 MAX_JSON = 64 << 20
 """Bytes."""
-MAX_TABLE = 512 << 20
+MAX_TABLE = 512 * MEGABYTE
 """Bytes that the tables of one call may have in memory together."""
 MAX_CELLS = 100_000_000
 """Rows times columns of a table."""

@@ -6,13 +6,14 @@ import contextvars
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from sandboxes.functions import Functions
 from sandboxes.host import replies
 from sandboxes.host.calls import Calls, FloodError
+from sandboxes.host.limits import MEGABYTE
 from sandboxes.inside.bridge.supervision import BoundedOutput, Sampler
 from sandboxes.inside.kernel import frames
 from sandboxes.results import CapturedText, CellError, CellResult, Display, Streamed
@@ -21,9 +22,41 @@ FLOOD = 20 * replies.MAX_DISPLAYS
 """Things shown by one cell after which its session is ended."""
 MAX_FRAMES = 10_000
 """Frames of one cell, of any kind, and …"""
-MAX_BYTES = 1 << 30
+MAX_BYTES = 1_000 * MEGABYTE
 """… their bytes, after which its session is ended: an honest one shows and calls far less."""
 OnOutput = Callable[[Streamed], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRequest:
+    """A cell that a session is to run; see `Sandbox.run`."""
+
+    code: str
+    number: int
+    timeout: float
+    grace: float
+    """Seconds that an interrupted cell has to end by itself."""
+    head: str
+    on_output: OnOutput | None
+    functions: Functions | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelRequest:
+    """Something that a session's kernel is to do of its own, such as a snapshot."""
+
+    kind: str
+    content: Mapping[str, Any]
+    answer: str
+    """The kind of the frame that ends it."""
+    timeout: float
+    grace: float
+    body: Mapping[str, Any] | None
+
+    @property
+    def packed_body(self) -> bytes:
+        """What goes with it, as it is sent."""
+        return b"" if self.body is None else json.dumps(self.body).encode()
 
 
 class Capture(BoundedOutput):

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Literal, Protocol
 
 from sandboxes.base import SandboxError, SandboxLostError
+from sandboxes.host.limits import MEGABYTE
 
 SLEEP_SECONDS = 600.0
 STEP_GAP_SECONDS = 10.0
@@ -27,7 +28,7 @@ STEP_GAP_SECONDS = 10.0
 was restored for."""
 NOTICE_SECONDS = 1.0
 """How long one waits before being told so."""
-SESSION_BYTES = 256 << 20
+SESSION_BYTES = 256 * MEGABYTE
 """Memory for each session, where no capacity is given."""
 LEAST_CAPACITY = 4
 MEMORY_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")

@@ -1,18 +1,16 @@
 """A session on this machine: starts a kernel, sends it cells, receives what they do, and wakes its frozen copy."""
 
 import asyncio
-import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
-from sandboxes.functions import Functions
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Limits, in_words, limit_note
 from sandboxes.host.processes import Connection, Order, Process, Start
-from sandboxes.host.running_cell import FunctionOffer, OnOutput, RunningCell, Stream
+from sandboxes.host.running_cell import CellRequest, FunctionOffer, KernelRequest, RunningCell, Stream
 from sandboxes.inside.bridge.supervision import complaint, interrupt_waits
 from sandboxes.inside.kernel import frames
 from sandboxes.local.kernel_connection import SEND_SECONDS, KernelConnection
@@ -120,40 +118,30 @@ class Session:
         """Have `call` called once its process is gone, whoever ended it."""
         self._process.gone.add_done_callback(lambda _: call())
 
-    async def run(
-        self,
-        code: str,
-        *,
-        number: int,
-        timeout: float,
-        grace: float,
-        head: str,
-        on_output: OnOutput | None,
-        functions: Functions | None = None,
-    ) -> CellResult:
+    async def run(self, request: CellRequest) -> CellResult:
         """Run one cell; see `Sandbox.run`. A cancelled cell is interrupted, and killed if that does not end it.
 
         Raises:
             SandboxLostError: the process had ended before; the cell was not run.
         """
-        cell = RunningCell(on_output)
-        order = cell.order(code, number=number, head=head)
+        cell = RunningCell(request.on_output)
+        order = cell.order(request.code, number=request.number, head=request.head)
         if isinstance(order, CellResult):
             return order
-        data = self._offer.frame(functions) + order
+        data = self._offer.frame(request.functions) + order
         cell.calls = Calls(
-            functions, lambda header, body: self._connection.send(frames.pack({**header, "id": cell.id}, body))
+            request.functions, lambda header, body: self._connection.send(frames.pack({**header, "id": cell.id}, body))
         )
         self._cell = cell
         self._listen(cell)
         self._process.busy(True)
         if self._egress is not None:
-            self._egress.begin(number)
+            self._egress.begin(request.number)
         sending = self._connection.send_now(data)
         try:
-            result = await self._wait_for_result(cell, timeout=timeout, grace=grace)
+            result = await self._wait_for_result(cell, timeout=request.timeout, grace=request.grace)
         except asyncio.CancelledError:
-            await self._stop_cell(cell, grace)
+            await self._stop_cell(cell, request.grace)
             raise
         finally:
             self._process.busy(False)
@@ -179,16 +167,7 @@ class Session:
         result = replace(result, reached=tuple(dict.fromkeys((*result.reached, *self.reached()))))
         return cell.with_output(result)
 
-    async def ask(
-        self,
-        kind: str,
-        content: Mapping[str, Any],
-        *,
-        answer: str,
-        timeout: float,
-        grace: float,
-        body: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    async def ask(self, request: KernelRequest) -> dict[str, Any]:
         """Send a request that is not a cell, as for a snapshot. What the kernel prints meanwhile is dropped.
 
         Returns:
@@ -198,14 +177,13 @@ class Session:
             ProtocolError: `body` is too large.
             SandboxLostError: it ended, or had to be ended because it did not answer.
         """
-        cell = self._cell = RunningCell(None, answer)
+        cell = self._cell = RunningCell(None, request.answer)
         self._listen(cell)
         self._process.busy(True)
         try:
-            data = json.dumps(body).encode() if body is not None else b""
-            order = frames.pack({**content, "type": kind, "id": cell.id}, data)
-            await self._connection.send(order, within=min(timeout, SEND_SECONDS))
-            await self._wait_for_answer(cell, timeout, grace)
+            order = frames.pack({**request.content, "type": request.kind, "id": cell.id}, request.packed_body)
+            await self._connection.send(order, within=min(request.timeout, SEND_SECONDS))
+            await self._wait_for_answer(cell, request.timeout, request.grace)
             self._connection.drain()
             if not cell.ended.done():
                 why = await self._end_process("it did not answer")

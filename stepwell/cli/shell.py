@@ -94,7 +94,6 @@ PROMPT, MORE = ">>> ", "... "
 NO_LIMIT = 10_000_000.0
 """Seconds: somebody sits there and can press Ctrl-C."""
 HISTORY_LINES = 5_000
-INTERRUPTED = 130
 
 
 def open_shell(name: str, keep: Path | None, network: NetworkChoice) -> int:

@@ -181,4 +181,4 @@ def test_waiting_early_leaves_a_process_in_its_group() -> None:
 
 
 def test_what_was_not_measured_is_not_told() -> None:
-    assert in_words(Ending(-9, "memory"), LIMITS).startswith("the cell needed more memory, and 315 MB are allowed")
+    assert in_words(Ending(-9, "memory"), LIMITS).startswith("the cell needed more memory, and 300 MB are allowed")

@@ -109,7 +109,7 @@ def test_files_in_memory_count_as_memory(level: str, tmp: int) -> None:
     _, filling, after = said["told"]
     assert filling["status"] == "killed", filling
     assert "of memory (" in filling["note"]
-    assert "files in /tmp, HOME and /dev/shm), and 210 MB are allowed" in filling["note"]
+    assert "files in /tmp, HOME and /dev/shm), and 200 MB are allowed" in filling["note"]
     assert after["printed"] == "on\n"
 
 
@@ -156,8 +156,8 @@ def test_a_workspace_ends_soon_after_its_limit_and_files_can_be_removed_from_it(
     _, at_once, writing, removing, after = said["told"]
     assert (at_once["status"], at_once["printed"]) == ("ok", ""), at_once
     assert writing["status"] == "killed", writing
-    assert "105 MB are allowed" in writing["note"]
+    assert "100 MB are allowed" in writing["note"]
     assert "remove what is not needed" in writing["note"]
     assert (removing["printed"], after["printed"]) == ("removed\n", "on\n"), removing
     assert writing["left"] < 1 << 30, "it went on for long after the limit"
-    assert after["left"] < 105 << 20
+    assert after["left"] < 105_000_000

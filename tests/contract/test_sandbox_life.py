@@ -216,7 +216,7 @@ async def test_a_program_runs_beside_the_session(sandbox: Sandbox, run: Run, tmp
     assert (failed.status, failed.stderr) == ("error", "went wrong\n")
     slow = await sandbox.run_program(program, ["--wait"], timeout=1)
     assert slow.status == "timeout"
-    assert len((await sandbox.run_program(program, ["--much"], timeout=60)).stdout.encode()) == 4 << 20
+    assert len((await sandbox.run_program(program, ["--much"], timeout=60)).stdout.encode()) == 4_000_000
     missing = await sandbox.run_program(tmp_path / "none", [], timeout=60)
     assert missing.status == "error"
 

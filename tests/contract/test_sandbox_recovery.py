@@ -175,7 +175,7 @@ async def test_one_process_cannot_take_more_memory_than_it_may(limited: Sandbox)
     result = await life.run("y = np.ones(400_000_000)")
     assert result.error is not None
     assert "MemoryError" in result.error.name
-    assert result.note.startswith("memory is limited to 315 MB: read in chunks")
+    assert result.note.startswith("memory is limited to 300 MB: read in chunks")
     assert printed(await life.run("print(x)")) == "1\n"
 
 
@@ -192,7 +192,7 @@ async def test_all_processes_together_cannot_either(limited: Sandbox, how: str) 
     result = await life.run(codes[how], timeout=30)
     assert result.status == "killed"
     # Whichever is faster: the watch, which knows how much it was, or a control group.
-    assert "memory, and 315 MB are allowed, so it was ended; read in chunks" in result.note
+    assert "memory, and 300 MB are allowed, so it was ended; read in chunks" in result.note
 
 
 async def test_a_fork_bomb_ends_at_the_limit_of_processes(limited: Sandbox) -> None:
@@ -206,15 +206,15 @@ async def test_a_fork_bomb_ends_at_the_limit_of_processes(limited: Sandbox) -> N
 async def test_disk_files_and_descriptors_end_at_their_limits(limited: Sandbox) -> None:
     life = Life(limited)
     full = await life.run("open('/tmp/a', 'wb').write(bytes(30_000_000))")
-    assert full.note.startswith("/tmp and HOME have room for 21 MB each")
+    assert full.note.startswith("/tmp and HOME have room for 20 MB each")
     large = await life.run("open('outputs/a', 'wb').write(bytes(40_000_000))")
-    assert large.note.startswith("one file may have 31 MB")
+    assert large.note.startswith("one file may have 30 MB")
     many = await life.run("files = [open('/dev/null') for _ in range(200)]")
     assert many.note.startswith("a process may have 100 files open")
     code = "import time\nfor n in range(4): open(f'outputs/{n}', 'wb').write(bytes(25_000_000))\ntime.sleep(30)"
     over = await life.run(code, timeout=20)
     assert over.status == "killed"
-    assert "and 63 MB are allowed, so the cell was ended; write less" in over.note
+    assert "and 60 MB are allowed, so the cell was ended; write less" in over.note
 
 
 @pytest.mark.parametrize(

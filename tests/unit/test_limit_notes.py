@@ -11,8 +11,8 @@ LIMITS = Limits(memory=100 * MEGABYTE, processes=7, file=MEGABYTE, workspace=5 *
 @pytest.mark.parametrize(
     ("name", "message", "told"),
     [
-        ("MemoryError", "", "memory is limited to 105 MB"),
-        ("_ArrayMemoryError", "Unable to allocate 1 GiB", "memory is limited to 105 MB"),
+        ("MemoryError", "", "memory is limited to 100 MB"),
+        ("_ArrayMemoryError", "Unable to allocate 1 GiB", "memory is limited to 100 MB"),
         ("OSError", "[Errno 27] File too large", "one file may have 1 MB"),
         ("OSError", "[Errno 28] No space left on device", "/tmp and HOME have room for 2 MB each"),
         ("OSError", "[Errno 24] Too many open files: 'x'", "a process may have 1,024 files open"),
@@ -36,7 +36,7 @@ def test_no_exception_is_no_limit() -> None:
     [
         (
             Ending(-9, "memory", 150_000_000),
-            "the cell used 150 MB of memory, and 105 MB are allowed, so it was ended",
+            "the cell used 150 MB of memory, and 100 MB are allowed, so it was ended",
         ),
         (Ending(-9, "processes", 9), "the cell had 9 processes, and 7 are allowed, so it was ended; use fewer workers"),
         (

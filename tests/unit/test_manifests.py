@@ -175,5 +175,5 @@ async def test_a_manifest_that_no_session_needs_is_not_kept_and_the_step_says_wh
     blobs = Blobs.at(str(tmp_path / "blobs"))
     kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=1 << 30)
     assert kept.snapshot == ""
-    assert "more than the 34 MB" in kept.why_not
+    assert "more than the 32 MB" in kept.why_not
     assert [one async for one in blobs.names()] == []

@@ -16,7 +16,7 @@ KEPT = 65_536
 SAMPLE_SECONDS = 0.25
 """Once the head is full, a listener gets a sample of the stream no more often than this."""
 SAMPLE_BYTES = 2_048
-PROGRAM_OUTPUT = 4 << 20
+PROGRAM_OUTPUT = 4_000_000
 """Bytes of each stream of a program that are kept."""
 MAX_COMPLAINT = 300
 """Characters."""

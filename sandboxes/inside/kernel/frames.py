@@ -12,7 +12,7 @@ from typing import Any
 LENGTHS = struct.Struct("!II")
 MAX_HEADER = 65_536
 """Bytes."""
-MAX_BODY = 32 << 20
+MAX_BODY = 32_000_000
 """Bytes."""
 
 Frame = tuple[dict[str, Any], bytes]

@@ -128,7 +128,7 @@ LOOK_SECONDS = 0.01
 """For how long at a time."""
 FREE_SPACE_SLACK = 4 << 20
 """Bytes by which what is free may fall without a walk, however little is left."""
-UNKNOWN = 64 << 20
+UNKNOWN = 64_000_000
 """The same while nobody has seen yet what is there."""
 MORE = 1 << 20
 """Bytes that may come to a folder which has too much already, so that a cell can run that removes files."""

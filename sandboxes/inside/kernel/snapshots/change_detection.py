@@ -27,8 +27,6 @@ ALONE = 4 << 20
 
 Key = tuple[str, int, int]
 """The first variable of a unit, the number of a buffer in it, and its size: only a hint where to look."""
-Piece = tuple[int, int]
-"""Where bytes are in memory, and how many."""
 
 
 class MappedBlobs:
