@@ -128,7 +128,10 @@ def list_text(names: Sequence[object], most: int = 5) -> str:
     return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
-NAME_CHARS = 48
+NAME_CHARS = 100
+"""Longest name of a column that is shown whole; a longer one loses its middle, for names often differ at the end."""
+LISTED_NAME_CHARS = 48
+"""The same where columns are only named."""
 RUN = 8
 """So many neighbouring columns named alike but for a number are told of in one line."""
 
@@ -295,8 +298,13 @@ def _family(kind: str) -> str:
 
 def _run_name(group: list[Column]) -> str:
     if len(group) == 1:
-        return clean(group[0].name, NAME_CHARS)
-    return f"{clean(group[0].name, NAME_CHARS)} … {clean(group[-1].name, NAME_CHARS)}"
+        return _name(group[0].name, LISTED_NAME_CHARS)
+    return f"{_name(group[0].name, LISTED_NAME_CHARS)} … {_name(group[-1].name, LISTED_NAME_CHARS)}"
+
+
+def _name(name: str, limit: int) -> str:
+    text = clean(name, 1_000)
+    return text if len(text) <= limit else f"{text[: limit - limit // 3 - 1]}…{text[-(limit // 3) :]}"
 
 
 def _group_line(group: list[Column], level: int) -> str:
@@ -322,7 +330,7 @@ def _column_line(column: Column, level: int) -> str:
         parts.append(spread)
     if level < 2 and column.distinct:
         parts.append(column.distinct)
-    line = f"- {clean(column.name, NAME_CHARS)}: " + ", ".join(parts)
+    line = f"- {_name(column.name, NAME_CHARS)}: " + ", ".join(parts)
     if column.remarks:
         remarks = column.remarks if level == 0 else column.remarks[:1] if level == 1 else []
         line += "".join(f"; {remark}" for remark in remarks)
