@@ -98,6 +98,22 @@ class TestNumbers:
         text = profiled("a.csv", csv("n,weight", "1,5 kg", "2,500 g", "3,7 kg", "4,2 kg"))
         assert "mixed units: kg (3), g (1)" in column(text, "weight")
 
+    def test_few_whole_numbers_are_counted(self) -> None:
+        text = profiled("a.csv", csv("n,stars", *(f"{n},{n % 3 + 1}" for n in range(30))))
+        assert "values 1 (10), 2 (10), 3 (10)" in column(text, "stars")
+
+    def test_median_spread_zeros_and_negatives(self) -> None:
+        values = [0, 0, -4, 10, 12, 31, 45.5, 7, 8, 9]
+        text = profiled("a.csv", csv("n,x", *(f"{n},{value}" for n, value in enumerate(values))))
+        expected = pd.Series(values)
+        assert f"mean {expected.mean():.4g}, median {expected.median():.4g}, sd {expected.std():.4g}" in text
+        assert "2 zero, 1 negative" in column(text, "x")
+
+    def test_example_rows_are_two_and_short(self) -> None:
+        text = profiled("a.csv", csv("n,x", *(f"{n},32.18000000000001" for n in range(9))))
+        assert text.endswith("first rows:\n0 | 32.18\n1 | 32.18")
+        assert "no row repeats another" in text
+
 
 @pytest.mark.usefixtures("folder")
 class TestTimes:

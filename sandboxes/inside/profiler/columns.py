@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from itertools import accumulate
 
 from .doubts import exponent_code, mixed_marks, offsets, stand_ins, units, version_pair
 from .findings import Column, clean, number_text
@@ -168,8 +170,45 @@ def spread(pairs: list[tuple[float, int]], column: Column) -> None:
         column.remarks.append(doubt)
     low, high = number_text(column.low), number_text(column.high)
     column.brief = low if low == high else f"{low} … {high}"
-    mean = sum(number * count for number, count in pairs) / sum(count for _, count in pairs)
-    column.spread = f"always {low}" if low == high else f"{column.brief} (mean {number_text(mean)})"
+    total = sum(count for _, count in pairs)
+    if low == high:
+        column.spread = f"always {low}"
+        return
+    if len(pairs) <= FEW and total >= 4 * len(pairs) and all(value == int(value) for value, _ in pairs):
+        column.spread = "values " + ", ".join(f"{number_text(value)} ({count:,})" for value, count in sorted(pairs))
+        return
+    parts = [f"mean {short(_mean(pairs))}", f"median {short(_median(pairs))}", f"sd {short(_deviation(pairs))}"]
+    zeros = sum(count for value, count in pairs if value == 0)
+    negative = sum(count for value, count in pairs if value < 0)
+    parts += [f"{count:,} {word}" for count, word in ((zeros, "zero"), (negative, "negative")) if 0 < count < total]
+    column.spread = f"{column.brief} ({', '.join(parts)})"
+
+
+FEW = 8
+"""Whole numbers of at most so many values are shown with how often each occurs."""
+
+
+def short(value: float) -> str:
+    """Write a number that was computed as people would: four digits of a fraction, none of a large number."""
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:.0f}"
+
+
+def _mean(pairs: Sequence[tuple[float, int]]) -> float:
+    return sum(number * count for number, count in pairs) / sum(count for _, count in pairs)
+
+
+def _median(pairs: Sequence[tuple[float, int]]) -> float:
+    ordered = sorted(pairs)
+    ends = list(accumulate(count for _, count in ordered))
+    total = ends[-1]
+    middle = (ordered[bisect_right(ends, (total - 1) // 2)][0], ordered[bisect_right(ends, total // 2)][0])
+    return sum(middle) / 2
+
+
+def _deviation(pairs: Sequence[tuple[float, int]]) -> float:
+    """The standard deviation of a sample, as pandas gives it."""
+    mean, total = _mean(pairs), sum(count for _, count in pairs)
+    return math.sqrt(sum(count * (number - mean) ** 2 for number, count in pairs) / max(total - 1, 1))
 
 
 def _doubtful_numbers(column: Column, values: dict[str, int], style: Conventions) -> None:

@@ -349,7 +349,7 @@ def _remarks(
     if header and (twice := [name for name, count in Counter(header).items() if count > 1 and name]):
         add(f"duplicate column names: {list_text(twice)}")
     if header and (blank := [name for name in header if name != name.strip()]):
-        add(f"column names with blanks around them: {', '.join(repr(clean(name)) for name in blank[:3])}")
+        add(f"column names with blanks around them: {list_text([repr(name) for name in blank], 40)}")
     if not rows.read:
         add("the table is empty: a header and no rows")
         return
@@ -368,6 +368,8 @@ def row_blemishes(columns: list[Column], sample: list[list[str]], gaps: Sequence
     found = row_doubts(columns, sample, gaps)
     if len(sample) > 1 and (twice := len(sample) - len({tuple(row) for row in sample})):
         found.append(f"{twice:,} of the {len(sample):,} rows looked at repeat another row")
+    elif len(sample) > 1:
+        found.append("no row repeats another")
     if constant := [column.name for column in columns if _constant(column)]:
         found.append(f"constant: {list_text(constant)}")
     if empty := [column.name for column in columns if column.kind == "empty"]:
