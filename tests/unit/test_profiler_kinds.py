@@ -39,9 +39,12 @@ def test_a_csv_tells_how_it_is_written_and_what_is_in_each_column(tmp_path: Path
         'CSV, 5 columns, 100 rows (exact), delimiter ";", encoding cp1252 (guessed), decimal comma'
     )
     assert lines[2].startswith("read with: pd.read_csv(")
-    assert "- Umsatz: number, 1000.5 … 1099.5 (mean 1050), 100 distinct" in lines
+    assert "- Umsatz: number, 1000.5 … 1099.5 (mean 1050, median 1050, sd 29.01), 100 distinct" in lines
     assert "- Datum: date (%d.%m.%Y), 2024-03-01 … 2024-03-28, 28 distinct" in lines
-    assert '- Anzahl: integer, 20 missing (20%), 1 … 99 (mean 50), 80 distinct; "-" for missing (20)' in lines
+    assert (
+        '- Anzahl: integer, 20 missing (20%), 1 … 99 (mean 50, median 50, sd 29.04), 80 distinct; "-" for missing (20)'
+        in lines
+    )
     assert "Müller 0 | 01.03.2024 | 1.000,5 | 00000 | -" in lines
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from itertools import accumulate
 
+from .doubts import exponent_code, mixed_marks, offsets, stand_ins, units, version_pair
 from .findings import Column, clean, number_text
 from .values import MISSING, NUMBERS, classify, to_float
 
@@ -21,6 +24,8 @@ class Conventions:
 
     decimal: str = "."
     thousands: str = ""
+    guessed: bool = False
+    """Whether no value tells, so that it may be the other way round."""
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -47,8 +52,13 @@ class ReaderHints:
     mixed: bool = False
 
 
-def conventions(columns: Iterable[Counter[str]]) -> Conventions:
-    """Tell decimal mark and thousands separator from all columns of a file together."""
+def conventions(columns: Iterable[Counter[str]], *, delimiter: str = "") -> Conventions:
+    """Tell decimal mark and thousands separator from all columns of a file together.
+
+    Args:
+        columns: The values of each column with how often each occurs.
+        delimiter: What stands between fields: a semicolon speaks for decimal commas where no value tells.
+    """
     for_comma = for_dot = False
     dotted = grouped = open_commas = False
     for counter in columns:
@@ -66,6 +76,8 @@ def conventions(columns: Iterable[Counter[str]]) -> Conventions:
         grouped |= bool(classes["grouped"] or (classes["ambiguous comma"] and not classes["comma"]))
     if for_comma and not for_dot:
         return Conventions(",", "." if dotted else "")
+    if delimiter == ";" and open_commas and not for_dot:
+        return Conventions(",", "." if dotted else "", guessed=True)
     if grouped and not for_comma and (for_dot or open_commas):
         return Conventions(".", ",")
     return Conventions()
@@ -104,8 +116,15 @@ def describe_strings(
         column.kind = "empty"
     elif (classes["zeros"] or classes["long"]) and classes["zeros"] + classes["long"] + classes["integer"] == real:
         _codes(column, reading, values, classes, whole=whole)
+    elif numbers == real and (code := exponent_code(values)):
+        reading.as_text = True
+        column.kind = "text (codes)"
+        column.brief = column.spread = f"such as {quoted(code)}"
+        column.distinct = _distinct(len(values), whole=whole)
+        column.remarks.append(f"{quoted(code)} would be read as a number; read as text (dtype) it stays as it is")
     elif numbers == real:
         _numbers(column, values, style)
+        _doubtful_numbers(column, values, style)
         column.distinct = _distinct(len(values), whole=whole)
     elif dressed >= 0.8 * real:
         _formatted_numbers(column, reading, values, style, whole=whole)
@@ -117,6 +136,9 @@ def describe_strings(
     else:
         only = next(iter(classes)) if len([1 for count in classes.values() if count]) == 1 else "text"
         _texts(column, Counter(values), only if only in ("time", "month") else "", whole=whole)
+        if measured := units(values):
+            shown = ", ".join(f"{unit} ({count:,})" for unit, count in measured.most_common(5))
+            column.remarks.append(f"numbers with {'mixed units' if len(measured) > 1 else 'a unit'}: {shown}")
     _placeholders(column, reading, counter, odd, is_number=column.kind in ("integer", "number"))
     if any(value != value.strip() for value in values):
         column.remarks.append("leading or trailing blanks")
@@ -144,10 +166,62 @@ def spread(pairs: list[tuple[float, int]], column: Column) -> None:
     if not pairs:
         return
     column.low, column.high = min(pairs)[0], max(pairs)[0]
+    if doubt := stand_ins(pairs):
+        column.remarks.append(doubt)
     low, high = number_text(column.low), number_text(column.high)
     column.brief = low if low == high else f"{low} … {high}"
-    mean = sum(number * count for number, count in pairs) / sum(count for _, count in pairs)
-    column.spread = f"always {low}" if low == high else f"{column.brief} (mean {number_text(mean)})"
+    total = sum(count for _, count in pairs)
+    if low == high:
+        column.spread = f"always {low}"
+        return
+    if len(pairs) <= FEW and total >= 4 * len(pairs) and all(value == int(value) for value, _ in pairs):
+        column.spread = "values " + ", ".join(f"{number_text(value)} ({count:,})" for value, count in sorted(pairs))
+        return
+    parts = [f"mean {short(_mean(pairs))}", f"median {short(_median(pairs))}", f"sd {short(_deviation(pairs))}"]
+    zeros = sum(count for value, count in pairs if value == 0)
+    negative = sum(count for value, count in pairs if value < 0)
+    parts += [f"{count:,} {word}" for count, word in ((zeros, "zero"), (negative, "negative")) if 0 < count < total]
+    column.spread = f"{column.brief} ({', '.join(parts)})"
+
+
+FEW = 8
+"""Whole numbers of at most so many values are shown with how often each occurs."""
+
+
+def short(value: float) -> str:
+    """Write a number that was computed as people would: four digits of a fraction, none of a large number."""
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:.0f}"
+
+
+def _mean(pairs: Sequence[tuple[float, int]]) -> float:
+    return sum(number * count for number, count in pairs) / sum(count for _, count in pairs)
+
+
+def _median(pairs: Sequence[tuple[float, int]]) -> float:
+    ordered = sorted(pairs)
+    ends = list(accumulate(count for _, count in ordered))
+    total = ends[-1]
+    middle = (ordered[bisect_right(ends, (total - 1) // 2)][0], ordered[bisect_right(ends, total // 2)][0])
+    return sum(middle) / 2
+
+
+def _deviation(pairs: Sequence[tuple[float, int]]) -> float:
+    """The standard deviation of a sample, as pandas gives it."""
+    mean, total = _mean(pairs), sum(count for _, count in pairs)
+    return math.sqrt(sum(count * (number - mean) ** 2 for number, count in pairs) / max(total - 1, 1))
+
+
+def _doubtful_numbers(column: Column, values: dict[str, int], style: Conventions) -> None:
+    if column.kind == "number" and style.decimal == "." and (pair := version_pair(values)):
+        column.remarks.append(
+            f"{quoted(pair[0])} and {quoted(pair[1])} become one number; if these are versions, read as text (dtype)"
+        )
+    if style.guessed and any(classify(value) == "ambiguous comma" for value in values):
+        example = next(value for value in values if classify(value) == "ambiguous comma")
+        column.remarks.append(
+            f"no value tells whether {quoted(example)} has a decimal comma (taken here, for the delimiter is ;)"
+            ' or groups thousands (then thousands=",")'
+        )
 
 
 def _codes(column: Column, reading: ReaderHints, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
@@ -173,8 +247,15 @@ def _formatted_numbers(
     other = [value for value in strange if classify(value) not in NUMBERS]
     column.kind = "mixed" if other else "number as text"
     reading.mixed = bool(other)
+    if doubt := mixed_marks(values):
+        # A mean over different units says nothing.
+        column.spread = column.brief
+        column.remarks.append(doubt)
     if written:
-        column.remarks.append(f"numbers stored as text such as {quoted(written[0])}")
+        minus = next((value for value in written if classify(value) == "trailing minus"), "")
+        column.remarks.append(
+            f"numbers stored as text such as {quoted(minus or written[0])}{' (negative)' * bool(minus)}"
+        )
     if other:
         shown = ", ".join(f"{quoted(value)} ({strange[value]:,})" for value in other[:3])
         column.remarks.append(f"mostly numbers, but also {shown}")
@@ -196,6 +277,10 @@ def _dates(column: Column, reading: ReaderHints, values: dict[str, int], classes
                 moments.append(found.replace(tzinfo=None))
             else:
                 wrong.append(value)
+    if doubt := offsets(values) if any("%z" in known for known in forms) else "":
+        column.remarks.append(doubt)
+    if moments and "%y" in form and max(moments) > datetime.now():  # noqa: DTZ005  these moments have no zone either
+        column.remarks.append("years of two digits, some taken as in the future: the century is a guess")
     if moments:
         column.brief = column.spread = f"{_moment(min(moments))} … {_moment(max(moments))}"
     if len(forms) > 1:
@@ -232,6 +317,9 @@ def _strptime(text: str, form: str) -> datetime | None:
     # Nanoseconds are cut: Python knows six digits.
     text = re.sub(r"([.,][0-9]{6})[0-9]+", r"\1", text) if "%f" in form else text
     if form.endswith("%z"):
+        text = re.sub(r"\s?(?:GMT|UTC)([+-])([0-9])$", r"\g<1>0\g<2>00", text)
+        text = re.sub(r"\s?(?:GMT|UTC)([+-][0-9]{2})$", r"\g<1>00", text)
+        text = re.sub(r"\s?(?:GMT|UTC)(?=[+-])", "", text)
         text = re.sub(r"\s?UTC$", "+0000", text)
         text = re.sub(r"\s([+-][0-9:]+)$", r"\1", text)
     try:
@@ -249,7 +337,11 @@ def _texts(column: Column, values: Counter[str], kind: str, *, whole: bool) -> N
     real = values.total()
     if kind:
         column.kind = kind
-        column.brief = column.spread = f"{quoted(min(values))} … {quoted(max(values))}"
+        low, high = (min(values, key=_clock), max(values, key=_clock)) if kind == "time" else (min(values), max(values))
+        if kind == "time" and _clock(high) >= 24 * 3600:
+            column.kind = "duration"
+            column.remarks.append("beyond 24 hours: pd.to_timedelta reads it, a time of day cannot hold it")
+        column.brief = column.spread = f"{quoted(low)} … {quoted(high)}"
         column.distinct = _distinct(len(values), whole=whole)
     elif len(values) <= 2 or (len(values) <= 30 and len(values) * 2 < real) or len(values) * 20 < min(real, 4_000):
         column.kind = "category"
@@ -267,6 +359,12 @@ def _texts(column: Column, values: Counter[str], kind: str, *, whole: bool) -> N
             column.remarks.append(f"long: {longest:,}{' or more' if longest >= 200 else ''} characters")
 
 
+def _clock(text: str) -> float:
+    """Seconds of `1:30`, hours and minutes, or `1:30:15`, so that 10:00 comes after 9:00."""
+    parts = [float(part) for part in text.strip().split(":")]
+    return sum(part * (3600.0, 60.0, 1.0)[place] for place, part in enumerate(parts))
+
+
 def _top(column: Column, values: Counter[str]) -> None:
     top = values.most_common(6)
     column.spread = ", ".join(f"{quoted(value, 24)} {count:,}" for value, count in top)
@@ -281,9 +379,10 @@ def _placeholders(column: Column, reading: ReaderHints, counter: Counter[str], o
             reading.missing = sorted(found)[:8]
             reading.mixed = len(found) > 8
         column.remarks.append(f"{', '.join(map(quoted, found[:4]))} for missing ({odd:,})")
-    eaten = [value for value in ("NA", "None", "null", "NULL") if counter[value]]
-    if eaten and column.kind in ("text", "category") and max(map(len, counter)) <= 4:
-        column.remarks.append(f"{quoted(eaten[0])} is read as missing; keep_default_na=False keeps it")
+    eaten = [value for value in ("None", "NA", "null", "NULL") if counter[value]]
+    if eaten and column.kind in ("text", "category", "boolean"):
+        shown = ", ".join(quoted(value) for value in eaten)
+        column.remarks.append(f"{shown} is read as missing; keep_default_na=False keeps it")
 
 
 def _guard(reading: ReaderHints, counter: Counter[str], style: Conventions, *, is_number: bool) -> None:

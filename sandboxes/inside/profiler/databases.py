@@ -85,7 +85,19 @@ def _sqlite_table(
     finally:
         connection.set_progress_handler(None, 0)
     _fill(table, names, rows, whole=len(rows) < SAMPLE_ROWS)
+    if keys := _keys(connection, name):
+        table.remarks.append(f"keys: {'; '.join(keys)}")
     return table
+
+
+def _keys(connection: sqlite3.Connection, name: str) -> list[str]:
+    """The primary key of a table, and the columns that refer to other tables."""
+    marked = [(row[5], row[1]) for row in connection.execute(f"pragma table_info({_name(name)})") if row[5]]
+    found = [f"primary key {', '.join(clean(column) for _, column in sorted(marked))}"] if marked else []
+    for row in connection.execute(f"pragma foreign_key_list({_name(name)})"):
+        target = f"{clean(row[2])}.{clean(row[4])}" if row[4] else f"the primary key of {clean(row[2])}"
+        found.append(f"{clean(row[3])} → {target}")
+    return found
 
 
 def _count(connection: sqlite3.Connection, name: str, read: int, type_: str) -> str:

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 from .columns import Conventions, ReaderHints, conventions, describe_strings
 from .detection import Encoding
-from .dialect import PRIORS, SPACES, TITLE_ROWS, Dialect, Layout, detect_layout, sniff
+from .dialect import PRIORS, SPACES, TITLE_ROWS, Dialect, Layout, detect_layout, fixed_widths, has_header, sniff
+from .doubts import row_doubts
 from .findings import Column, Inspection, Table, clean, count_text, list_text, literal
 from .text_files import Rows, Source, TextHead, read_rows
+from .values import classify
 
 CHUNK = 200_000
 """Bytes up to which pandas tells a column's type from all of it at once."""
@@ -101,7 +103,11 @@ def read_csv(
 ) -> str:
     """Write `pd.read_csv(…)` with all the arguments that this file needs and no other."""
     arguments: dict[str, str] = {}
-    if dialect.delimiter != ",":
+    if dialect.cuts:
+        ends = [*map(str, dialect.cuts[1:]), "None"]
+        pairs = (f"({start}, {end})" for start, end in zip(dialect.cuts, ends, strict=True))
+        arguments["colspecs"] = f"[{', '.join(pairs)}]"
+    elif dialect.delimiter != ",":
         arguments["sep"] = 'r"\\s+"' if dialect.delimiter == SPACES else _mark(dialect.delimiter)
     if encoding.name not in ("ascii", "utf-8"):
         arguments["encoding"] = literal(encoding.name)
@@ -124,9 +130,9 @@ def read_csv(
     arguments |= _column_arguments(readings)
     if (source.size is None or source.size > CHUNK) and any(reading.mixed for _, reading in readings):
         arguments["low_memory"] = "False"
-    return (
-        f"pd.read_csv({_opened(source, arguments)}{''.join(f', {name}={value}' for name, value in arguments.items())})"
-    )
+    opened = _opened(source, arguments)
+    said = "".join(f", {name}={value}" for name, value in arguments.items())
+    return f"pd.read_{'fwf' if dialect.cuts else 'csv'}({opened}{said})"
 
 
 def _column_arguments(readings: list[tuple[str | int, ReaderHints]]) -> dict[str, str]:
@@ -193,6 +199,8 @@ def find_dialect(head: TextHead, suffix: str) -> tuple[Dialect, float] | None:
             break
     dialect, score = sniff(taken, favourite="\t" if suffix in (".tsv", ".tab") else "")
     named = suffix in NAMED
+    if (dialect is None or dialect.delimiter == SPACES) and (fixed := fixed_widths(taken)):
+        return fixed, 1.0
     if dialect is None or (named and score < 0.2):
         return (Dialect("\t" if suffix in (".tsv", ".tab") else ","), 0.0) if named else None
     rows = list(dialect.rows(line.replace("\0", "") for line in taken[:TITLE_ROWS]))
@@ -208,14 +216,20 @@ def describe_delimited(source: Source, head: TextHead, dialect: Dialect, look: I
     """Describe a delimited text as one table; its size line tells how it is written."""
     first = _first_rows(head, dialect)
     layout = detect_layout(first)
-    header = _header(first, layout)
-    rows = read_rows(source, dialect, layout, head.encoding.name, look)
+    header, body = _header(first, layout), layout
+    if double := _double_header(first, layout):
+        header, body = double
+    rows = read_rows(source, dialect, body, head.encoding.name, look)
     encoding = head.encoding
     if rows.undecodable and encoding.clean and "\N{REPLACEMENT CHARACTER}" not in head.text:
         encoding = Encoding(encoding.name, clean=False, guessed=encoding.guessed)
-    planned = plan(header, layout, rows)
+    planned = plan(header, body, rows)
+    if double:
+        names = ", ".join(literal(str(name)) for name in planned.names)
+        planned.arguments.update(header="None", names=f"[{names}]", skiprows=str(body.first_line + 1))
+        planned.remarks.insert(0, "the header is two rows, whose names are joined here")
     table = Table(column_count=len(planned.names), row_note=f"first rows{'' if header else ' (no header)'}")
-    style, readings = _columns(table, rows, planned)
+    style, readings = _columns(table, rows, planned, dialect.delimiter)
     table.read_with = read_csv(source, dialect, encoding, style, planned, readings)
     table.size = _size_line(table, rows, dialect, encoding, style, header)
     _remarks(table, rows, planned, header, first, layout, encoding)
@@ -241,12 +255,33 @@ def _header(first: list[tuple[int, list[str]]], layout: Layout) -> list[str] | N
     return next((row for line, row in first if line == layout.first_line), None)
 
 
-def _columns(table: Table, rows: Rows, planned: Plan) -> tuple[Conventions, list[tuple[str | int, ReaderHints]]]:
+def _double_header(first: list[tuple[int, list[str]]], layout: Layout) -> tuple[list[str], Layout] | None:
+    """A header of two rows, such as years over quarters: its joined names, and where the rows begin."""
+    place = next((place for place, (line, _) in enumerate(first) if line == layout.first_line), len(first))
+    if len(first) < place + 4:
+        return None
+    (_, above), (line, below), *rest = first[place : place + 100]
+    words = all(cell.strip() and classify(cell) == "text" for cell in below)
+    spans = any(not cell.strip() for cell in above[1:]) and sum(map(bool, above)) >= 2
+    if not words or not spans or len(above) != len(below) or not has_header(below, [row for _, row in rest]):
+        return None
+    if not any(classify(cell) != "text" for _, row in rest[:5] for cell in row if cell.strip()):
+        return None
+    joined, group = [], ""
+    for top, name in zip(above, below, strict=True):
+        group = top or group
+        joined.append(f"{group} / {name}")
+    return joined, Layout(layout.width, line, has_header=True)
+
+
+def _columns(
+    table: Table, rows: Rows, planned: Plan, delimiter: str
+) -> tuple[Conventions, list[tuple[str | int, ReaderHints]]]:
     limit = min(len(planned.names), LOOKED_AT)
     cut = [row[:limit] for row in rows.sample]
     counters = [Counter(column) for column in zip_longest(*cut, fillvalue="")]
     counters += [Counter({"": len(cut)}) if cut else Counter() for _ in range(limit - len(counters))]
-    style = conventions(counters)
+    style = conventions(counters, delimiter=delimiter)
     readings: list[tuple[str | int, ReaderHints]] = []
     for name, counter in zip(planned.names, counters, strict=False):
         whole = rows.whole and len(rows.sample) == rows.read
@@ -314,18 +349,27 @@ def _remarks(
     if header and (twice := [name for name, count in Counter(header).items() if count > 1 and name]):
         add(f"duplicate column names: {list_text(twice)}")
     if header and (blank := [name for name in header if name != name.strip()]):
-        add(f"column names with blanks around them: {', '.join(repr(clean(name)) for name in blank[:3])}")
+        add(f"column names with blanks around them: {list_text([repr(name) for name in blank], 40)}")
     if not rows.read:
         add("the table is empty: a header and no rows")
         return
-    table.remarks += row_blemishes(table.columns, rows.sample)
+    every = rows.whole and len(rows.sample) == rows.read
+    table.remarks += row_blemishes(table.columns, rows.sample, rows.gaps if every else ())
 
 
-def row_blemishes(columns: list[Column], sample: list[list[str]]) -> list[str]:
-    """Name what is odd about a table as a whole: repeated rows, constant and empty columns."""
-    found = []
+def row_blemishes(columns: list[Column], sample: list[list[str]], gaps: Sequence[int] = ()) -> list[str]:
+    """Name what is odd about a table as a whole: rows that are no records, repeated rows, empty columns.
+
+    Args:
+        columns: The table's columns.
+        sample: Its rows, or some of them.
+        gaps: Places of rows that come after blank lines.
+    """
+    found = row_doubts(columns, sample, gaps)
     if len(sample) > 1 and (twice := len(sample) - len({tuple(row) for row in sample})):
         found.append(f"{twice:,} of the {len(sample):,} rows looked at repeat another row")
+    elif len(sample) > 1:
+        found.append("no row repeats another")
     if constant := [column.name for column in columns if _constant(column)]:
         found.append(f"constant: {list_text(constant)}")
     if empty := [column.name for column in columns if column.kind == "empty"]:

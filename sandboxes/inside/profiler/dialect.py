@@ -25,6 +25,9 @@ PRIORS = {
     "^": 0.8,
 }
 SNIFFED_ROWS = 200
+LONGEST_FIELD = 16_000_000
+# The limit of the csv module, 131,072 characters, is less than one document or picture in a field.
+csv.field_size_limit(LONGEST_FIELD)
 TITLE_ROWS = 40
 """At most so many lines above the header are taken for title or comments."""
 
@@ -41,6 +44,8 @@ class Dialect:
     """Quotation marks mean nothing."""
     blank_after: bool = False
     """A blank stands after each delimiter and belongs to no field."""
+    cuts: tuple[int, ...] = ()
+    """Where the columns of a text of fixed widths begin; nothing else tells its fields apart."""
 
     def rows(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         """Give each row with the number of the line that it starts on (from 0); lines without text are left out.
@@ -48,6 +53,12 @@ class Dialect:
         Raises:
             csv.Error: a field is beyond all bounds, because a quotation mark is never closed.
         """
+        if self.cuts:
+            ends: tuple[int | None, ...] = (*self.cuts[1:], None)
+            for place, line in enumerate(lines):
+                if line.strip():
+                    yield place, [line[start:end].strip() for start, end in zip(self.cuts, ends, strict=True)]
+            return
         spaces = self.delimiter == SPACES
         reader = csv.reader(
             (line.strip().replace("\t", " ") + "\n" for line in lines) if spaces else lines,
@@ -97,6 +108,27 @@ def sniff(lines: list[str], *, favourite: str = "") -> tuple[Dialect | None, flo
     if best is not None and best.delimiter != SPACES and _blank_after(best, lines):
         best = replace(best, blank_after=True)
     return best, score
+
+
+def fixed_widths(lines: list[str]) -> Dialect | None:
+    """Tell a table whose columns stand below each other, with blanks inside of values; None when it is none."""
+    texts = [line.rstrip() for line in lines if line.strip()]
+    if len(texts) < 5 or any("\t" in text for text in texts) or len({len(text.split()) for text in texts}) == 1:
+        return None
+    width = max(map(len, texts))
+    filled = [False] * width
+    for text in texts:
+        for place, char in enumerate(text):
+            filled[place] = filled[place] or char != " "
+    cuts = tuple(place for place in range(width) if filled[place] and (place == 0 or not filled[place - 1]))
+    if not 2 <= len(cuts) <= 60:
+        return None
+    dialect = Dialect(SPACES, cuts=cuts)
+    header, *below = [row for _, row in dialect.rows(texts)]
+    columns = list(zip(*below, strict=True))
+    typed = [all(classify(cell) in NUMERIC for cell in column if cell) for column in columns]
+    enough = sum(map(bool, (cell for row in below for cell in row))) > 0.8 * len(below) * len(cuts)
+    return dialect if all(header) and any(typed) and enough else None
 
 
 def _variants(best: Dialect, text: str) -> list[Dialect]:

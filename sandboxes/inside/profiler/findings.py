@@ -128,7 +128,10 @@ def list_text(names: Sequence[object], most: int = 5) -> str:
     return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
-NAME_CHARS = 48
+NAME_CHARS = 100
+"""Longest name of a column that is shown whole; a longer one loses its middle, for names often differ at the end."""
+LISTED_NAME_CHARS = 48
+"""The same where columns are only named."""
 RUN = 8
 """So many neighbouring columns named alike but for a number are told of in one line."""
 
@@ -191,7 +194,7 @@ def _table(table: Table, room: int) -> str:
     head += [f"! {clean(remark, 240)}" for remark in table.remarks]
     text = _within(head, room)
     rows = _rows(table, room)
-    # The first two rows stand even when the columns want all the room.
+    # The two rows stand even when the columns want all the room.
     kept = min(len("\n".join(rows[:3])) + 1, (room - len(text)) // 3) if rows else 0
     columns = _columns(table, room - len(text) - 1 - kept)
     if columns:
@@ -208,7 +211,17 @@ def _rows(table: Table, room: int) -> list[str]:
     if not table.rows:
         return []
     width = max(120, room // 10)
-    return [f"{table.row_note}:", *(_cut(" | ".join(clean(cell) for cell in row), width) for row in table.rows)]
+    note = f"{table.row_note}:"
+    return [note, *(_cut(" | ".join(map(_example, row)), width) for row in table.rows[:EXAMPLES])]
+
+
+EXAMPLES = 2
+_LONG_FRACTION = re.compile(r"-?[0-9]+\.[0-9]{6,}")
+
+
+def _example(cell: str) -> str:
+    """A cell of an example row; 32.18000000000001 is a number that people write as 32.18."""
+    return f"{float(cell):.6g}" if _LONG_FRACTION.fullmatch(cell) and abs(float(cell)) < 1e6 else clean(cell)
 
 
 def _columns(table: Table, room: int) -> str:
@@ -216,8 +229,10 @@ def _columns(table: Table, room: int) -> str:
     groups = _groups(table.columns)
     unseen = table.column_count - len(table.columns)
     more = f"… and {unseen:,} more columns not looked at" if unseen > 0 else ""
-    for level in (0, 1, 2):
-        lines = [_group_line(group, level) for group in groups] + ([more] if more else [])
+    # Numbers come first: what the figures of a column are cannot be told from its name.
+    for numbers, others in ((0, 0), (0, 1), (1, 1), (2, 2)):
+        lines = [_group_line(group, numbers if _family(group[0].kind) == "number" else others) for group in groups]
+        lines += [more] if more else []
         if len(text := "\n".join(lines)) <= room:
             return text
     best = _names(groups, unseen, room)
@@ -295,8 +310,13 @@ def _family(kind: str) -> str:
 
 def _run_name(group: list[Column]) -> str:
     if len(group) == 1:
-        return clean(group[0].name, NAME_CHARS)
-    return f"{clean(group[0].name, NAME_CHARS)} … {clean(group[-1].name, NAME_CHARS)}"
+        return _name(group[0].name, LISTED_NAME_CHARS)
+    return f"{_name(group[0].name, LISTED_NAME_CHARS)} … {_name(group[-1].name, LISTED_NAME_CHARS)}"
+
+
+def _name(name: str, limit: int) -> str:
+    text = clean(name, 1_000)
+    return text if len(text) <= limit else f"{text[: limit - limit // 3 - 1]}…{text[-(limit // 3) :]}"
 
 
 def _group_line(group: list[Column], level: int) -> str:
@@ -322,7 +342,7 @@ def _column_line(column: Column, level: int) -> str:
         parts.append(spread)
     if level < 2 and column.distinct:
         parts.append(column.distinct)
-    line = f"- {clean(column.name, NAME_CHARS)}: " + ", ".join(parts)
+    line = f"- {_name(column.name, NAME_CHARS)}: " + ", ".join(parts)
     if column.remarks:
         remarks = column.remarks if level == 0 else column.remarks[:1] if level == 1 else []
         line += "".join(f"; {remark}" for remark in remarks)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .columns import describe_values
+from .doubts import headed
 from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, list_text, literal, size_text
 from .text_files import WHOLE, Source, TextHead, text_of
 
@@ -57,6 +58,8 @@ def _rows_table(records: list[Any], table: Table, *, whole: bool) -> Table:
             values = [record[place] if place < len(record) else None for record in records]
             table.columns.append(describe_values(str(place), values, whole=whole))
         table.rows = [["" if value is None else clean(value) for value in record[:60]] for record in records[:3]]
+        if headed(records[:50]):
+            table.remarks.append("the first row is a header: pd.DataFrame(rows[1:], columns=rows[0])")
         return table
     table.column_count = 1
     table.columns = [describe_values("0", records, whole=whole)]

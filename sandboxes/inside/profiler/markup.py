@@ -142,8 +142,11 @@ def _table(place: int, rows: list[list[str]], source: Source, head: TextHead, *,
     if style.decimal == ",":
         # pandas drops commas from numbers in HTML unless told otherwise.
         arguments += ['decimal=","', 'thousands="."']
-    if head.encoding.name not in ("ascii", "utf-8"):
-        arguments.append(f"encoding={literal(head.encoding.name)}")
+    if not head.encoding.clean or head.encoding.name not in ("ascii", "utf-8"):
+        # libxml2 does not know all of Python's names of encodings, so that Python has to decode the page.
+        errors = "" if head.encoding.clean else ', errors="replace"'
+        text = f"pathlib.Path({arguments[0]}).read_text(encoding={literal(head.encoding.name)}{errors})"
+        arguments[0] = f"io.StringIO({text})"
     if not source.packing:
         table.read_with = f"pd.read_html({', '.join(arguments)})[{place}]"
     for name, counter in zip(names, counters, strict=True):

@@ -166,6 +166,7 @@ def look_at_text(source: Source, head: TextHead, look: Inspection) -> Findings:
         look.publish(Findings(kind=f"delimited text, {size}"))
         table = describe_delimited(source, head, dialect[0], look)
         name = DELIMITED.get(dialect[0].delimiter, "delimited text")
+        name = "columns of fixed width" if dialect[0].cuts else name
         found = Findings(kind=f"{name}, {table.size}, {size}", tables=[table])
         table.size = ""
         if look.size > LARGE:

@@ -136,8 +136,11 @@ class Rows:
     blocks: int = 0
     """Blocks beyond the head that rows were taken from."""
     chars: int = 0
+    gaps: list[int] = field(default_factory=list)
+    """Places of rows that come after blank lines."""
     _step: int = 1
     _most: int = 0
+    _blank: bool = False
 
     def __post_init__(self) -> None:
         self._most = max(40, CELLS // max(self.width, 1))
@@ -146,6 +149,9 @@ class Rows:
         """Take a row in; keep it when it is its turn."""
         if self.read < 5:
             self.first.append([cell[:KEPT_CHARS] for cell in row])
+        if self._blank and self.read and len(self.gaps) < 20:
+            self.gaps.append(self.read)
+        self._blank = False
         self.widths[len(row)] += 1
         if len(row) > self.width:
             if len(self.wide_lines) < 20:
@@ -166,6 +172,7 @@ class Rows:
         while line := stream.readline(LONGEST_LINE):
             if "\N{REPLACEMENT CHARACTER}" in line:
                 self.undecodable += 1
+            self._blank = self._blank or line in ("\n", "\r\n", "\r")
             if len(line) == LONGEST_LINE:
                 self.cut = True
             if "\0" in line:
@@ -183,7 +190,6 @@ def text_of(stream: BinaryIO, encoding: str) -> io.TextIOWrapper:
 def read_rows(source: Source, dialect: Dialect, layout: Layout, encoding: str, look: Inspection) -> Rows:
     """Read a table's rows below its header: whole when it is small enough and there is time, else in samples."""
     rows = Rows(layout.width)
-    csv.field_size_limit(LONGEST_LINE * 2)
     small = source.size is None or source.size <= WHOLE
     with source.opened() as (stream, consumed):
         used, done = _through(rows, stream, dialect, layout, encoding, look, None if small else HEAD_BYTES)

@@ -35,10 +35,12 @@ _MONEY_MARK = r"(?:[€$£¥￥₩₹₽฿₫₺元円원]|EUR|USD|GBP|JPY|CNY|
 _MONEY = re.compile(rf"[+-]?\(?(?:{_MONEY_MARK}\s?{_BODY}|{_BODY}\s?{_MONEY_MARK})\)?")
 _PERCENT = re.compile(rf"{_BODY}\s?[%％‰]")
 _BRACKETED = re.compile(r"\([0-9][0-9.,]*\)")
+_BEFORE_MINUS = re.compile(r"[0-9]{1,3}(?:[.,][0-9]{3})*(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _LONG_MONTH = r"(?:January|February|March|April|June|July|August|September|October|November|December)"
-_ZONE = r"(?P<zone>\s?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?"
-_CLOCK = rf"(?P<clock>[ T][0-9]{{1,2}}:[0-9]{{2}}(?P<seconds>:[0-9]{{2}}(?P<part>[.,][0-9]+)?)?{_ZONE})?"
+_ZONE = r"(?P<zone>\s?(?:Z|UTC|(?:GMT|UTC)[+-][0-9]{1,2}(?::?[0-9]{2})?|[+-][0-9]{2}:?[0-9]{2}))?"
+_HALF = r"(?P<half>\s?[AaPp][Mm])?"
+_CLOCK = rf"(?P<clock>[ T][0-9]{{1,2}}:[0-9]{{2}}(?P<seconds>:[0-9]{{2}}(?P<part>[.,][0-9]+)?)?{_HALF}{_ZONE})?"
 _DATES = tuple(
     (re.compile(pattern + _CLOCK), form)
     for pattern, form in (
@@ -65,7 +67,7 @@ _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?")
 _LEADS = frozenset("0123456789+-.,($€£¥￥₩₹₽฿₫₺EUGJCRKIi")
 
 NUMERIC = frozenset(("integer", "number"))
-FORMATTED = frozenset(("money", "percent", "spaced", "bracketed"))
+FORMATTED = frozenset(("money", "percent", "spaced", "bracketed", "trailing minus"))
 """Numbers that need cleaning before they are numbers."""
 NUMBERS = NUMERIC | FORMATTED | {"dot number", "comma", "grouped", "dot grouped", "ambiguous comma"}
 
@@ -78,7 +80,7 @@ def classify(value: str) -> str:
         `missing`, `placeholder`, `integer`, `zeros` (digits with a leading zero), `long` (more digits than a 64-bit
         number has), `number`, `dot number` (1.234: a number or grouped), `comma` (decimal comma), `grouped`
         (1,234.5), `dot grouped` (1.234,5), `ambiguous comma` (1,234: either), `spaced`, `money`, `percent`,
-        `bracketed`, `date FORMAT`, `time`, `month`, `truth`, `text`.
+        `bracketed`, `trailing minus` (as SAP writes it), `date FORMAT`, `time`, `month`, `truth`, `text`.
     """
     if value in MISSING:
         return "missing"
@@ -113,7 +115,7 @@ def _numeric(text: str) -> str:
             if name == "grouped" and text.count(",") == 1 and "." not in text and not text.lstrip("+-").startswith("0"):
                 return "ambiguous comma"
             return "comma" if name == "grouped" and text.lstrip("+-").startswith("0") else name
-    return ""
+    return "trailing minus" if text.endswith("-") and _BEFORE_MINUS.fullmatch(text[:-1]) else ""
 
 
 def _date(text: str) -> str:
@@ -144,9 +146,11 @@ def _settled(text: str, form: str) -> str:
 def _clock(match: re.Match[str]) -> str:
     if not match["clock"]:
         return ""
-    form = match["clock"][0] + "%H:%M"
+    form = match["clock"][0] + ("%I:%M" if match["half"] else "%H:%M")
     if match["seconds"]:
         form += ":%S" + (match["part"][0] + "%f" if match["part"] else "")
+    if match["half"]:
+        form += " %p" if match["half"][0].isspace() else "%p"
     return form + ("%z" if match["zone"] else "")
 
 
@@ -158,8 +162,8 @@ def to_float(text: str, *, comma: bool = False) -> float | None:
         comma: Whether a comma is the decimal mark where the string itself leaves it open.
     """
     bare = re.sub(r"[^0-9.,eE+()-]", "", text.strip())
-    negative = bare.startswith("(") and bare.endswith(")")
-    bare = bare.strip("()")
+    negative = (bare.startswith("(") and bare.endswith(")")) or (len(bare) > 1 and bare.endswith("-"))
+    bare = bare.strip("()").removesuffix("-")
     if "," in bare and "." in bare:
         comma = bare.rfind(",") > bare.rfind(".")
     elif "," in bare and not comma:
