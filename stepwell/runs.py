@@ -211,8 +211,7 @@ class Run:
         if not ID.fullmatch(self.thread):
             raise ThreadError(f"{self.thread!r} is no thread's id; `stepwell threads` lists them.")
         settings = (await settings_or_default(self.settings)).with_network(self.network)
-        sandboxes = make_sandboxes(settings)
-        functions = make_functions(settings, self.functions)
+        sandboxes, functions = make_sandboxes(settings), make_functions(settings, self.functions)
         ending: Event | None = None
         begun = False
         try:
