@@ -3,11 +3,12 @@
 import asyncio
 import hashlib
 import os
+import sqlite3
 import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -38,6 +39,7 @@ from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
 from stepwell.errors import ThreadError
 from stepwell.locks import lock_thread
+from stepwell.thread_summaries import keep_summary, last_question
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import BlobError
 from storage.inputs import InputError
@@ -209,8 +211,7 @@ class Run:
         if not ID.fullmatch(self.thread):
             raise ThreadError(f"{self.thread!r} is no thread's id; `stepwell threads` lists them.")
         settings = (await settings_or_default(self.settings)).with_network(self.network)
-        sandboxes = make_sandboxes(settings)
-        functions = make_functions(settings, self.functions)
+        sandboxes, functions = make_sandboxes(settings), make_functions(settings, self.functions)
         ending: Event | None = None
         begun = False
         try:
@@ -258,6 +259,8 @@ class Run:
                         ending = Failed(self.thread, str(error))
                 if ending is None:
                     ending = _ending(self.thread, await graph.aget_state(self.config), time.monotonic() - started)
+                with suppress(SettingsError, OSError, sqlite3.Error):  # how the run ended is not changed by this
+                    await keep_summary(saver, graph, self.thread)
         except (SettingsError, OSError) as error:  # of the checkpoints or the disk, while the run went on
             said = disk_problem(error) if isinstance(error, OSError) else str(error)
             if not begun or not said:
@@ -386,12 +389,6 @@ async def finish(run: Run) -> Finished:
                 case Failed():
                     raise RunFailedError(event.thread, event.error)
     raise RunFailedError(run.thread, "The run ended without an answer.")
-
-
-def last_question(state: Any) -> str:
-    """The question that a thread is at: the newest message of the user's, which may not have been planned yet."""
-    asked = (message.text for message in reversed(state.get("messages") or []) if message.type == "human")
-    return next(asked, "") or state.get("question") or ""
 
 
 def _absolute(file: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, cast
+from typing import cast
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
@@ -20,24 +20,10 @@ from graph.state import FinalOutput, StartInput, State
 from graph.wiring import make_blobs, make_sandboxes, wire
 from sandboxes.opening import Sandboxes
 from stepwell.errors import ThreadError
-from stepwell.runs import last_question
+from stepwell.thread_summaries import ThreadStatus, ThreadSummary, keep_summary, status_of, updated_at
 from storage.artifacts import Artifacts
 
-ThreadStatus = Literal["finished", "waiting", "failed", "paused", "damaged"]
 MIN_PREFIX = 4
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadSummary:
-    """One line of the list of threads."""
-
-    id: str
-    question: str
-    """The last one; of a damaged thread, what is wrong."""
-    status: ThreadStatus
-    turns: int
-    cells: int
-    updated: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +43,15 @@ async def list_threads(*, limit: int = 20, settings: Settings | None = None) -> 
     settings = await settings_or_default(settings)
     summaries = []
     async with open_graph(settings) as (graph, _):
-        for head in await saver_of(graph).newest_threads(limit=limit):
+        saver = saver_of(graph)
+        for head in await saver.newest_threads(limit=limit):
             try:
                 with reporting_damage(head.thread):
-                    snapshot = await graph.aget_state({"configurable": {"thread_id": head.thread}})
-                    summaries.append(_summary(_detail(head.thread, snapshot)))
+                    summaries.append(await keep_summary(saver, graph, head.thread))
             except DamagedThreadError as error:
                 when = time_named(head.checkpoint) or datetime.now(UTC)
                 summaries.append(ThreadSummary(head.thread, str(error), "damaged", turns=0, cells=0, updated=when))
     return summaries
-
-
-def _summary(detail: ThreadDetail) -> ThreadSummary:
-    state = detail.state
-    return ThreadSummary(
-        id=detail.id,
-        question=last_question(state),
-        status=detail.status,
-        turns=max(state.get("turn", 0), len(state.get("turns") or [])),
-        cells=len(state.get("cells") or []),
-        updated=detail.updated,
-    )
 
 
 async def read_thread(thread: str, settings: Settings | None = None) -> ThreadDetail:
@@ -134,22 +108,10 @@ async def open_graph(settings: Settings) -> AsyncIterator[tuple[Graph, Sandboxes
 
 
 def _detail(thread: str, snapshot: StateSnapshot) -> ThreadDetail:
-    created = datetime.fromisoformat(snapshot.created_at) if snapshot.created_at else datetime.now(UTC)
     return ThreadDetail(
         id=thread,
         state=cast("State", snapshot.values),
-        status=_status(snapshot),
-        updated=created.astimezone(UTC),
+        status=status_of(snapshot),
+        updated=updated_at(snapshot),
         next=snapshot.next,
     )
-
-
-def _status(snapshot: StateSnapshot) -> ThreadStatus:
-    # Not `next`: it is empty when a run broke off after a node had written and before the next checkpoint.
-    if not snapshot.tasks:
-        return "finished"
-    if snapshot.interrupts:
-        return "waiting"
-    # A run that was cancelled leaves its CancelledError behind: that is a pause, asked for by somebody.
-    failed = any(task.error and "CancelledError" not in repr(task.error) for task in snapshot.tasks)
-    return "failed" if failed else "paused"

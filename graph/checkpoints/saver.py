@@ -66,6 +66,19 @@ class Saver(BaseCheckpointSaver[str], ABC):
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
         """The most recently changed threads, the newest first."""
 
+    async def mark(self, thread: str) -> str:
+        """What tells this end of a thread from another one, for `keep_summary`; empty where no summaries are kept."""
+        return ""
+
+    async def keep_summary(self, thread: str, mark: str, summary: str) -> None:
+        """Keep the text that a list of threads has for a thread.
+
+        Args:
+            thread: The thread.
+            mark: Its end, taken before its state was read.
+            summary: The text.
+        """
+
     @abstractmethod
     async def newest_metadata(self, thread: str, key: str) -> str | None:
         """A text that a run left in the metadata of its checkpoints: the newest, since forks are made without it."""

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import re
+import sqlite3
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -21,6 +22,7 @@ from graph.checkpoints.damage import (
 )
 from graph.checkpoints.order import MADE, advance_ids_past, with_time
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
+from graph.checkpoints.summaries import HEAD, NEWEST, TABLE, WRITTEN, mark_of
 from graph.checkpoints.task_writes import (
     ABOUT_A_TASK,
     COUNTERS,
@@ -77,7 +79,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         if self._has_all_tables:
             return
         await AsyncSqliteSaver.setup(self)
-        async with self.lock, self.conn.executescript(OURS):
+        async with self.lock, self.conn.executescript(OURS + TABLE):
             await self.conn.commit()
         newest = await self._rows("select max(checkpoint_id) from checkpoints")
         advance_ids_past(str(newest[0][0] or ""))  # so that a new thread is the newest one
@@ -184,11 +186,21 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
 
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
         """See `Saver`."""
-        query = (
-            "select thread_id, max(checkpoint_id) as head from checkpoints where checkpoint_ns = '' "
-            "group by thread_id order by head desc limit ?"
-        )
-        return [ThreadHead(str(thread), str(head)) for thread, head in await self._rows(query, limit)]
+        return [ThreadHead(str(thread), str(head)) for thread, head in await self._rows(NEWEST, limit)]
+
+    async def mark(self, thread: str) -> str:
+        """See `Saver`."""
+        head = await self._rows(HEAD, thread)
+        return mark_of(head[0], await self._rows(WRITTEN, thread, head[0][0])) if head else ""
+
+    async def keep_summary(self, thread: str, mark: str, summary: str) -> None:
+        """See `Saver`."""
+        # A list is made without it, too: nothing may fail because a disk is full.
+        with suppress(sqlite3.Error):
+            async with self._changing():
+                await self.conn.execute(
+                    "insert or replace into stepwell_summaries values (?, ?, ?)", (thread, mark, summary)
+                )
 
     async def newest_metadata(self, thread: str, key: str) -> str | None:
         """See `Saver`."""
@@ -335,7 +347,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         return found
 
     async def _delete_threads(self, threads: Sequence[str]) -> None:
-        for table in ALL_TABLES:
+        for table in (*ALL_TABLES, "stepwell_summaries"):
             await self.conn.executemany(
                 f"delete from {table} where thread_id = ?",  # noqa: S608 - ours
                 [(thread,) for thread in threads],

@@ -18,7 +18,7 @@ def threads(
     """
 
     def work() -> int:
-        from stepwell.cli.inspection import print_threads
+        from stepwell.cli.thread_list import print_threads
 
         return print_threads(limit, as_json=as_json)
 

@@ -8,7 +8,7 @@ from graph.settings import Settings, read_settings
 from stepwell.cli.command_options import NetworkChoice
 from stepwell.cli.exits import FAILED, FINISHED, warn_without_isolation
 from stepwell.cli.terminal_text import clean, one_line
-from stepwell.cli.thread_lines import json_out, line_out
+from stepwell.cli.thread_list import json_out, line_out
 from stepwell.comparison import Changes, Difference, compare
 from stepwell.replays import ReplayedCell, ReplayEnd, replay
 from stepwell.steps import parse_step_name

@@ -12,8 +12,8 @@ from sandboxes.host.limits import Limits
 from sandboxes.local.isolation import IN_WORDS, IsolationRequest
 from sandboxes.local.isolation_choice import Examination, LevelTried, examine
 from stepwell.cli.exits import FAILED, FINISHED, print_error
-from stepwell.cli.terminal_text import Terminal
-from stepwell.cli.thread_lines import json_out, line_out
+from stepwell.cli.live_view import Terminal
+from stepwell.cli.thread_list import json_out, line_out
 from stepwell.errors import UsageError
 
 STYLES = {"enforced": "green", "soft": "yellow", "none": "red"}

@@ -16,7 +16,7 @@ from sandboxes.host.scratch import scratch_folder
 from sandboxes.opening import Sandboxes
 from sandboxes.results import SnapshotTaken
 from stepwell.cli.exits import FAILED, FINISHED, print_error
-from stepwell.cli.thread_lines import json_out
+from stepwell.cli.thread_list import json_out
 
 CELL_SECONDS = 60.0
 MAX_BYTES = 64 << 20

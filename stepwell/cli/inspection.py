@@ -1,4 +1,4 @@
-"""The commands that only read: the list of threads, one thread, its steps."""
+"""The commands that only read: one thread, its steps."""
 
 import asyncio
 import sys
@@ -13,22 +13,14 @@ from graph.checkpoints.step_tree import Step
 from graph.settings import read_settings
 from graph.state import Cell
 from stepwell.cli.exits import FINISHED, print_error
-from stepwell.cli.live_view import MARK_STYLES, highlighted
-from stepwell.cli.terminal_text import Terminal, ago_text, clean, duration_text, one_line, reveal, size_text
-from stepwell.cli.thread_lines import (
-    detail_json,
-    detail_text,
-    json_out,
-    line_out,
-    print_detail,
-    summary_json,
-    thread_line,
-    threads_table,
-)
+from stepwell.cli.live_view import MARK_STYLES, Terminal, highlighted
+from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
+from stepwell.cli.thread_lines import detail_json, detail_text, print_detail
+from stepwell.cli.thread_list import json_out, line_out
 from stepwell.cli.wording import MARKS, ending, made, removed
 from stepwell.step_detail import StepDetail, show_step
 from stepwell.steps import read_log
-from stepwell.threads import ThreadDetail, find_thread, list_threads, read_thread
+from stepwell.threads import ThreadDetail, find_thread, read_thread
 
 HERE = "← here"
 MOST_LISTED = 100
@@ -202,22 +194,6 @@ def print_step(console: Console, detail: StepDetail) -> None:
         else:
             console.print(Text(text, styles.get(kind, "")))
         console.print()
-
-
-def print_threads(limit: int, *, as_json: bool) -> int:
-    """`stepwell threads`."""
-    summaries = asyncio.run(list_threads(limit=limit, settings=read_settings()))
-    if as_json:
-        for summary in summaries:
-            json_out(summary_json(summary))
-    elif not summaries:
-        sys.stderr.write("There are no threads yet; start one with: stepwell run QUESTION FILE\n")
-    elif sys.stdout.isatty():
-        Terminal().print(threads_table(summaries, datetime.now(UTC)))
-    else:
-        for summary in summaries:
-            line_out(*thread_line(summary))
-    return FINISHED
 
 
 def print_thread(name: str, *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
+from rich.theme import Theme
 
 from graph.events import (
     CellFinished,
@@ -57,6 +58,19 @@ MOST_HIGHLIGHTED = 20_000
 """Characters of code that are coloured."""
 
 MARK_STYLES = {"ok": "green", "rejected": "yellow"}
+THEME = Theme({"markdown.code": "bold cyan", "markdown.code_block": "cyan"})
+"""Rich's own has a black background, which is ugly on a light terminal."""
+
+
+class Terminal(Console):
+    """A console that reads no markup and lets a closed pipe end the command."""
+
+    def __init__(self) -> None:
+        super().__init__(theme=THEME, markup=False, highlight=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        """Let the command decide how to end."""
+        raise BrokenPipeError
 
 
 class LiveView:

@@ -15,7 +15,7 @@ from stepwell import cleanup
 from stepwell.cleanup import Swept
 from stepwell.cli.exits import FAILED, FINISHED, print_error
 from stepwell.cli.terminal_text import is_conversation, one_line, size_text
-from stepwell.cli.thread_lines import json_out, line_out
+from stepwell.cli.thread_list import json_out, line_out
 from stepwell.errors import UsageError
 from stepwell.threads import find_thread
 

@@ -10,7 +10,7 @@ from sandboxes.base import SandboxError
 from sandboxes.bridged.service import Listed
 from stepwell import moves
 from stepwell.cli.exits import FINISHED
-from stepwell.cli.thread_lines import json_out
+from stepwell.cli.thread_list import json_out
 from stepwell.errors import ThreadError, UsageError
 from stepwell.threads import find_thread
 

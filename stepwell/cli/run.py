@@ -24,9 +24,9 @@ from stepwell import runs
 from stepwell.cli.command_options import NetworkChoice, named_files
 from stepwell.cli.exits import FINISHED, warn_without_isolation
 from stepwell.cli.foreground import Begin, Foreground, View
-from stepwell.cli.live_view import LiveView, highlighted
+from stepwell.cli.live_view import LiveView, Terminal, highlighted
 from stepwell.cli.plain_view import JsonView, PlainView
-from stepwell.cli.terminal_text import Terminal, is_conversation, is_screen, one_line
+from stepwell.cli.terminal_text import is_conversation, is_screen, one_line
 from stepwell.cli.wording import call_lines
 from stepwell.errors import UsageError
 from stepwell.forks import fork_here, fork_thread

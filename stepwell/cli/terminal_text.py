@@ -7,24 +7,7 @@ from collections import deque
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from rich.console import Console
-from rich.theme import Theme
-
 from storage.clean_text import clean, escaped
-
-THEME = Theme({"markdown.code": "bold cyan", "markdown.code_block": "cyan"})
-"""Rich's own has a black background, which is ugly on a light terminal."""
-
-
-class Terminal(Console):
-    """A console that reads no markup and lets a closed pipe end the command."""
-
-    def __init__(self) -> None:
-        super().__init__(theme=THEME, markup=False, highlight=False, emoji=False)
-
-    def on_broken_pipe(self) -> None:
-        """Let the command decide how to end."""
-        raise BrokenPipeError
 
 
 def is_screen() -> bool:

@@ -1,51 +1,24 @@
 """Threads and their steps for reading: tables and text on a terminal, tab-separated lines in a pipe, JSON."""
 
-import json
-import sys
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
-from rich.table import Table
 from rich.text import Text
 
 from graph.state import State
 from nodes.calls.held_cells import shown_call
 from stepwell.cli.live_view import files_table
-from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
+from stepwell.cli.terminal_text import clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.wording import artifact_line, call_lines, how_to_decide, next_command
-from stepwell.threads import ThreadDetail, ThreadSummary
+from stepwell.threads import ThreadDetail
 
-STATUS_STYLES = {"finished": "green", "waiting": "yellow", "paused": "yellow", "failed": "red", "damaged": "red"}
 SHOWN_KEYS = (
     "question", "turn", "turns", "inputs", "plan", "pending", "namespace", "answer", "concerns", "artifacts", "usage",
     "sandbox",
 )  # fmt: skip
 """What `show --json` gives of a state; `log --json` gives the cells."""
-
-
-def line_out(*parts: str) -> None:
-    """One line on stdout, its parts separated by tabs."""
-    sys.stdout.write("\t".join(parts) + "\n")
-
-
-def json_out(data: Any) -> None:
-    """One line of JSON on stdout."""
-    line_out(json.dumps(data))
-
-
-def summary_json(summary: ThreadSummary) -> dict[str, Any]:
-    """A thread of the list as JSON shapes."""
-    return {
-        "thread": summary.id,
-        "question": summary.question,
-        "status": summary.status,
-        "turns": summary.turns,
-        "cells": summary.cells,
-        "updated": summary.updated.isoformat(),
-    }
 
 
 def detail_json(detail: ThreadDetail) -> dict[str, Any]:
@@ -59,29 +32,6 @@ def detail_json(detail: ThreadDetail) -> dict[str, Any]:
         "cells": len(detail.state.get("cells") or []),
         **{key: state[key] for key in SHOWN_KEYS if key in state},
     }
-
-
-def threads_table(summaries: Sequence[ThreadSummary], now: datetime) -> Table:
-    """The list of threads for a terminal."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("thread", "status", "cells", "updated"):
-        table.add_column(name, no_wrap=True, justify="right" if name == "cells" else "left")
-    table.add_column("question", no_wrap=True, overflow="ellipsis", ratio=1)
-    for summary in summaries:
-        table.add_row(
-            Text(summary.id[:8], "cyan"),
-            Text(summary.status, STATUS_STYLES[summary.status]),
-            Text(str(summary.cells)),
-            Text(ago_text((now - summary.updated).total_seconds())),
-            Text(one_line(summary.question, 300)),
-        )
-    return table
-
-
-def thread_line(summary: ThreadSummary) -> tuple[str, ...]:
-    """A thread of the list for a pipe: id, status, cells, time, question."""
-    when = summary.updated.astimezone(UTC).isoformat(timespec="seconds")
-    return summary.id, summary.status, str(summary.cells), when, one_line(summary.question, 300)
 
 
 def detail_text(detail: ThreadDetail) -> str:
