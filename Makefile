@@ -48,6 +48,9 @@ figures: .venv/ready  ## Print the size of the source: files, lines, importers, 
 bench: .venv/ready  ## Print the benchmarks' tables
 	@$(BIN)/python -m bench
 
+eval: .venv/ready  ## Run the suite SUITE=… (JSON Lines) on the files of DATA=… ; MODEL=… names the model
+	@$(BIN)/stepwell eval "$(SUITE)" --data "$(or $(DATA),.)" $(if $(MODEL),--model "$(MODEL)")
+
 FAULTS ?= 1000
 
 chaos: .venv/ready  ## Disturb and resume analyses until FAULTS (1000) faults were done; SEED=… repeats a choice of them
@@ -64,4 +67,4 @@ lock: .venv/ready  ## Resolve requirements.lock, bench/rivals.lock and deploy/ae
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock bench/rivals.in -q -o bench/rivals.lock
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.12 --generate-hashes --no-header --no-annotate -c requirements.lock --extra postgres --extra s3 --extra server deploy/aegra/requirements.in pyproject.toml -q -o deploy/aegra/requirements.lock
 
-.PHONY: help demo test test-slow test-all check lint format types dev figures bench chaos aegra load lock
+.PHONY: help demo test test-slow test-all check lint format types dev figures bench eval chaos aegra load lock

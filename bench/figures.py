@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server")
+PACKAGES = ("graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server", "evals")
 WINDOW = 8
 """Lines in a row that are the same in two places are a duplicate, however far it goes on."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sandboxes.host.descriptors import raise_limit
-from stepwell.cli import commands_inspect, commands_placement, commands_run, commands_steps
+from stepwell.cli import commands_eval, commands_inspect, commands_placement, commands_run, commands_steps
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
 
@@ -59,6 +59,7 @@ for command in (
     *(commands_inspect.delete, commands_inspect.gc, commands_inspect.doctor, commands_inspect.trust),
 ):
     app.command()(command)
+app.command("eval")(commands_eval.evaluate)
 
 
 COLLECT_AFTER = 50_000

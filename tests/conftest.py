@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 
 from graph.settings import Settings
 
-OURS = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server"]
+OURS = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server", "evals"]
 KEYS = ("OPENAI_", "ANTHROPIC_", "AWS_", "DAYTONA_", "LANGSMITH_", "LANGCHAIN_")
 
 

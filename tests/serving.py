@@ -19,7 +19,7 @@ import httpx
 from tests.analyses import write_sales
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server"]
+PACKAGES = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server", "evals"]
 BIN = Path(sys.executable).parent
 START_SECONDS = 120.0
 END_SECONDS = 30.0

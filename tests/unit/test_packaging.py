@@ -17,7 +17,7 @@ from storage.blobs import Blobs
 from storage.inputs import InputSource
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server"]
+PACKAGES = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server", "evals"]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -25,7 +25,7 @@ def test_the_top_level_names_are_ours_alone(package: str) -> None:
     assert set(importlib.metadata.packages_distributions().get(package, ["stepwell"])) == {"stepwell"}
 
 
-@pytest.mark.parametrize("package", ["graph", "nodes", "sandboxes", "storage", "models", "server"])
+@pytest.mark.parametrize("package", ["graph", "nodes", "sandboxes", "storage", "models", "server", "evals"])
 def test_packages_import_nothing_by_themselves(package: str) -> None:
     tree = (ROOT / package / "__init__.py").read_text()
     assert "import" not in tree

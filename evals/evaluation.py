@@ -1,0 +1,70 @@
+"""`stepwell eval`: goes through a suite, task by task, and says what came of it."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import stepwell
+from evals.results import REPORT, RESULTS, Result, read_results, summary, write_results
+from evals.runner import Runner
+from evals.tasks import Task, load_plain, run_name
+from graph.settings import read_settings
+from stepwell.errors import UsageError
+from stepwell.stored_context import changed
+
+FRUITLESS = 3
+"""After so many tasks in a row that broke off without any answer of the model, nothing more is tried."""
+
+
+def evaluate(suite: Path, *, data: Path, out: Path, name: str, knobs: Mapping[str, Any]) -> int:
+    """Run a suite, or the rest of it.
+
+    Args:
+        suite: JSON Lines, as `evals.tasks.load_plain` reads them.
+        data: The folder that holds the files of the tasks.
+        out: Where the folder with the results goes.
+        name: Names the evaluation; empty: after suite and model.
+        knobs: What was named of `Context`.
+
+    Returns:
+        The command's exit code: 0 when every task came to its end, 1 when some did not.
+
+    Raises:
+        UsageError: the suite or a knob cannot be used.
+    """
+    settings = read_settings()
+    context = changed(stepwell.Context(), knobs)
+    if not data.is_dir():
+        raise UsageError(f"The folder {data} does not exist; name the folder of the tasks' files with --data.")
+    tasks = load_plain(suite, data)
+    run = run_name(name or f"{suite.stem}-{context.model or settings.model or 'playbook'}")
+    runner = Runner(run, settings, context)
+    results = asyncio.run(_all(runner, tasks, out / run, name=run))
+    for line in summary(results):
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.write(f"results: {out / run / RESULTS}\nreport: {out / run / REPORT}\n")
+    broken = [one for one in results if one.status == "broken off"]
+    if broken or len(results) < len(tasks):
+        sys.stderr.write(f"{len(tasks) - len(results) + len(broken)} tasks have no answer; the same command goes on.\n")
+        return 1
+    return 0
+
+
+async def _all(runner: Runner, tasks: list[Task], folder: Path, *, name: str) -> list[Result]:
+    before = await asyncio.to_thread(read_results, folder)
+    results: list[Result] = []
+    fruitless = 0
+    for task in tasks:
+        result = await runner.result_of(task)
+        known = before.get(task.id)
+        if result.seconds is None and known is not None and known.thread == result.thread:
+            result = result.timed(known.seconds)
+        results.append(result)
+        await asyncio.to_thread(write_results, folder, results, name)
+        sys.stderr.write(f"{task.id}: {result.status}{f' ({result.why})' if result.why else ''}\n")
+        fruitless = fruitless + 1 if result.status == "broken off" and not result.calls else 0
+        if fruitless == FRUITLESS:
+            break
+    return results

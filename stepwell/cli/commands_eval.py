@@ -1,0 +1,42 @@
+"""The command `eval`: how good the answers to a suite of tasks are."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepwell.cli.command_options import RunOptions, exit_with, with_run_options
+
+
+@with_run_options("model", "sandbox", "max_cells", "cell_timeout", "max_tokens", "max_cost", "language")
+def evaluate(
+    suite: Annotated[
+        Path,
+        typer.Argument(metavar="SUITE", help="JSON Lines, a task each: question, files, expected, tolerance."),
+    ],
+    data: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The folder that holds the files of the tasks (this one).")
+    ] = Path(),
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the results go, in a folder of their own (evaluations).")
+    ] = Path("evaluations"),
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of the evaluation (suite and model); another one begins anew.")
+    ] = "",
+    *,
+    options: RunOptions,
+) -> None:
+    """Answer the questions of a suite and score the answers.
+
+    Each task is a thread: `stepwell show` opens it, `fork` and `replay` work on it. The same command goes on with an
+    evaluation that broke off: tasks that have ended are only scored.
+
+    Exit codes: 0 every task has ended, right or wrong; 1 some have not.
+    """
+
+    def work() -> int:
+        from evals.evaluation import evaluate as run_suite
+
+        return run_suite(suite, data=data, out=out, name=name, knobs=options.context())
+
+    exit_with(work)
