@@ -40,12 +40,27 @@ HEADING_SCALES = (
 """Words that scale a whole column of a table when they stand in its heading."""
 NOT_CLAIMS = re.compile(
     r"```.*?```|`[^`\n]*`|https?://\S+|^\s*(?:#+\s*)?\d+[.)、]\s|[A-Za-z0-9_\-./]+\.(?=[A-Za-z]{2})[A-Za-z0-9]{2,7}\b"
-    r"|\bp\s?(?:-?values?\s)?[<≤]\s?0?\.(?:1|05|01|001|0001)\b"
     r"|\b(?:90|95|99)\s?[%％](?=[\s-]*(?:CI\b|confidence|credible|prediction|Konfidenz|的?置信|信頼))"
     r"|\b(?:1|5|10)\s?[%％](?=[\s-]*(?:significance|level|显著|有意))",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-"""Code, addresses, file names, the numbers of list items, and the customary thresholds of statistics."""
+"""Code, addresses, file names, the numbers of list items, and customary shares."""
+LEVEL = r"0?[.,](?:10?|05|01|001|0001)(?!\d)"
+THRESHOLDS = re.compile(
+    rf"\bp\s?(?:-?\s?values?)?\s{{0,3}}(?:(?:is|was|are|were|be|being|stays?|remains?)\s)?\s{{0,3}}"
+    rf"(?:[<>]=?|[≤≥]|(?:less|greater|smaller|larger|lower|higher|more)\sthan|below|above|under|over)\s{{0,3}}{LEVEL}"
+    r"|\b(?:significan(?:t|ce)|alpha|level|threshold|cut-?off)\b"
+    r"(?:\s{1,3}(?:level|threshold|at|of|is|was|the|an?|alpha)){0,4}"
+    rf"\s{{0,3}}\(?(?:α|alpha)?\s{{0,3}}[=<≤]?\s{{0,3}}{LEVEL}|α\s{{0,3}}[=<≤]?\s{{0,3}}{LEVEL}"
+    rf"|{LEVEL}[\s-]{{0,3}}(?:(?:significance|alpha|α)[\s-]{{0,3}})?(?:level|threshold|cut-?off)\b"
+    r"|\b(?:1[.,]5|3(?:[.,]0)?)\s?(?:[×x*·]|times)?\s?(?:the\s)?(?:IQR|inter-?quartile)"
+    r"|\|\s?[rρ]\s?\|\s?(?:[<>]=?|[≤≥])\s?0?[.,](?:[1-9]|[37]5)(?!\d)"
+    r"|\bpower\s(?:of|=|≥|>=|at)\s?0?[.,](?:80?|90?)(?!\d)",
+    re.IGNORECASE,
+)
+"""Customary thresholds of statistics: levels of significance, fences of box plots, strengths of correlation, power.
+
+All repetitions are bounded: an answer may hold any number of spaces."""
 HEDGE = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|some|nearly|almost|just|over|under|below|above"
     r"|more than|less than|fewer than|at least|at most|up to|rund|etwa|knapp|über|unter|fast|mehr als|weniger als"
@@ -97,7 +112,7 @@ class Claim:
 
 def claims_by_sentence(text: str) -> Iterator[list[Claim]]:
     """The numbers of each sentence or table row, small ones too."""
-    for sentence in SENTENCE.split(NOT_CLAIMS.sub(" ", text)):
+    for sentence in SENTENCE.split(THRESHOLDS.sub(" ", NOT_CLAIMS.sub(" ", text))):
         if found := list(_claims(sentence)):
             yield found
 

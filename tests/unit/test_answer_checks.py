@@ -164,6 +164,84 @@ def test_a_number_that_no_cell_printed_is_named(answer: str, named: str) -> None
     assert named in lacks[0]
 
 
+THRESHOLDS = [
+    "The effect is significant at 0.05.",
+    "The difference is significant at the 0.05 level (p = 0.031).",
+    "With alpha = 0.05 the null hypothesis is rejected.",
+    "With α = 0.01 it is not rejected.",
+    "At a significance level of 0.05, p = 0.031 is small enough.",
+    "It holds at the 0.1 significance level.",
+    "As p <= 0.05, the means differ.",
+    "As p ≤ 0.05, the means differ.",
+    "As p < .001, the means differ.",
+    "The p-value is less than 0.05.",
+    "The P-value less than 0.05 speaks against it.",
+    "The p value was above 0.05 in the other group.",
+    "All p-values are below 0.05.",
+    "p>0.05, so nothing follows.",
+    "Points beyond 1.5 × IQR count as outliers.",
+    "Points beyond 1.5*IQR count as outliers.",
+    "Values more than 1.5 times the IQR from the box are outliers.",
+    "Values more than 1.5 times the interquartile range from the box are outliers.",
+    "The fences lie at 3.0 × IQR.",
+    "Pairs with |r| > 0.7 are called strong.",
+    "Pairs with |r| ≥ 0.5 are called moderate.",
+    "Pairs with |ρ| >= 0.75 are kept.",
+    "The sample is large enough for a power of 0.8.",
+    "It reaches power = 0.9.",
+    "A threshold of 0.05 was used.",
+    "The usual cut-off of 0.05 is met.",
+    "The 0.05 threshold is met.",
+    "Der p-Wert ist signifikant (p < 0,05).",
+    "The 95 % confidence interval excludes zero.",
+    "It is significant at the 5 % level.",
+]
+
+
+@pytest.mark.parametrize("answer", THRESHOLDS)
+def test_customary_thresholds_are_no_claims(answer: str) -> None:
+    state = make_state(proposal=answer, cells=[make_cell(1, "cell 1 · ok · 0.1 s\np 0.0312 r 0.2171")])
+    assert unprinted_numbers(state) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        ("The effect is significant at 0.043.", "0.043"),
+        ("The p-value is 0.05.", "0.05"),
+        ("p = 0.051, so nothing follows.", "0.051"),
+        ("The p-value is less than 0.0234.", "0.0234"),
+        ("The correlation is 0.7.", "0.7"),
+        ("Pairs with |r| > 0.63 are called strong.", "0.63"),
+        ("The median is 1.5.", "1.5"),
+        ("The share of the level is 0.051.", "0.051"),
+        ("A power of 0.83 is reached.", "0.83"),
+        ("Values beyond 2.7 × IQR are outliers.", "2.7"),
+    ],
+)
+def test_what_only_looks_like_a_threshold_is_a_claim(answer: str, named: str) -> None:
+    state = make_state(proposal=answer, cells=[make_cell(1, "cell 1 · ok · 0.1 s\n4711.25")])
+    assert named in unprinted_numbers(state)[0]
+
+
+def test_a_mistyped_digit_is_caught_beside_thresholds() -> None:
+    values = [f"{17.31 + 3.7 * number:.2f}" for number in range(40)]
+    state = make_state(cells=[make_cell(1, "cell 1 · ok · 0.1 s\n" + "\n".join(values))])
+    tried, caught = 0, 0
+    for number, value in enumerate(values):
+        for place in [place for place, digit in enumerate(value) if digit.isdigit()]:
+            wrong = value[:place] + str((int(value[place]) + 1 + number % 8) % 10) + value[place + 1 :]
+            if wrong in values or wrong[0] == "0":
+                continue
+            tried += 1
+            state["proposal"] = (
+                f"The mean is {wrong}, significant at the 0.05 level (p < 0.001); {THRESHOLDS[number % 30]}"
+            )
+            caught += f" {wrong}" in "".join(unprinted_numbers(state))
+    assert tried >= 150
+    assert caught >= 0.95 * tried, (caught, tried)
+
+
 def test_numbers_of_the_question_the_abstract_and_the_code_are_known() -> None:
     state = make_state(
         question="Which of the 4711 sold?",
