@@ -21,6 +21,10 @@ MAX_FILE_BYTES = 50_000_000
 """Of a delivered file, so much is read."""
 
 
+class DeliveryError(Exception):
+    """A file that was delivered is too large to be scored."""
+
+
 def thread_of(run: str, task: str) -> str:
     """The id of the thread that a task of a run is."""
     return str(uuid.uuid5(THREADS, f"{run}\n{task}"))
@@ -51,7 +55,11 @@ class Runner:
         except stepwell.ApprovalNeededError as error:
             return await self._broken_off(task, thread, f"{error} Run evaluations without approval.")
         detail = await read_thread(thread, self.settings)
-        return self._measured(task, thread, detail, await self._parts(task, detail), seconds or None)
+        try:
+            parts = await self._parts(task, detail)
+        except (OSError, DeliveryError) as error:
+            return await self._broken_off(task, thread, f"A delivered file cannot be scored: {error}")
+        return self._measured(task, thread, detail, parts, seconds or None)
 
     async def _next(self, thread: str, task: Task) -> stepwell.Run | None:
         """What the thread does next; None when all its questions are answered."""
@@ -122,5 +130,5 @@ def _read(url: str) -> bytes:
     with fsspec.open(url, "rb") as stream:
         content = stream.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
-        raise UsageError(f"The delivered file {url} is larger than 50 MB, too large to be scored.")
+        raise DeliveryError(f"{url} is larger than {MAX_FILE_BYTES // 1_000_000} MB.")
     return bytes(content)

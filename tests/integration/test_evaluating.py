@@ -57,9 +57,7 @@ def replying(answers: dict[str, str], cells: dict[str, str] | None = None) -> Sc
 
     def policy(request: Request) -> Plain:
         word = max(answers, key=request.text.rfind)
-        if "submit_plan" in request.tools:
-            return Call("submit_plan", steps=["Count"])
-        if "submit_review" in request.tools:
+        if request.choice == "submit_review":
             return Call("submit_review", good_enough=True, missing=[])
         if word not in ran and word in (cells or {}):
             ran.add(word)
@@ -93,20 +91,28 @@ async def test_right_and_wrong_answers_files_and_further_questions_are_scored(
         code, out, err = await evaluated(file, settings, server.base_url)
         asked = len(server.requests)
         again = await evaluated(file, settings, server.base_url)
+        scored = results(file)
+        report = (tmp_path / "out" / "own-scripted" / "report.md").read_text()
+        (delivered,) = Path(settings.artifacts).rglob("months.csv")
+        delivered.unlink()
+        gone = await evaluated(file, settings, server.base_url)
         assert len(server.requests) == asked
+    assert gone[0] == 1
+    assert "cannot be scored" in gone[2]
+    assert [one["status"] for one in results(file).values()] == ["right", "wrong", "broken off", "right"]
     assert code == 0, err
-    assert {one: found["status"] for one, found in results(file).items()} == {
+    assert {one: found["status"] for one, found in scored.items()} == {
         "sum": "right",
         "off": "wrong",
         "file": "right",
         "turns": "right",
     }
-    assert results(file)["off"]["why"] == "expected 8, got 7"
-    assert results(file)["turns"]["cells"] == 2
-    assert sum(int(str(one["calls"])) for one in results(file).values()) == asked
+    assert scored["off"]["why"] == "expected 8, got 7"
+    assert scored["turns"]["cells"] == 2
+    assert sum(int(str(one["calls"])) for one in scored.values()) == asked
     assert "right: 3 of 4 (75.0%; 95 % interval 30.1% to 95.4%)" in out
     assert again[:2] == (0, out)
-    assert "| off | wrong | expected 8, got 7 |" in (tmp_path / "out" / "own-scripted" / "report.md").read_text()
+    assert "| off | wrong | expected 8, got 7 |" in report
 
 
 @pytest.mark.slow
