@@ -11,6 +11,7 @@ from bench.rivals import looking
 from bench.workloads import Workload
 from nodes.restoration.snapshots import SaveResult, SnapshotStore
 from sandboxes.base import Sandbox
+from sandboxes.host.running_cell import KernelRequest
 from sandboxes.local.sandbox import LocalSandbox
 from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
@@ -114,7 +115,7 @@ async def restore_warm(sandbox: Sandbox, modules: tuple[str, ...], snapshot: str
     await run_cell(sandbox, f"[__import__(name) for name in {modules!r}] and None", 1)
     session: Any = sandbox._session  # the sandbox itself restores in a new process only
     began = time.perf_counter()
-    said = await session.ask("restore", {"snapshot": snapshot}, answer="restored", timeout=TIMEOUT, grace=5.0)
+    said = await session.ask(KernelRequest("restore", {"snapshot": snapshot}, "restored", TIMEOUT, 5.0, None))
     seconds = time.perf_counter() - began
     if said.get("failed") or said.get("problem"):
         raise RuntimeError(f"The snapshot cannot be restored: {said}")

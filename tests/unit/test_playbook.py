@@ -50,7 +50,7 @@ async def test_the_sample_data_are_explored_without_an_error(folder: Path, tools
     assert "'None' in 'Effect Amount of damage' is kept as a value of its own" in answer
     assert "a clear season" in answer.casefold()
     assert "4 rows repeat an earlier row exactly" in answer
-    book = pd.read_excel(folder / "outputs" / "summary.xlsx", sheet_name=None)
+    book = pd.read_excel(folder / "outputs" / "summary.xlsx", sheet_name=None, engine="openpyxl")
     assert {"columns", "missing", "differences", "findings"} <= set(book)
     named = re.findall(r"`((?:outputs|figures)/[^`]+)`", answer)
     assert len(named) == 5

@@ -83,4 +83,4 @@ async def test_a_step_says_why_it_has_no_snapshot(tmp_path: Path) -> None:
     blobs = Blobs.at(str(tmp_path / "blobs"))
     kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=1_000)
     assert kept.snapshot == ""
-    assert "are more than the 33,555,432 that are allowed" in kept.why_not
+    assert "are more than the 32,001,000 that are allowed" in kept.why_not
