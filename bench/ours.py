@@ -115,7 +115,16 @@ async def restore_warm(sandbox: Sandbox, modules: tuple[str, ...], snapshot: str
     await run_cell(sandbox, f"[__import__(name) for name in {modules!r}] and None", 1)
     session: Any = sandbox._session  # the sandbox itself restores in a new process only
     began = time.perf_counter()
-    said = await session.ask(KernelRequest("restore", {"snapshot": snapshot}, "restored", TIMEOUT, 5.0, None))
+    said = await session.ask(
+        KernelRequest(
+            kind="restore",
+            content={"snapshot": snapshot},
+            answer="restored",
+            timeout=TIMEOUT,
+            grace=5.0,
+            body=None,
+        )
+    )
     seconds = time.perf_counter() - began
     if said.get("failed") or said.get("problem"):
         raise RuntimeError(f"The snapshot cannot be restored: {said}")
