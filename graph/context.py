@@ -95,7 +95,7 @@ class Context(BaseModel):
         default="auto",
         title="Review by the model",
         description="Whether the model looks at its answer once more, after Stepwell's own checks: `auto` where it may "
-        "find something (several steps or cells, files, a cell that failed).",
+        "find something (several steps or cells, files, a cell that failed, or wishes of what an answer must have).",
         json_schema_extra={"langgraph_nodes": ["check_final"]},
     )
     max_reviews: int = Field(

@@ -60,7 +60,7 @@ async def check_final(
         notices += receipt.notices
         lacks += [*receipt.concerns, *await unreadable_files(state, sandbox)]
     usage = state.get("usage") or {}
-    wanted = context.review == "always" or (context.review == "auto" and worth_reviewing(state))
+    wanted = worth_reviewing(state, context)
     if wanted and not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
         offer = await restoring.functions.ready()
         emit(runtime, ModelAsked(node="check_final"))
@@ -99,11 +99,16 @@ async def _reviewed(
     return asked.value, asked.tokens, asked.seconds
 
 
-def worth_reviewing(state: State) -> bool:
+def worth_reviewing(state: State, context: Context) -> bool:
     """Whether the model's review can find something: several steps, files made, many cells, or a cell that failed.
 
-    In 18 questions that one cell answered, it found nothing that the checks had not found.
+    In 18 questions that one cell answered, it found nothing that the checks had not found. What somebody wants of an
+    answer besides, only the review can find.
     """
+    if context.review != "auto":
+        return context.review == "always"
+    if context.review_instructions.strip():
+        return True
     own = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
     failed = any(cell["status"] != "ok" for cell in own)
     return len(state.get("plan") or []) > 1 or len(own) >= MANY_CELLS or failed or bool(files_made(state))

@@ -222,15 +222,14 @@ class Run:
                 functions,
             ):
                 artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-                builder = wire(
+                graph = wire(
                     settings,
                     sandboxes,
                     artifacts=artifacts,
                     blobs=make_blobs(settings),
                     input_roots=None,
                     functions=functions,
-                )
-                graph = builder.compile(checkpointer=saver, name="stepwell")
+                ).compile(checkpointer=saver, name="stepwell")
                 if self.resumes:
                     await saver.discard_false_end(self.thread)
                 with reporting_damage(self.thread):

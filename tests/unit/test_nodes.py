@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from graph.build import after_approve, after_check_final, after_execute, after_generate, after_plan
 from graph.context import Context, context_of
 from graph.settings import Prices
-from graph.state import AskedCall, CallRecord, DecidedCall, Pending, PlanStep, Review, SandboxRef, Usage
+from graph.state import AskedCall, CallRecord, DecidedCall, Pending, PlanStep, Review, SandboxRef, State, Usage
 from models.base import ModelAccessError, PromptForm, Reply, ReplyProblem, Tokens, ToolCall
 from nodes.approve import approve_call
 from nodes.budget import add_usage, budget_reached
@@ -329,14 +329,20 @@ def test_the_reviewer_sees_what_the_analyst_saw_within_its_room(tools: bool) -> 
 
 
 def test_a_review_is_asked_for_where_it_can_find_something() -> None:
+    def reviewed(state: State, **knobs: Any) -> bool:
+        return worth_reviewing(state, Context(**knobs))
+
     simple = make_state(cells=[make_cell(1)], plan=[])
-    assert not worth_reviewing(simple)
-    assert worth_reviewing(make_state(cells=[make_cell(1)], plan=[PlanStep(text=text, done=True) for text in "ab"]))
-    assert worth_reviewing(make_state(cells=[make_cell(1, status="error"), make_cell(2)]))
-    assert worth_reviewing(make_state(cells=[make_cell(1, files=[make_file("outputs/a.csv")])]))
-    assert worth_reviewing(make_state(cells=[make_cell(number) for number in range(1, 5)]))
+    assert not reviewed(simple)
+    assert reviewed(make_state(cells=[make_cell(1)], plan=[PlanStep(text=text, done=True) for text in "ab"]))
+    assert reviewed(make_state(cells=[make_cell(1, status="error"), make_cell(2)]))
+    assert reviewed(make_state(cells=[make_cell(1, files=[make_file("outputs/a.csv")])]))
+    assert reviewed(make_state(cells=[make_cell(number) for number in range(1, 5)]))
     earlier = [make_cell(number, turn=1) for number in range(1, 5)]
-    assert not worth_reviewing(make_state(turn=2, cells=[*earlier, make_cell(5, turn=2)], plan=[]))
+    assert not reviewed(make_state(turn=2, cells=[*earlier, make_cell(5, turn=2)], plan=[]))
+    assert reviewed(simple, review="always")
+    assert reviewed(simple, review_instructions="It names its sources.")
+    assert not reviewed(simple, review_instructions="It names its sources.", review="never")
 
 
 def test_the_script_of_an_analysis_can_be_read_whatever_its_cells_are_called() -> None:
