@@ -3,12 +3,11 @@
 import asyncio
 import hashlib
 import os
-import sqlite3
 import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -39,7 +38,7 @@ from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
 from stepwell.errors import ThreadError
 from stepwell.locks import lock_thread
-from stepwell.thread_summaries import keep_summary, last_question
+from stepwell.thread_summaries import last_question, summary_of
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import BlobError
 from storage.inputs import InputError
@@ -257,9 +256,9 @@ class Run:
                     except STOPS as error:
                         ending = Failed(self.thread, str(error))
                 if ending is None:
-                    ending = _ending(self.thread, await graph.aget_state(self.config), time.monotonic() - started)
-                with suppress(SettingsError, OSError, sqlite3.Error):  # how the run ended is not changed by this
-                    await keep_summary(saver, graph, self.thread)
+                    mark, after = await saver.mark(self.thread), await graph.aget_state(self.config)
+                    ending = _ending(self.thread, after, time.monotonic() - started)
+                    await saver.keep_summary(self.thread, mark, summary_of(self.thread, after).as_text())
         except (SettingsError, OSError) as error:  # of the checkpoints or the disk, while the run went on
             said = disk_problem(error) if isinstance(error, OSError) else str(error)
             if not begun or not said:

@@ -66,7 +66,7 @@ def write_review_prompt(
     form: PromptForm,
 ) -> list[BaseMessage]:
     """The prompt that asks for a verdict on the proposal: the same conversation, the proposal, and how to judge it."""
-    proposal = shorten(state["proposal"], PROPOSAL_CHARS)
+    proposal = shorten(state["proposal"], int(PROPOSAL_CHARS * form.size))
     made = quoted("\n".join(shown(path) for path in files_made(state))) or "none"
     rules = f"{REVIEW_RULES}{also_needed(context.review_instructions)}\nFiles and figures made:\n{made}\n"
     before = write_prompt(state, context, functions, network, form)
