@@ -78,7 +78,9 @@ def test_a_prompt_of_several_lines_that_ctrl_c_interrupts_and_ctrl_d_leaves(fini
     terminal.wait_for("interrupted.*>>> ")
     terminal.press("mine + 1\n")
     terminal.wait_for("42\r?\n.*>>> ")
-    terminal.press("half a line\x03")
+    terminal.press("half a line")
+    terminal.wait_for("half a line")
+    terminal.press("\x03")  # by itself: a terminal drops what was typed before and not yet read
     terminal.wait_for(">>> ")
     terminal.press("import os; os._exit(3)\n")
     terminal.wait_for("the session is at step 3 again.*>>> ")

@@ -406,11 +406,9 @@ def readers() -> list[int]:
     """The processes of this one that read."""
     found = []
     for folder in Path("/proc/self/task").iterdir():
-        for child in (folder / "children").read_text().split():
-            try:
-                command = Path(f"/proc/{child}/cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"reader/__main__.py" in command:
-                found.append(int(child))
+        with suppress(OSError):  # a thread that is over by now
+            for child in (folder / "children").read_text().split():
+                with suppress(OSError):
+                    if b"reader/__main__.py" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        found.append(int(child))
     return found
