@@ -70,7 +70,9 @@ def build_graph(
     builder.add_conditional_edges("plan", after_plan, ["approve", "execute", "check_final", "generate"])
     builder.add_conditional_edges("generate", after_generate, ["approve", "execute", "check_final", "upload"])
     builder.add_conditional_edges("approve", after_approve, ["execute", "generate"])
-    builder.add_conditional_edges("execute", after_execute, ["approve", "approve_call", "execute", "generate"])
+    builder.add_conditional_edges(
+        "execute", after_execute, ["approve", "approve_call", "execute", "check_final", "generate"]
+    )
     builder.add_edge("approve_call", "execute")
     builder.add_conditional_edges("check_final", after_check_final, ["generate", "upload"])
     builder.add_edge("upload", END)
@@ -98,11 +100,11 @@ def after_approve(state: State) -> str:
 
 
 def after_execute(state: State) -> str:
-    """A call is decided on; further cells of the same reply run next; then the model goes on."""
+    """A call is decided on; further cells of the reply run; then its answer is checked, or the model is asked."""
     pending = state.get("pending")
     if pending and call_asked(pending[0]) is not None:
         return "approve_call"
-    return after_generate(state) if pending else "generate"
+    return after_generate(state) if pending or state.get("proposal") else "generate"
 
 
 def after_check_final(state: State) -> str:

@@ -201,6 +201,8 @@ class ApprovalAsked(Event):
     number: int
     purpose: str
     code: str
+    answer: str = ""
+    """The answer that it gives when it ends well; the expressions in its placeholders run after the code."""
     functions: list[str] = field(default_factory=list)
     """Host functions that it names."""
     call: dict[str, Any] | None = None

@@ -133,6 +133,10 @@ class Pending(TypedDict):
     """What the model said beside the code."""
     call_id: str
     """The tool call that a tool message must answer; empty when the code was read from text."""
+    answer: NotRequired[str]
+    """The answer that it gives when it ends well, with placeholders that are evaluated after it."""
+    skipped: NotRequired[list[str]]
+    """Plan steps that this answer says it left out."""
     held: NotRequired[HeldCell]
     """Set once it was ended at a call that needs approval; it runs again from before it."""
 
@@ -160,6 +164,15 @@ class LostName(TypedDict):
     name: str
     type: str
     reason: str
+
+
+class AnswerValue(TypedDict):
+    """A value of an answer that was computed, not typed."""
+
+    expression: str
+    format: str
+    text: str
+    """What stands in the answer."""
 
 
 class Cell(TypedDict):
@@ -192,6 +205,10 @@ class Cell(TypedDict):
     """What it reached outside of the sandbox, as far as that was seen; missing when that is nothing."""
     calls: NotRequired[list[str]]
     """The host functions that it called, a line each; missing when there are none."""
+    answer: NotRequired[str]
+    """The answer that came with it, with its placeholders."""
+    values: NotRequired[list[AnswerValue]]
+    """What they became, in their order; missing when one failed."""
 
 
 class Review(TypedDict):

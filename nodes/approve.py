@@ -36,6 +36,8 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
     number = len(state.get("cells") or []) + 1
     offer = await functions.ready()
     asked: dict[str, Any] = {"number": number, "purpose": first["purpose"], "code": first["code"]}
+    if answer := first.get("answer"):
+        asked["answer"] = answer
     if named := offer.named_in(first["code"]):
         asked["functions"] = named
     decision = interrupt({"ask": "Run this cell?", **asked}, response_schema=Decision)

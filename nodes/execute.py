@@ -11,7 +11,17 @@ from langgraph.runtime import Runtime
 
 from graph.checkpoints.journal import CallEntry, CellEntry, Journal, journal_of
 from graph.context import Context, context_of
-from graph.events import CellFinished, CellStarted, Displayed, FunctionCalled, Notice, Output, SnapshotSaved, emit
+from graph.events import (
+    CellFinished,
+    CellStarted,
+    Displayed,
+    FunctionCalled,
+    Notice,
+    Output,
+    Proposed,
+    SnapshotSaved,
+    emit,
+)
 from graph.functions.host_functions import FunctionTable
 from graph.state import AskedCall, CallRecord, Cell, SandboxRef, State
 from graph.users.consumption import current_meter
@@ -25,6 +35,8 @@ from nodes.calls.held_cells import (
     records_of,
 )
 from nodes.calls.recorded_calls import CellCalls
+from nodes.computed_answers import fill, wanted_values
+from nodes.next_step import Next, tick
 from nodes.prompts.observation import cell_record, namespace_rows, step_title
 from nodes.restoration.restore import TOOK_EFFECT, RestoreService, next_state_id
 from nodes.restoration.snapshots import SnapshotStore
@@ -145,6 +157,7 @@ class _Attempt:
             head=self._after,
             on_output=partial(_show, self._runtime, self.number),
             functions=calls,
+            values=wanted_values(self.pending.get("answer", "")),
         )
 
     def held(self, asked: AskedCall, record: CallRecord, lines: list[str]) -> State:
@@ -172,6 +185,7 @@ class _Attempt:
         state, context, sandbox = self._state, self._context, self._sandbox
         limit = context.observation_chars
         cell = cell_record(self.pending, result, number=self.number, turn=state["turn"], limit=limit)
+        answered = self._answer(cell, result)
         if calls:
             cell["calls"] = calls
         emit(self._runtime, CellFinished(cell))
@@ -184,6 +198,7 @@ class _Attempt:
         messages = [ToolMessage(cell["observation"], tool_call_id=self.pending["call_id"], name=step_title(cell))]
         messages += self._drop_rest() if cell["status"] != "ok" else []
         return {
+            **answered,
             "cells": [cell],
             "pending": self._rest,
             "approval": context.approval_after(state.get("approval")),
@@ -192,6 +207,25 @@ class _Attempt:
             "namespace": namespace_rows(result.namespace) if kept else state.get("namespace", []),
             "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else self._before),
         }
+
+    def _answer(self, cell: Cell, result: CellResult) -> State:
+        """What State learns of the answer that came with the cell; nothing when the cell failed."""
+        if not (template := self.pending.get("answer", "")):
+            return {}
+        cell["answer"] = template
+        if cell["status"] != "ok":
+            return {}
+        try:
+            proposal, values = fill(template, result.values)
+        except ValueError as error:
+            self.notices.append(f"The answer that came with cell {self.number} cannot be used: {error}. Give it again.")
+            return {}
+        cell["values"] = values
+        emit(self._runtime, Proposed(proposal))
+        skipped = self.pending.get("skipped", [])
+        after = State(**{**self._state, "cells": [*(self._state.get("cells") or []), cell]})
+        plan = tick(self._state.get("plan") or [], Next(answer=proposal), after)
+        return {"proposal": proposal, "skipped": skipped, "plan": plan}
 
     def _drop_rest(self) -> list[ToolMessage]:
         """Drop the cells of the same reply that would follow; each call of a model is answered."""

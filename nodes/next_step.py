@@ -19,6 +19,7 @@ from models.base import ChooseModel, PromptForm, Reply, ReplyProblem
 from models.completion import ask
 from models.replies import answer_in, code_in, prose_around, steps_in
 from nodes.budget import add_usage
+from nodes.computed_answers import ONLY_VALUES, placeholders, with_answer
 from nodes.prompts.conversation import situation_of
 from nodes.prompts.instructions import last_call
 from nodes.prompts.observation import shorten
@@ -29,6 +30,8 @@ from sandboxes.network import Network
 
 MAX_PARALLEL_CELLS = 5
 """Cells taken from one reply; they run one after the other."""
+SPARE_CELLS = 3
+"""Cells beyond the most of a turn that may compute the values of its answer."""
 MAX_STEPS = 12
 STEP_CHARS = 400
 FIRST_LINE = re.compile(
@@ -79,12 +82,17 @@ async def next_step(
         return write_prompt(state, context, functions, network, form, closing=closing)
 
     def read(reply: Reply) -> Next:
-        wanted = read_reply(reply, first=first)
+        wanted = computed(read_reply(reply, first=first))
         if node != "plan" and not (wanted.cells or wanted.answer):
             raise ReplyProblem(CELL_OR_ANSWER)
+        room = context.max_cells - used
         if must_answer and wanted.cells:
-            raise ReplyProblem(last_call(context.max_cells, tools=bool(reply.calls)))
-        return replace(wanted, cells=wanted.cells[: context.max_cells - used])
+            if wanted.cells[0]["code"] != ONLY_VALUES:
+                raise ReplyProblem(last_call(context.max_cells, tools=bool(reply.calls)))
+            if room <= -SPARE_CELLS:
+                raise ReplyProblem("Give the answer without placeholders: no more expressions are evaluated.")
+            room = 1
+        return replace(wanted, cells=wanted.cells[:room])
 
     emit(runtime, ModelAsked(node=node))
     asked = await ask(
@@ -124,6 +132,18 @@ def _as_state(wanted: Next, state: State, runtime: Runtime[Any]) -> State:
     return {**changed, "proposal": wanted.answer, "skipped": list(wanted.skipped), "pending": []}
 
 
+def computed(wanted: Next) -> Next:
+    """The same, with a cell that evaluates the placeholders of an answer, where it has any.
+
+    Raises:
+        ReplyProblem: there are too many; the text tells the model.
+    """
+    if wanted.cells or not placeholders(wanted.answer):
+        return wanted
+    cell = _pending(ONLY_VALUES, purpose="Compute the values of the answer", step=None, thought="", call_id="")
+    return replace(wanted, answer="", skipped=(), cells=with_answer([cell], wanted.answer, wanted.skipped))
+
+
 def tick(plan: Sequence[PlanStep], wanted: Next, state: State) -> list[PlanStep]:
     """The plan with the steps ticked that the model says are done: by number, by a later one, or by answering.
 
@@ -159,24 +179,39 @@ def _read_calls(reply: Reply, *, first: bool) -> Next:
     for call in reply.calls:
         by_name.setdefault(call.name, []).append(call)
     plan = _read_plan(next((call.arguments.get("steps") for call in by_name.get("submit_plan", [])), None))
+    answers = by_name.get("submit_answer", [])
     if cells := by_name.get("run_python"):
+        pending = tuple(
+            _read_cell(call, reply.text if place == 0 else "") for place, call in enumerate(cells[:MAX_PARALLEL_CELLS])
+        )
+        if answer := _answer_beside(cells, answers):
+            pending = with_answer(pending, answer, _skipped(answers))
         return Next(
-            cells=tuple(
-                _read_cell(call, reply.text if place == 0 else "")
-                for place, call in enumerate(cells[:MAX_PARALLEL_CELLS])
-            ),
+            cells=pending,
             plan=plan or _read_plan(cells[0].arguments.get("plan")),
             done=tuple(number for call in cells for number in _numbers(call.arguments.get("done"))),
         )
-    if answers := by_name.get("submit_answer"):
+    if answers:
         answer = str(answers[0].arguments.get("answer") or "").strip()
         if not answer:
             raise ReplyProblem("submit_answer was called without `answer`. Call it again with the whole answer.")
-        skipped = answers[0].arguments.get("skipped")
-        return Next(answer=answer, skipped=tuple(str(item) for item in skipped) if isinstance(skipped, list) else ())
+        return Next(answer=answer, skipped=_skipped(answers))
     if plan and first:
         return Next(plan=plan)
     raise ReplyProblem(CELL_OR_ANSWER)
+
+
+def _answer_beside(cells: Sequence[Any], answers: Sequence[Any]) -> str:
+    """The answer that is given with cells: of the last cell that has one, or of a call beside them."""
+    given = [call.arguments.get("answer") for call in (*answers[:1], *cells[:MAX_PARALLEL_CELLS])]
+    answer = next((text.strip() for text in reversed(given) if isinstance(text, str) and text.strip()), "")
+    placeholders(answer)
+    return answer
+
+
+def _skipped(answers: Sequence[Any]) -> tuple[str, ...]:
+    skipped = answers[0].arguments.get("skipped") if answers else None
+    return tuple(str(item) for item in skipped) if isinstance(skipped, list) else ()
 
 
 def _read_cell(call: Any, thought: str) -> Pending:
@@ -189,16 +224,18 @@ def _read_cell(call: Any, thought: str) -> Pending:
 
 def _read_text(reply: Reply, *, first: bool) -> Next:
     answer = answer_in(reply.text)
-    if answer is not None:
+    code = code_in(reply.text)
+    if answer is not None and not (code and placeholders(answer)):
         if not answer.strip():
             raise ReplyProblem("The <answer> is empty. Write the whole answer in it.")
         return Next(answer=answer.strip())
-    if code := code_in(reply.text):
+    if code:
         said = prose_around(reply.text)
         steps = _read_plan(steps_in(said)) if first and len(NUMBERED.findall(said)) > 1 else ()
         named = FIRST_LINE.match(code)
+        cells = (_pending(code, purpose="", step=None, thought="" if steps else said, call_id=""),)
         return Next(
-            cells=(_pending(code, purpose="", step=None, thought="" if steps else said, call_id=""),),
+            cells=with_answer(cells, answer, ()) if answer else cells,
             plan=steps,
             done=_numbers(re.findall(r"\d+", named["done"] or "")) if named else (),
         )

@@ -90,6 +90,7 @@ class Sandbox(Protocol):
         head: str = "",
         on_output: Callable[[Streamed], None] | None = None,
         functions: Functions | None = None,
+        values: Sequence[tuple[str, str]] = (),
     ) -> CellResult:
         """Run one cell.
 
@@ -102,6 +103,8 @@ class Sandbox(Protocol):
             on_output: Called in the event loop with what the cell prints and shows, while it runs; must not block.
             functions: What the cell can call of the host, each under its name. No call of it goes on when the cell has
                 ended.
+            values: Expressions that are evaluated after the code, each with a format (Python's own, or `table`). One
+                that fails is an error of the cell; variables stay as the code left them.
 
         Errors and limits of the code are data in the result. Cancelling the task interrupts the cell.
 

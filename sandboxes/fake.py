@@ -195,6 +195,7 @@ class FakeSandbox:
         head: str = "",
         on_output: Callable[[Streamed], None] | None = None,
         functions: Functions | None = None,
+        values: Sequence[tuple[str, str]] = (),
     ) -> CellResult:
         """Replay the next scripted result.
 

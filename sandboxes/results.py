@@ -77,6 +77,8 @@ class CellResult:
     namespace: tuple[NamespaceRow, ...] = ()
     """All user variables after the cell."""
     files: tuple[ChangedFile, ...] = ()
+    values: tuple[str, ...] = ()
+    """The expressions that were to be evaluated after the code, as text; empty when something failed."""
     seconds: float = 0.0
     note: str = ""
     """What the model should know of how it ended: which limit, which signal, whether variables were kept."""

@@ -425,6 +425,7 @@ def _ending(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:
             number=asked["number"],
             purpose=asked["purpose"],
             code=asked["code"],
+            answer=asked.get("answer", ""),
             functions=list(asked.get("functions") or []),
             call=asked.get("call"),
         )

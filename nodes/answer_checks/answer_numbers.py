@@ -224,6 +224,7 @@ def _shown(state: State) -> Iterator[str]:
     for cell in state.get("cells") or []:
         yield HEADER.sub("", cell["observation"])
         yield cell["code"]
+        yield from (value["text"] for value in cell.get("values") or [])
     for one in state.get("inputs") or []:
         yield one["abstract"]
     for turn in state.get("turns") or []:

@@ -176,16 +176,20 @@ def _exchange(cell: Cell, detail: Detail, *, tools: bool) -> list[BaseMessage]:
     code = shorten(cell["code"], detail.most if full else min(SHORT_CODE, detail.most))
     observation = observed(cell, detail.most if full else min(SHORT_OBSERVATION, detail.most))
     thought = shorten(cell["thought"], 1_000 if full else 200)
+    answer = shorten(cell.get("answer", ""), detail.most if full else min(SHORT_CODE, detail.most))
     if tools:
         call_id = f"cell_{cell['number']}"
         arguments = {"purpose": cell["purpose"], "step": cell["step"], "code": code}
+        if answer:
+            arguments["answer"] = answer
         return [
             AIMessage(
                 thought, tool_calls=[{"name": "run_python", "args": arguments, "id": call_id, "type": "tool_call"}]
             ),
             ToolMessage(observation, tool_call_id=call_id),
         ]
-    return [AIMessage(f"{thought}\n```python\n{code}\n```".strip()), HumanMessage(observation)]
+    given = f"\n<answer>\n{answer}\n</answer>" if answer else ""
+    return [AIMessage(f"{thought}\n```python\n{code}\n```{given}".strip()), HumanMessage(observation)]
 
 
 def observed(cell: Cell, limit: int) -> str:

@@ -33,6 +33,8 @@ def observe(result: CellResult, *, number: int, limit: int) -> str:
             for file in files[:FILES_SHOWN]
         )
         tail.append(f"files: {listed}" + _more(len(files)))
+    if result.values:
+        tail.append(f"values of the answer computed: {len(result.values)}")
     output: list[str] = []
     if stdout := result.stdout.text.strip("\n"):
         output.append(stdout)

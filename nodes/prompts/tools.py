@@ -22,6 +22,7 @@ CELL_TOOL = _tool(
     plan=_list_of("string", "Only with a turn's first cell, where the work takes several steps."),
     step={"type": "integer", "description": "The plan step that it works on."},
     done=_list_of("integer", "Plan steps that earlier cells have finished."),
+    answer={"type": "string", "description": "The final answer, where this cell finishes the work; see the rules."},
 )
 ANSWER_TOOL = _tool(
     "submit_answer",

@@ -52,7 +52,7 @@ class Session:
             SandboxUnavailableError: the sandbox cannot be reached; the cell was not run.
         """
         cell = RunningCell(request.on_output)
-        order = cell.order(request.code, number=request.number, head=request.head)
+        order = cell.order(request)
         if isinstance(order, CellResult):
             return order
         data = self._offer.frame(request.functions) + order

@@ -162,6 +162,7 @@ class KernelSandbox(ABC, Generic[Session]):
         head: str = "",
         on_output: Callable[[Streamed], None] | None = None,
         functions: Functions | None = None,
+        values: Sequence[tuple[str, str]] = (),
     ) -> CellResult:
         """Run one cell; see `Sandbox.run`.
 
@@ -181,6 +182,7 @@ class KernelSandbox(ABC, Generic[Session]):
                     head=head,
                     on_output=on_output,
                     functions=functions,
+                    values=values,
                 )
                 result = await session.run(request)
                 if result.variables_kept:

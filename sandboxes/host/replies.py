@@ -32,6 +32,7 @@ MAX_ROWS = 200
 MAX_FILES = 10_000
 MAX_LOST = 10_000
 MAX_REACHED = 20
+MAX_VALUES = 500
 HASH = re.compile(r"[0-9a-f]{64}")
 Kind = Literal["result", "display", "figure"]
 Change = Literal["created", "changed", "deleted"]
@@ -108,6 +109,11 @@ def reached(said: dict[str, Any]) -> tuple[str, ...]:
     """What the cell reached outside of the sandbox."""
     notes = (_text(note, 200) for note in _list(said.get("reached"))[:MAX_REACHED])
     return tuple(note for note in notes if note)
+
+
+def values(said: dict[str, Any]) -> tuple[str, ...]:
+    """The values of the answer that came with the cell."""
+    return tuple(_text(value, MAX_TEXT) for value in _list(said.get("values"))[:MAX_VALUES])
 
 
 def _dicts(value: object, limit: int) -> Iterator[dict[str, Any]]:

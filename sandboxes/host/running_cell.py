@@ -6,7 +6,7 @@ import contextvars
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -39,6 +39,7 @@ class CellRequest:
     head: str
     on_output: OnOutput | None
     functions: Functions | None
+    values: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,11 +173,12 @@ class RunningCell:
         self._on_output = on_output
         self._context = contextvars.copy_context()
 
-    def order(self, code: str, *, number: int, head: str) -> bytes | CellResult:
+    def order(self, request: CellRequest) -> bytes | CellResult:
         """The frame that has the kernel run it; the result when it is too large for that."""
+        code = request.code.encode("utf-8", "replace")
+        header = {"type": "run", "id": self.id, "number": request.number, "head": request.head, "code": len(code)}
         try:
-            header = {"type": "run", "id": self.id, "number": number, "head": head}
-            return frames.pack(header, code.encode("utf-8", "replace"))
+            return frames.pack(header, code + (json.dumps(request.values).encode() if request.values else b""))
         except frames.ProtocolError:
             limit = f"a cell may have {frames.MAX_BODY:,} bytes of code; write the data to a file instead"
             return CellResult(status="error", error=CellError("ValueError", limit, f"ValueError: {limit}"))
@@ -225,6 +227,7 @@ class RunningCell:
             files=replies.files(answer),
             note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
             reached=replies.reached(answer),
+            values=replies.values(answer),
         )
 
     def with_output(self, result: CellResult) -> CellResult:

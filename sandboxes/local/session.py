@@ -125,7 +125,7 @@ class Session:
             SandboxLostError: the process had ended before; the cell was not run.
         """
         cell = RunningCell(request.on_output)
-        order = cell.order(request.code, number=request.number, head=request.head)
+        order = cell.order(request)
         if isinstance(order, CellResult):
             return order
         data = self._offer.frame(request.functions) + order

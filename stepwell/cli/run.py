@@ -26,7 +26,7 @@ from stepwell.cli.exits import FINISHED, warn_without_isolation
 from stepwell.cli.foreground import Begin, Foreground, View
 from stepwell.cli.live_view import LiveView, Terminal, highlighted
 from stepwell.cli.plain_view import JsonView, PlainView
-from stepwell.cli.terminal_text import is_conversation, is_screen, one_line
+from stepwell.cli.terminal_text import is_conversation, is_screen, one_line, reveal
 from stepwell.cli.wording import call_lines
 from stepwell.errors import UsageError
 from stepwell.forks import fork_here, fork_thread
@@ -55,6 +55,9 @@ def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
         console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
     for line in highlighted(asked.code):
         console.print(Text.assemble("  ", line))
+    if asked.answer:
+        console.print(Text("Then it answers, with the value of each {{expression}}:"))
+        console.print(Text("\n".join(f"  {line}" for line in reveal(asked.answer).split("\n"))))
     if asked.functions:
         console.print(Text(f"It names: {one_line(', '.join(asked.functions))}", "yellow"))
     console.print()

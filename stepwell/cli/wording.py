@@ -91,6 +91,9 @@ def waiting_text(asked: ApprovalAsked, options: Sequence[str] = (), *, show_code
     if asked.call is not None:
         said = "\n".join(call_lines(asked.number, asked.call)) if show_code else call_title(asked.number, asked.call)
         return f"{said}\n{code}" + how_to_decide(asked.thread, options, call=asked.call["id"])
+    if asked.answer and show_code:
+        lines = "".join(f"\n    {line}" for line in reveal(asked.answer).split("\n"))
+        code += f"\nthen it answers, with the value of each {{{{expression}}}}:{lines}\n"
     calls = f"\nit names: {one_line(', '.join(asked.functions))}" if asked.functions else ""
     return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{code}{calls}\n" + how_to_decide(
         asked.thread, options

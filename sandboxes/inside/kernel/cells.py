@@ -61,6 +61,19 @@ class Cells:
             self._run(self._compile(tree, filename, "exec"), namespace)
         return None if last is None else self._run(self._compile(last, filename, "eval"), namespace)
 
+    def evaluate(self, expression: str, number: int, place: int) -> Any:
+        """The value of an expression of the answer that came with a cell.
+
+        Args:
+            expression: Python.
+            number: The cell's number.
+            place: Which of the answer's expressions it is, from 1.
+        """
+        filename = f"<cell {number}, value {place} of the answer>"
+        linecache.cache[filename] = (len(expression), None, [f"{expression}\n"], filename)
+        tree = compile(expression, filename, "eval", ast.PyCF_ONLY_AST | self.futures, dont_inherit=True)
+        return self._run(self._compile(tree, filename, "eval"), self._module.__dict__)
+
     def _compile(self, tree: ast.Module | ast.Expression, filename: str, mode: str) -> CodeType:
         code: CodeType = compile(tree, filename, mode, AWAIT | self.futures, dont_inherit=True)
         self.futures |= code.co_flags & FUTURES

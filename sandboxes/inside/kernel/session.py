@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from . import figures, frames, packages, side_effects, summaries
+from .answer_values import MAX_ALL_CHARS, value_text
 from .calls import HostCalls
 from .cells import Cells, Interrupts
 from .output import Displays, Streams
@@ -106,7 +107,8 @@ class Session:
                 os._exit(0)
             kind = header.get("type")
             if kind == "run":
-                self._run(header, body.decode("utf-8", "replace"))
+                size = int(header.get("code", len(body)))
+                self._run(header, body[:size].decode("utf-8", "replace"), json.loads(body[size:] or b"[]"))
             elif kind == "functions":
                 self._calls.offer(body)
             elif kind == "head":
@@ -131,14 +133,21 @@ class Session:
         changed = side_effects.changes(self._scan, side_effects.Scan(self._root))
         self._send("hello", {}, {"head": self._head, "files_changed": bool(changed) or not self._scan.complete})
 
-    def _run(self, header: dict[str, Any], code: str) -> None:
+    def _run(self, header: dict[str, Any], code: str, wanted: list[list[str]]) -> None:
+        """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""
         self._run_id, self._head = str(header.get("id", "")), ""
         number = self._number = int(header.get("number", 0))
         self._prepare(number)
         self._reach.begin(str(header.get("head", "")), code)
         before = self._scan = side_effects.Scan(self._root)
         self._calls.begin()
-        error = self._interrupts.guard(lambda: self._run_code(code, number))
+        values: list[str] = []
+
+        def work() -> None:
+            self._run_code(code, number)
+            self._evaluate(wanted, number, values)
+
+        error = self._interrupts.guard(work)
         if os.getpid() != self._pid:  # the cell forked and this is the child, which has nothing to say here
             self._streams.flush()
             os._exit(0 if error is None else 1)
@@ -160,6 +169,7 @@ class Session:
             "files": _bounded(side_effects.changes(before, self._scan)),
             "head": self._head,
             "reached": self._reach.end(),
+            "values": values,
         }
         self._send("done", ended)
 
@@ -263,6 +273,19 @@ class Session:
         if value is not None:
             self._main.__dict__["_"] = value
             self._displays.show(value, "result")
+
+    def _evaluate(self, wanted: list[list[str]], number: int, values: list[str]) -> None:
+        room = MAX_ALL_CHARS
+        for place, (expression, form) in enumerate(wanted, 1):
+            try:
+                text = value_text(self._cells.evaluate(expression, number, place), form)
+                room -= len(text)
+                if room < 0:
+                    raise ValueError(f"the values of an answer have more than {MAX_ALL_CHARS:,} characters together")
+            except Exception as error:
+                error.add_note(f"The cell itself ran; this is {{{{{expression}{form and ':'}{form}}}}} of its answer.")
+                raise
+            values.append(text)
 
     def _finish_displays(self) -> None:
         self._figures.sweep()
