@@ -204,7 +204,9 @@ class _Attempt:
             "approval": context.approval_after(state.get("approval")),
             "notices": self.notices,
             "messages": list(messages),
-            "namespace": namespace_rows(result.namespace) if kept else state.get("namespace", []),
+            "namespace": namespace_rows(result.namespace, [*(state.get("cells") or []), cell])
+            if kept
+            else state.get("namespace", []),
             "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else self._before),
         }
 

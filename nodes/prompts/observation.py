@@ -1,6 +1,7 @@
 """What the model is shown of a cell's result, and what is remembered of it."""
 
 import re
+from collections.abc import Sequence
 
 from graph.state import Cell, FileChange, Pending, Variable
 from sandboxes.results import CellResult, NamespaceRow
@@ -9,6 +10,7 @@ TRACEBACK_CHARS = 1_500
 GLYPH = re.compile(r"[^\n]*Warning: Glyph (\d{1,7}) [^\n]*missing from[^\n]*\n?(?:  [^\n]*\n?)?")
 GLYPHS_SHOWN = 40
 FILES_SHOWN = 20
+NAME = re.compile(r"[^\W\d]\w*")
 NAMESPACE_KEPT = 8_000
 """Characters; twice what a prompt shows."""
 
@@ -75,12 +77,18 @@ def cell_record(pending: Pending, result: CellResult, *, number: int, turn: int,
     return cell
 
 
-def namespace_rows(rows: tuple[NamespaceRow, ...]) -> list[Variable]:
-    """The namespace table as State keeps it: it is written after every cell, so the newest rows must do."""
+def in_order_of_use(rows: Sequence[Variable], cells: Sequence[Cell]) -> list[Variable]:
+    """The variables in the order in which cells last named them."""
+    used = {name: cell["number"] for cell in cells for name in NAME.findall(cell["code"])}
+    return sorted(rows, key=lambda row: used.get(row["name"], 0))
+
+
+def namespace_rows(rows: tuple[NamespaceRow, ...], cells: Sequence[Cell] = ()) -> list[Variable]:
+    """The namespace table as State keeps it: it is written after every cell, so those that were last used must do."""
+    variables = [Variable(name=row.name[:100], kind=row.type[:100], summary=row.summary[:200]) for row in rows]
     kept: list[Variable] = []
     room = NAMESPACE_KEPT
-    for row in reversed(rows):
-        variable = Variable(name=row.name[:100], kind=row.type[:100], summary=row.summary[:200])
+    for variable in reversed(in_order_of_use(variables, cells)):
         room -= sum(map(len, (variable["name"], variable["kind"], variable["summary"]))) + 20
         if room < 0:
             break
@@ -92,10 +100,13 @@ def shorten(text: str, limit: int) -> str:
     """Cut the middle out of a text that is longer than `limit` characters, and say how much is gone."""
     if len(text) <= limit:
         return text
-    mark = f"\n… {len(text) - limit:,} characters left out …\n"
-    room = max(limit - len(mark), 2)
+    room = max(limit - len(_mark(len(text))), 2)
     head = room * 2 // 3
-    return text[:head] + mark + text[len(text) - (room - head) :]
+    return text[:head] + _mark(len(text) - room) + text[len(text) - (room - head) :]
+
+
+def _mark(count: int) -> str:
+    return f"\n… {count:,} characters left out …\n"
 
 
 def step_title(cell: Cell) -> str:

@@ -227,7 +227,7 @@ class RunningCell:
             files=replies.files(answer),
             note=f"interrupted at its time limit of {timeout:g} s; variables are kept" if late else "",
             reached=replies.reached(answer),
-            values=replies.values(answer),
+            values=() if failed or late else replies.values(answer),
         )
 
     def with_output(self, result: CellResult) -> CellResult:

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from graph.state import PlanStep, Review, Turn, Variable
 from nodes.prompts.conversation import NAMESPACE_CHARS, namespace_table, write_conversation
+from nodes.prompts.observation import in_order_of_use
 from nodes.restoration.receipt import Receipt, receipt_text
 from sandboxes.results import LostVariable
 from tests.states import make_cell, make_state
@@ -83,8 +84,9 @@ def test_earlier_turns_and_the_plan_are_told() -> None:
     )
     texts = [message.text for message in write_conversation(state, tools=False, limit=60_000)]
     assert texts[0] == "The north?"
-    assert texts[3] == "The north sold 5."
-    assert texts[4:6] == ["And the south?", "1. Look south\n2. Sum"]
+    assert texts[1:3] == ["1. Look", "The plan is noted. Go on with its first step."]
+    assert texts[5] == "The north sold 5."
+    assert texts[6:8] == ["(Turn 1 ended at step 1.)\n\nAnd the south?", "1. Look south\n2. Sum"]
     assert texts[-1].endswith("Of the plan, done: 1; left: 2.")
 
 
@@ -125,5 +127,60 @@ def test_the_namespace_table_is_bounded_and_keeps_the_newest() -> None:
     table = namespace_table(rows)
     assert len(table) <= NAMESPACE_CHARS + 100
     assert "v199" in table
-    assert "older ones" in table
+    assert "longer ago" in table
     assert "v0:" not in table
+
+
+def test_the_namespace_table_is_in_the_order_of_use() -> None:
+    rows = [Variable(name=name, kind="int", summary="1") for name in ("old", "state", "m", "x_last")]
+    cells = [make_cell(1, code="old = state = 1"), make_cell(2, code="m = x_last = 2"), make_cell(3, code="state += m")]
+    assert [row["name"] for row in in_order_of_use(rows, cells)] == ["old", "x_last", "state", "m"]
+
+
+def test_a_line_of_an_old_cell_says_what_it_found() -> None:
+    printed = "cell 1 · ok · 0.01 s\nregion\nnorth 5\nsouth 12\nName: active, Length: 2, dtype: float64"
+    cells = [make_cell(number, observation=printed) for number in range(1, 60)]
+    text = "".join(message.text for message in write_conversation(make_state(cells=cells), tools=True, limit=60_000))
+    assert ": south 12" in text
+    assert ": Name: active" not in text
+
+
+@pytest.mark.parametrize("cells", [1, 3])
+@pytest.mark.parametrize("chars", [170, 1_067])
+def test_what_the_user_asked_and_where_it_ended_stays_in_thirty_turns(chars: int, cells: int) -> None:
+    def asked(number: int) -> str:
+        words = f"Definition {number}: DLVRD counts as delivered from turn {number} on. "
+        return (words * 20)[: chars - 10] + f" end{number:04}"
+
+    code = "made_{0} = orders[orders.turn == {0}]\n" + "# what it does\n" * 100
+    state = make_state(
+        turn=31,
+        question="Take the third turn's definition back.",
+        turns=[Turn(number=n, question=asked(n), plan=[], answer=f"Answer {n}. " * 60) for n in range(1, 31)],
+        cells=[
+            make_cell(number, turn=(number - 1) // cells + 1, code=code.format(number), observation="x\n" * 800)
+            for number in range(1, 30 * cells + 1)
+        ],
+    )
+    texts = [message.text for message in write_conversation(state, tools=True, limit=60_000)]
+    assert sum(map(len, texts)) <= 60_000
+    questions = "\n".join(texts)
+    for number in range(1, 31):
+        assert asked(number) in questions, number
+        step = number * cells
+        assert f"(Turn {number} ended at step {step}; it bound made_{step - cells + 1}" in questions, number
+
+
+def test_the_beginning_stays_between_most_turns() -> None:
+    def prompt(turn: int) -> list[str]:
+        plan = [PlanStep(text="Look", done=True), PlanStep(text="Sum", done=False)]
+        turns = [
+            Turn(number=n, question=f"Question {n}", plan=["Look", "Sum"], answer="An answer. " * 100)
+            for n in range(1, turn)
+        ]
+        cells = [make_cell(n, turn=n, code="x = 1\n" * 60) for n in range(1, turn)]
+        state = make_state(turn=turn, question=f"Question {turn}", turns=turns, cells=cells, plan=plan)
+        return [repr(message) for message in write_conversation(state, tools=True, limit=60_000)]
+
+    kept = [prompt(turn + 1)[: len(prompt(turn)) - 1] == prompt(turn)[:-1] for turn in range(2, 40)]
+    assert sum(kept) >= 26, kept

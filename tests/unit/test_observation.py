@@ -1,5 +1,7 @@
 """An observation tells what matters within its limit."""
 
+import re
+
 import pytest
 
 from nodes.prompts.observation import cell_record, namespace_rows, observe, shorten
@@ -65,7 +67,9 @@ def test_what_is_remembered_is_cut() -> None:
 
 def test_shorten_keeps_both_ends() -> None:
     text = shorten("a" * 500 + "b" * 500, 100)
-    assert len(text) == 100
+    assert 90 <= len(text) <= 100
+    kept = len(text) - len(re.findall(r"\n….*?…\n", text)[0])
+    assert f"… {1_000 - kept} characters left out …" in text
     assert text.startswith("aaa")
     assert text.endswith("bbb")
     assert shorten("short", 100) == "short"
