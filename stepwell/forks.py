@@ -14,7 +14,7 @@ from stepwell.ephemeral import copy_inputs
 from stepwell.errors import ThreadError
 from stepwell.locks import lock_thread
 from stepwell.runs import CONTEXT_KEY
-from stepwell.steps import StepState, state_at_step
+from stepwell.steps import StepState, answer_after, state_at_step
 from stepwell.threads import Graph, open_graph, saver_of
 
 
@@ -45,7 +45,7 @@ async def fork_thread(
         values = cast("State", dict(place.state))
         values["sandbox"] = SandboxRef(kind=values["sandbox"]["kind"], id=new, snapshot=values["sandbox"]["snapshot"])
         values["artifacts"] = []
-        node, broken_off = _going_on(place, new_turn=new_turn)
+        node, broken_off = await _going_on(graph, place, new_turn=new_turn)
         values["turns"] = [*(values.get("turns") or []), *broken_off]
         try:
             await _give_inputs(sandboxes, values["sandbox"]["kind"], thread, new)
@@ -82,8 +82,10 @@ async def fork_here(
     settings = await settings_or_default(settings)
     async with open_graph(settings) as (graph, _), lock_thread(thread, settings):
         place = await state_at_step(graph, thread, step)
-        node, broken_off = _going_on(place, new_turn=new_turn)
+        node, broken_off = await _going_on(graph, place, new_turn=new_turn)
         values: dict[str, Any] = {"pending": place.state.get("pending") or [], "turns": broken_off}
+        if not place.ended:
+            values["proposal"] = ""
         if place.config is None:
             # No checkpoint is there to begin at: the whole state of the step is written, over that of the head.
             values = {**place.state, "turns": [*(place.state.get("turns") or []), *broken_off]}
@@ -93,11 +95,11 @@ async def fork_here(
     return thread
 
 
-def _going_on(place: StepState, *, new_turn: bool) -> tuple[str, list[Turn]]:
-    """As which node a fork is written, so that the right one is next; and the turn that it breaks off."""
+async def _going_on(graph: Graph, place: StepState, *, new_turn: bool) -> tuple[str, list[Turn]]:
+    """As which node a fork is written, so that the right one is next; and the turn that it leaves."""
     if place.ended:
         return "upload", []
-    return ("upload", [_broken_off(place.state)]) if new_turn else ("execute", [])
+    return ("upload", [_left(place.state, await answer_after(graph, place))]) if new_turn else ("execute", [])
 
 
 def _over(values: dict[str, Any]) -> dict[str, Any]:
@@ -108,13 +110,14 @@ def _over(values: dict[str, Any]) -> dict[str, Any]:
     return {name: Overwrite(value) if name in growing else value for name, value in values.items()}
 
 
-def _broken_off(values: State) -> Turn:
+def _left(values: State, answer: str) -> Turn:
+    """The turn that a fork leaves: it was answered after the step, or the fork breaks it off."""
     cells: list[Any] = values.get("cells") or []
     return Turn(
         number=values["turn"],
         question=values["question"],
         plan=[step["text"] for step in values.get("plan") or []],
-        answer=f"(Not answered: the analysis was forked here, after cell {len(cells)}.)",
+        answer=answer or f"(Not answered: the analysis was forked here, after cell {len(cells)}.)",
     )
 
 

@@ -85,7 +85,7 @@ async def state_at_step(graph: Graph, thread: str, step: str | int | None) -> St
     if not found.checkpoint:
         return StepState(thread, found, await _without_checkpoint(graph, tree, thread, found), None, ended=False)
     there = await graph.aget_state(_at(thread, found.checkpoint))
-    state = cast("State", {**there.values, "pending": []})
+    state = cast("State", {**there.values, "pending": [], "proposal": ""})
     return StepState(thread, found, state, there.config, ended=False)
 
 

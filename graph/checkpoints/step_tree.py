@@ -67,9 +67,17 @@ class StepTree:
         yield from self.steps
 
     def named(self, name: str) -> Step | None:
-        """The step of that name; `3a` is another way to say `3`."""
+        """The step of that name; `3a` is another way to say `3`, and `turn2` is the last step of the second turn."""
+        if name[:4].lower() == "turn" and name[4:].isdecimal():
+            return self._end_of_turn(int(name[4:]))
         wanted = name.lower().removesuffix(FIRST_BRANCH) if name[:-1].isdigit() else name.lower()
         return next((step for step in self.all() if step.name == wanted), None)
+
+    def _end_of_turn(self, turn: int) -> Step | None:
+        """Where a turn ended: on the line that the thread is on, or else on the newest that has the turn."""
+        here = self.line(self.head) if self.head is not None else []
+        steps = (*reversed(here), *reversed(self.steps))
+        return next((step for step in steps if step.cell is not None and step.cell["turn"] == turn), None)
 
     def line(self, step: Step) -> list[Step]:
         """The steps from the first one to this."""
