@@ -23,6 +23,7 @@ from nodes.prompts.observation import cell_record
 from sandboxes.fake import FakeSandbox
 from sandboxes.inside.kernel.answer_values import markdown_table, value_text
 from sandboxes.results import CellResult
+from stepwell.cli.thread_lines import detail_json
 from stepwell.runs import start
 from stepwell.threads import read_thread
 from tests.analyses import follow, last, with_model
@@ -172,8 +173,11 @@ async def test_a_question_that_one_cell_answers_takes_one_call(tmp_path: Path, s
         assert len(server.requests) == 1
     assert done.answer == "The sum is **5**; the mean 2.50."
     assert done.concerns == []
-    (cell,) = json.loads(json.dumps((await read_thread(run.thread, settings)).state["cells"]))
-    assert [(one["expression"], one["text"]) for one in cell["values"]] == [("total", "5"), ("df.a.mean()", "2.50")]
+    shown = json.loads(json.dumps(detail_json(await read_thread(run.thread, settings))))
+    assert shown["values"] == [
+        {"cell": 1, "expression": "total", "format": "", "text": "5"},
+        {"cell": 1, "expression": "df.a.mean()", "format": ".2f", "text": "2.50"},
+    ]
 
 
 async def test_look_then_answer_takes_two_and_an_expression_that_fails_goes_back(settings: Settings) -> None:
