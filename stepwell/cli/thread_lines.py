@@ -9,7 +9,6 @@ from rich.text import Text
 
 from graph.state import State
 from nodes.calls.held_cells import shown_call
-from nodes.computed_answers import fill
 from stepwell.cli.live_view import files_table
 from stepwell.cli.terminal_text import clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.wording import artifact_line, call_lines, how_to_decide, next_command
@@ -38,12 +37,11 @@ def detail_json(detail: ThreadDetail) -> dict[str, Any]:
 
 def computed_values(state: State) -> list[dict[str, Any]]:
     """Where the computed numbers of the answer come from: cell, expression, format and text of each, in their order."""
+    answer = state.get("answer") or state.get("proposal") or ""
     for cell in reversed(state.get("cells") or []):
         values = cell.get("values") or []
-        if values and cell["turn"] == state.get("turn"):
-            computed, _ = fill(cell.get("answer", ""), [value["text"] for value in values])
-            if computed == state.get("proposal"):
-                return [{"cell": cell["number"], **value} for value in values]
+        if values and cell["turn"] == state.get("turn") and all(value["text"] in answer for value in values):
+            return [{"cell": cell["number"], **value} for value in values]
     return []
 
 
