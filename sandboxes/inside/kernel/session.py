@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from . import figures, frames, packages, side_effects, summaries
 from .calls import HostCalls
 from .cells import Cells, Interrupts
+from .earlier_steps import EarlierSteps
 from .output import Displays, Streams
 from .side_effects import SideEffectMonitor
 from .snapshots.interpreter_state import StartState
@@ -81,6 +82,7 @@ class Session:
         self._calls = HostCalls(
             self._main, self._own, self._interrupts, lambda: self._control, self._send_frame, self._is_here
         )
+        self._earlier = EarlierSteps(self._calls, self._snapshots)
         builtins.input = _no_input
         for name in ("exit", "quit"):
             setattr(builtins, name, _exit)
@@ -138,6 +140,7 @@ class Session:
         self._reach.begin(str(header.get("head", "")), code)
         before = self._scan = side_effects.Scan(self._root)
         self._calls.begin()
+        self._earlier.begin()
         error = self._interrupts.guard(lambda: self._run_code(code, number))
         if os.getpid() != self._pid:  # the cell forked and this is the child, which has nothing to say here
             self._streams.flush()
