@@ -6,11 +6,23 @@ import sys
 
 from rich.console import Console
 
-from bench import daytona, floods, history, overhead, sandboxes, server, server_turns, snapshots, tokens
+from bench import daytona, earlier, floods, history, overhead, sandboxes, server, server_turns, snapshots, tokens
 
-BENCHMARKS = ("overhead", "tokens", "snapshots", "sandboxes", "daytona", "server", "turns", "history", "floods")
+BENCHMARKS = (
+    "overhead",
+    "tokens",
+    "snapshots",
+    "earlier",
+    "sandboxes",
+    "daytona",
+    "server",
+    "turns",
+    "history",
+    "floods",
+)
 MEASURED = {
     "snapshots": snapshots.measure,
+    "earlier": earlier.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,
     "server": server.measure,

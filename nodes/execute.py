@@ -38,7 +38,8 @@ from nodes.calls.recorded_calls import CellCalls
 from nodes.computed_answers import fill, wanted_values
 from nodes.next_step import Next, tick
 from nodes.prompts.observation import cell_record, namespace_rows, step_title
-from nodes.restoration.restore import TOOK_EFFECT, RestoreService, next_state_id
+from nodes.restoration.earlier_steps import TOOK_EFFECT, EarlierSteps
+from nodes.restoration.restore import RestoreService, next_state_id
 from nodes.restoration.snapshots import SnapshotStore
 from nodes.restoration.unknown_outcome import unknown_outcome
 from sandboxes.base import Sandbox
@@ -83,7 +84,8 @@ async def execute(
     else:
         receipt = await restoring.restore(sandbox, state, runtime)
         attempt.notices += receipt.notices
-        result = await attempt.run(calls if offer.functions else None)
+        offered = calls if offer.functions else None
+        result = await attempt.run(EarlierSteps(offered, sandbox, state.get("cells") or [], restoring.snapshots))
         if journal is not None and (asked := await calls.wait_until_held()) is not None:
             # What it reached up to the very end is known only now.
             broken = await unknown_outcome(sandbox, await journal.look(), earlier, seen=result.reached)
@@ -138,7 +140,7 @@ class _Attempt:
             asking=ApprovalRequest(self._sandbox, self.pending, self.number) if self._journal is not None else None,
         )
 
-    async def run(self, calls: CellCalls | None) -> CellResult:
+    async def run(self, calls: EarlierSteps) -> CellResult:
         """Run it in the sandbox, which is at the snapshot before it; that it starts is written down first.
 
         Raises:

@@ -6,7 +6,7 @@ A sandbox passes on names and bytes. What is in the bytes (`sandboxes.inside.ker
 import inspect
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from sandboxes.inside.kernel import values
 
@@ -91,3 +91,11 @@ class Functions(Protocol):
 
     async def call(self, call: Call) -> Returned | Raised:
         """Call one. Several may be called at a time; the task is cancelled when the cell does not wait any more."""
+
+
+@runtime_checkable
+class StepSource(Protocol):
+    """Functions beside which a cell can read of earlier steps."""
+
+    async def read_step(self, request: bytes) -> Returned | Raised:
+        """Lay out blobs of an earlier step for the cell to read; the request is as the sandbox has sent it."""

@@ -23,6 +23,7 @@ from graph.wiring import make_blobs, make_functions
 from nodes.calls.recorded_calls import functions_called
 from nodes.prompts.observation import observe
 from nodes.publishing import published_names
+from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
@@ -298,8 +299,8 @@ async def replay(
             record = await RecordedCalls.read(graph.checkpointer, thread, place, offered, context.call_timeout)
             versions = await _versions(fresh.sandbox, state)
             same = True
-            for cell in cells:
-                replayed = await _again(fresh, cell, context, blobs, record.of(cell), bool(versions))
+            for at, cell in enumerate(cells):
+                replayed = await _again(fresh, cell, cells[:at], context, blobs, record.of(cell), bool(versions))
                 same = same and replayed.same
                 yield replayed
             files_same, differ = await published(fresh.sandbox, state, fresh.folder) if step is None else (0, ())
@@ -312,6 +313,7 @@ async def replay(
 async def _again(
     fresh: EphemeralSandbox,
     cell: Cell,
+    earlier: list[Cell],
     context: Context,
     blobs: Blobs,
     calls: ReplayedCalls | None,
@@ -323,7 +325,7 @@ async def _again(
         cell["code"],
         number=cell["number"],
         timeout=max(context.cell_timeout, 5 * cell["seconds"]),
-        functions=calls,
+        functions=EarlierSteps(calls, fresh.sandbox, earlier, SnapshotStore(blobs)),
     )
     differences = []
     if result.status != cell["status"]:

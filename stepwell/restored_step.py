@@ -12,6 +12,7 @@ from graph.settings import Settings, settings_or_default
 from graph.state import State
 from graph.wiring import make_blobs
 from nodes.calls.recorded_calls import RepeatableCalls
+from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.receipt import Receipt
 from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
@@ -102,7 +103,7 @@ class RestoredStep:
             number=self._number,
             timeout=self._timeout if timeout is None else timeout,
             on_output=on_output,
-            functions=self._functions,
+            functions=EarlierSteps(self._functions, self._sandbox, self.state.get("cells") or [], self._snapshots),
         )
         self._filled = bool(result.namespace)
         return result

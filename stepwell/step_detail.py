@@ -7,8 +7,8 @@ from graph.checkpoints.step_tree import Step
 from graph.settings import Settings, settings_or_default
 from graph.state import Cell, Input, LostName, State, Variable
 from graph.wiring import make_blobs
+from nodes.restoration.earlier_steps import TOOK_EFFECT
 from nodes.restoration.manifests import NotRestoredError
-from nodes.restoration.restore import TOOK_EFFECT
 from stepwell.comparison import files_by_cells
 from stepwell.snapshot_manifest import SnapshotManifest, read_manifest
 from stepwell.steps import answer_after, parse_step_name, state_at_step

@@ -12,7 +12,8 @@ from graph.checkpoints.saver import Saver
 from graph.checkpoints.step_tree import Step, StepTree, step_tree
 from graph.settings import Settings, settings_or_default
 from graph.state import Cell, PlanStep, SandboxRef, State
-from nodes.restoration.restore import BEGINNING, TOOK_EFFECT, next_state_id
+from nodes.restoration.earlier_steps import TOOK_EFFECT
+from nodes.restoration.restore import BEGINNING, next_state_id
 from stepwell.errors import ThreadError
 from stepwell.threads import Graph, find_thread, saver_of
 

@@ -19,6 +19,7 @@ from graph.state import Cell, State
 from graph.users.identity import thread_of
 from nodes.calls.recorded_calls import RepeatableCalls
 from nodes.inputs import supply_inputs
+from nodes.restoration.earlier_steps import TOOK_EFFECT, EarlierSteps
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.receipt import NO_RESTORE_NEEDED, Receipt, receipt_text
 from nodes.restoration.snapshots import SnapshotStore
@@ -171,7 +172,6 @@ BEGINNING = "beginning"
 """Names the state of a thread that has run nothing: inputs only."""
 RUN_AGAIN = ("ok", "error")
 """Cells that end by themselves can be repeated; what an interrupted one had done until then cannot."""
-TOOK_EFFECT = ("ok", "error", "timeout")
 MAX_TRIES = 4
 """Snapshots that are tried before all cells run again."""
 
@@ -220,7 +220,7 @@ async def restore_session(
             session, rebuilt = made.session, made.cells
         except NotRestoredError:  # it was there a moment ago
             index, session = await _restore(sandbox, cells, snapshots, problems)
-    again = await _run_again(sandbox, cells[index + 1 :], wanted, problems, functions)
+    again = await _run_again(sandbox, cells, index + 1, wanted, problems, functions, snapshots)
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
     receipt = Receipt(
@@ -290,11 +290,17 @@ async def _restore(
 
 
 async def _run_again(
-    sandbox: Sandbox, cells: list[Cell], wanted: str, problems: list[str], functions: Functions | None
+    sandbox: Sandbox,
+    cells: list[Cell],
+    first: int,
+    wanted: str,
+    problems: list[str],
+    functions: Functions | None,
+    snapshots: SnapshotStore,
 ) -> int:
     """Run cells again; the sandbox is at the wanted state once the last one has ended, and at none until then."""
     again = 0
-    for cell in cells:
+    for at, cell in enumerate(cells[first:], first):
         if cell["status"] not in RUN_AGAIN:
             problems.append(f"cell {cell['number']} had been interrupted at its time limit and was not run again")
             continue
@@ -307,7 +313,7 @@ async def _run_again(
             number=cell["number"],
             timeout=max(60.0, 5 * cell["seconds"]),
             head=wanted if cell is cells[-1] else "",
-            functions=functions,
+            functions=EarlierSteps(functions, sandbox, cells[:at], snapshots),
         )
         again += 1
         if result.status != cell["status"]:

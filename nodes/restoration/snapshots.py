@@ -9,7 +9,7 @@ import asyncio
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -170,6 +170,25 @@ class SnapshotStore:
                 continue  # then the cells after it are not run again by themselves
             found.add(id)
         return found
+
+    async def lay_out_parts(self, sandbox: Sandbox, id: str, names: Sequence[str]) -> None:
+        """Give a sandbox some blobs of one of its thread's snapshots, beside what its session does.
+
+        Args:
+            sandbox: The thread's sandbox.
+            id: The snapshot.
+            names: The blobs, as a sandbox has named them; none: the snapshot's manifest.
+
+        Raises:
+            BlobError: one is missing or damaged, or the store cannot be reached.
+            NotRestoredError: the snapshot does not name one of them.
+            SandboxError: the sandbox cannot take them.
+        """
+        if not set(names) <= (await self._named(id) if names else set()):
+            raise NotRestoredError("It does not name what was asked for.")
+        # Whoever reads them hashes them.
+        async with self._blobs.checkout(sorted(set(names) or {id}), check=False) as files:
+            await sandbox.supply_blobs(files)
 
     async def keep_file(self, file: Path, sha256: str) -> None:
         """Put a host file into the store, under the hash of its content.

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from sandboxes.functions import Call, Functions, Raised, Returned
+from sandboxes.functions import Call, Functions, Raised, Returned, StepSource
 from sandboxes.host.limits import MEGABYTE
 from sandboxes.host.reading import SMALL, items_in
 from sandboxes.inside.kernel import frames, values
@@ -79,7 +79,10 @@ class Calls:
         task.add_done_callback(lambda _: self._tasks.pop(number, None))
 
     def _refusal(self, name: str) -> Raised | None:
-        if name not in self._offered:
+        if name == frames.STEP_REQUEST:
+            if not isinstance(self._functions, StepSource):
+                return Raised("earlier steps cannot be read here", "StepError")
+        elif name not in self._offered:
             return Raised(f"{name[:100]!r} is not offered")
         if self._count > MAX_CALLS:
             return Raised(f"a cell can make {MAX_CALLS:,} calls, and this one has; pass lists instead of single values")
@@ -107,16 +110,22 @@ class Calls:
             task.cancel()
 
     async def _make(self, number: int, call: Call) -> None:
-        assert self._functions is not None
         async with self._at_once:
             try:
-                outcome = await self._too_many(call) or await self._functions.call(call)
+                outcome = await self._outcome(call)
             except Exception as error:  # whatever is wrong there, the cell must not wait for ever
                 outcome = Raised("the call could not be made", type(error).__name__)
         if isinstance(outcome, Returned):
             self._bytes += len(outcome.value)
             outcome = self._too_much() or outcome
         await self._answer(number, outcome)
+
+    async def _outcome(self, call: Call) -> Returned | Raised:
+        assert self._functions is not None
+        if call.name == frames.STEP_REQUEST:
+            assert isinstance(self._functions, StepSource)
+            return await self._functions.read_step(call.arguments)
+        return await self._too_many(call) or await self._functions.call(call)
 
     async def _answer(self, number: int, outcome: Returned | Raised) -> None:
         if isinstance(outcome, Returned) and len(outcome.value) > frames.MAX_BODY:

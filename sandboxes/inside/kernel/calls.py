@@ -238,6 +238,26 @@ class HostCalls:
             self._calling.now = False
         return _result(name, slot)
 
+    def request(self, name: str, body: bytes) -> tuple[bool, bytes]:
+        """Ask the host for something that is no function of the user's program, and wait for the answer.
+
+        Returns:
+            Whether it was done, and what the host says.
+
+        Raises:
+            HostFunctionError: it cannot be asked for now.
+        """
+        if not self._here() or not self._running or getattr(self._calling, "now", False):
+            raise HostFunctionError("earlier steps can be read in a running cell only, and in none of its forks")
+        self._calling.now = True
+        try:
+            slot = self._answered(name, body)
+        finally:
+            self._calling.now = False
+        if slot.over:
+            raise HostFunctionError(f"an earlier step could not be read: {slot.over}")
+        return slot.ok, slot.body
+
     def _answered(self, name: str, body: bytes, place: str = "") -> _PendingCall:
         with self._interrupts.held():
             with self._lock:

@@ -15,6 +15,9 @@ MAX_HEADER = 65_536
 MAX_BODY = 32_000_000
 """Bytes."""
 
+STEP_REQUEST = "steps[]"
+"""What a cell calls to read of an earlier step; no function of the user's program can have that name."""
+
 Frame = tuple[dict[str, Any], bytes]
 
 

@@ -15,6 +15,7 @@ from . import figures, frames, packages, side_effects, summaries
 from .answer_values import MAX_ALL_CHARS, value_text
 from .calls import HostCalls
 from .cells import Cells, Interrupts
+from .earlier_steps import EarlierSteps
 from .output import Displays, Streams
 from .side_effects import SideEffectMonitor
 from .snapshots.interpreter_state import StartState
@@ -82,6 +83,7 @@ class Session:
         self._calls = HostCalls(
             self._main, self._own, self._interrupts, lambda: self._control, self._send_frame, self._is_here
         )
+        self._earlier = EarlierSteps(self._calls, self._snapshots)
         builtins.input = _no_input
         for name in ("exit", "quit"):
             setattr(builtins, name, _exit)
@@ -141,6 +143,7 @@ class Session:
         self._reach.begin(str(header.get("head", "")), code)
         before = self._scan = side_effects.Scan(self._root)
         self._calls.begin()
+        self._earlier.begin()
         values: list[str] = []
 
         def work() -> None:

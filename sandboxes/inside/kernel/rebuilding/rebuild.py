@@ -23,7 +23,7 @@ from ..snapshots.load import RawUnit, SnapshotReader
 from ..snapshots.pickling import Reducers, Stream, load
 from ..snapshots.save import EXCLUDED_NAMES, MODULE_PREFIX, SETTING_PREFIX, SnapshotWriter, type_name
 from ..snapshots.singletons import SINGLETONS
-from ..snapshots.vendored import cloudpickle
+from ..snapshots.vendored import cloudpickle, nameless_classes
 
 MOST = 5_000_000
 """Objects that are looked at."""
@@ -218,7 +218,7 @@ def same(values: dict[str, Any], part: RawUnit) -> bool:
     if set(values) != set(part.names):
         return False
     try:
-        with hidden_main(), _nameless_classes():
+        with hidden_main(), nameless_classes():
             now = Stream({name: values[name] for name in part.names}, Reducers())
             if now.data == part.stream and _equal(now.buffers, part.buffers):
                 return True
@@ -228,22 +228,6 @@ def same(values: dict[str, Any], part: RawUnit) -> bool:
             return same_graph(now.data, then.data) and _equal(now.buffers, then.buffers)
     except (Exception, SystemExit):  # pickling and loading run the code of whatever they meet
         return False
-
-
-@contextlib.contextmanager
-def _nameless_classes() -> Iterator[None]:
-    """Pickle and load classes of cells without the identities by which cloudpickle finds them again.
-
-    They differ from process to process; and a class that is loaded only to be compared must not become the living one.
-    """
-    borrowed = cloudpickle()
-    before = borrowed._get_or_create_tracker_id, borrowed._lookup_class_or_track
-    borrowed._get_or_create_tracker_id = lambda kind: f"{kind.__module__}.{kind.__qualname__}"
-    borrowed._lookup_class_or_track = lambda identity, kind: kind
-    try:
-        yield
-    finally:
-        borrowed._get_or_create_tracker_id, borrowed._lookup_class_or_track = before
 
 
 def _equal(first: list[PickleBuffer], second: list[Any]) -> bool:

@@ -171,6 +171,10 @@ class Blobs:
         if filled != len(target) or more or hash_of(target) != name:
             raise MissingBlobError(f"blob {name} is damaged: its content has another hash")
 
+    def has(self, name: str) -> bool:
+        """Whether a blob is there, whole or not."""
+        return any(os.path.exists(os.path.join(folder, name)) for folder in self._folders)
+
     def size(self, name: str) -> int:
         """How many bytes a blob has.
 

@@ -5,7 +5,9 @@ from types import ModuleType
 from typing import Any
 
 from ..cells import Cells
-from .blobs import Blobs, Spool
+from . import manifest
+from .blobs import Blobs, MissingBlobError, Spool
+from .earlier import EarlierSnapshot, StepError, Supply
 from .interpreter_state import StartState
 from .load import SnapshotReader
 from .save import SnapshotWriter
@@ -48,6 +50,8 @@ class Engine:
         self._main = main
         self._own = own
         self._blobs = Blobs([blobs, spool])
+        self._manifests: dict[str, dict[str, Any]] = {}
+        """Those of earlier steps that cells have looked into."""
         self._taking = SnapshotWriter(main, own, root, start, Spool(spool), blobs)
 
     def snapshot(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
@@ -57,6 +61,19 @@ class Engine:
     def restore(self, id: str) -> dict[str, Any]:
         """Restore a snapshot; see `SnapshotReader.restore`."""
         return SnapshotReader(self._main, self._taking, self._blobs).restore(id)
+
+    def earlier(self, id: str, step: int, supply: Supply) -> EarlierSnapshot:
+        """An earlier snapshot, of which nothing is loaded yet; its manifest was supplied.
+
+        Raises:
+            StepError: its manifest is missing or damaged.
+        """
+        if id not in self._manifests:
+            try:
+                self._manifests[id] = manifest.unpack(self._blobs.read(id))
+            except MissingBlobError as error:
+                raise StepError(f"The snapshot of step {step} cannot be read: {error}.") from None
+        return EarlierSnapshot(f"step {step}", self._manifests[id], self._blobs, supply)
 
     def plan_rebuild(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Say which of the cells in `asked` have to run for lost variables; see `needed.plan`."""

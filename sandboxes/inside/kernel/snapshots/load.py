@@ -237,7 +237,7 @@ class SnapshotReader:
                 self._taking.packs.learn(stream, unit["stream"], named)
                 buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
                 for target, buffer in zip(buffers, unit["buffers"], strict=True):
-                    waiting += self._fill(pool, memoryview(target), buffer["blobs"])
+                    waiting += fill_memory(pool, self._blobs, memoryview(target), buffer["blobs"])
                     known.update(buffer["blobs"])
                 parts.append(RawUnit(unit, stream, buffers))
             for filled in waiting:
@@ -245,19 +245,6 @@ class SnapshotReader:
         self._blobs.check(set(content["blobs"]) - known - set(cache))
         self._taking.spool.known.update(content["blobs"])
         return parts
-
-    def _fill(self, pool: ThreadPoolExecutor, target: memoryview, names: list[str]) -> list[Any]:
-        """Fill memory from blobs that lie one after the other."""
-        jobs: list[Any] = []
-        start = 0
-        for name in names:
-            end = start + self._blobs.size(name)
-            jobs.append(pool.submit(self._blobs.read_into, name, target[start:end]))
-            start = end
-        if start != len(target):
-            self._blobs.check(names)
-            raise MissingBlobError(f"the blobs of a variable have {start} bytes instead of {len(target)}")
-        return jobs
 
     def _load(self, content: dict[str, Any], parts: list[RawUnit]) -> dict[str, Any]:
         try:
@@ -404,6 +391,27 @@ class SnapshotReader:
                 module, _, variable = name.removeprefix(MODULE_PREFIX).partition(":")
                 if module in sys.modules:
                     setattr(sys.modules[module], variable, value)
+
+
+def fill_memory(pool: ThreadPoolExecutor, blobs: Blobs, target: memoryview, names: list[str]) -> list[Any]:
+    """Fill memory from blobs that lie one after the other.
+
+    Returns:
+        What is under way in the pool.
+
+    Raises:
+        MissingBlobError: one is not there, or they have another size.
+    """
+    jobs: list[Any] = []
+    start = 0
+    for name in names:
+        end = start + blobs.size(name)
+        jobs.append(pool.submit(blobs.read_into, name, target[start:end]))
+        start = end
+    if start != len(target):
+        blobs.check(names)
+        raise MissingBlobError(f"the blobs of a variable have {start} bytes instead of {len(target)}")
+    return jobs
 
 
 def _cell_number(name: str) -> int:

@@ -4,6 +4,8 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 NAME = "stepwell_kernel.cloudpickle"
@@ -101,3 +103,20 @@ def _places() -> list[str]:
         CloudpickleLocation.path,
         *(os.path.join(folder, "cloudpickle", "cloudpickle.py") for folder in installed()),
     ]
+
+
+@contextmanager
+def nameless_classes() -> Iterator[None]:
+    """Pickle and load classes of cells without the identities by which cloudpickle finds them again.
+
+    They differ from process to process; and a class that is loaded only to be compared, or as it was at an earlier
+    step, must not become the living one.
+    """
+    borrowed = cloudpickle()
+    before = borrowed._get_or_create_tracker_id, borrowed._lookup_class_or_track
+    borrowed._get_or_create_tracker_id = lambda kind: f"{kind.__module__}.{kind.__qualname__}"
+    borrowed._lookup_class_or_track = lambda identity, kind: kind
+    try:
+        yield
+    finally:
+        borrowed._get_or_create_tracker_id, borrowed._lookup_class_or_track = before

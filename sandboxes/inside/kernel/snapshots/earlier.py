@@ -1,0 +1,233 @@
+"""Reads single variables and files of an earlier snapshot, into copies that share nothing with the session.
+
+Nothing of the session is restored or changed: of the snapshot only the unit is read that holds the variable. Functions
+of it find the other variables of their step, each loaded when it is looked for, and none of the session's.
+"""
+
+import builtins
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from . import manifest, memory
+from .blobs import THREADS, Blobs, MissingBlobError
+from .load import RawUnit, fill_memory, load_partially
+from .pickling import load
+from .singletons import CurrentSession
+from .units import reason_of
+from .vendored import nameless_classes
+
+SHOWN = 30
+"""Names that a message lists."""
+MAX_LINKS = 8
+"""Links that are followed to a file."""
+
+Supply = Callable[[Sequence[str]], None]
+"""Has the host lay out blobs of the snapshot."""
+
+
+class StepError(KeyError):
+    """An earlier step does not have what was asked of it; the message says why in a sentence."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+# Cells catch it by its name alone, and a snapshot names it.
+StepError.__module__ = "builtins"
+builtins.StepError = StepError  # type: ignore[attr-defined]
+
+
+class EarlierVariables(dict[str, Any]):
+    """The variables of an earlier step as globals of its functions; each is loaded when it is looked for."""
+
+    def __init__(self, snapshot: "EarlierSnapshot") -> None:
+        super().__init__(__name__="__main__", __builtins__=builtins)
+        self._snapshot = snapshot
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self._snapshot.names
+
+    def __missing__(self, name: str) -> Any:
+        if name not in self._snapshot.names:
+            raise KeyError(name)
+        return self._snapshot.variable(name)
+
+
+class _Main:
+    """Stands for `__main__` while variables of an earlier step are loaded."""
+
+    def __init__(self, namespace: EarlierVariables) -> None:
+        self.__dict__ = namespace
+
+
+class EarlierSnapshot:
+    """One earlier snapshot; what was loaded of it stays loaded as long as this object is kept.
+
+    Args:
+        step: What it is called.
+        content: Its manifest.
+        blobs: Where blobs are once they were supplied.
+        supply: Has the host lay out those that are not there.
+    """
+
+    def __init__(self, step: str, content: dict[str, Any], blobs: Blobs, supply: Supply) -> None:
+        self._step = step
+        self._content = content
+        self._blobs = blobs
+        self._supply = supply
+        self._namespace = EarlierVariables(self)
+        self._units = {name: unit for unit in content["variables"]["units"] for name in unit["names"]}
+        self._loading: list[dict[str, Any]] = []
+        self._broken: dict[str, str] = {}
+        lost = {one["name"] for one in content["lost"]}
+        self.names = dict.fromkeys(name for name in content["variables"]["order"] if name not in lost)
+        """The variables, in the order in which they were made."""
+
+    def variable(self, name: str) -> Any:
+        """A variable as it was; the same object each time.
+
+        Raises:
+            StepError: there is none of that name, it was not kept, or it cannot be loaded.
+        """
+        if name not in self.names:
+            raise StepError(self._why_not(name))
+        if not dict.__contains__(self._namespace, name):
+            self._load(name)
+        if name in self._broken:
+            raise StepError(f"{name} of {self._step} cannot be loaded: {self._broken[name]}.")
+        return dict.__getitem__(self._namespace, name)
+
+    def _why_not(self, name: str) -> str:
+        lost = next((one for one in self._content["lost"] if one["name"] == name), None)
+        if lost is not None:
+            return f"{name} of {self._step}, a {lost['type']}, was not kept: {lost['reason'].rstrip('.')}."
+        return f"{self._step.capitalize()} has no variable {name!r}; {_listed(list(self.names))}."
+
+    def _load(self, name: str) -> None:
+        module = self._content["modules"].get(name)
+        if module is not None:
+            try:
+                self._namespace[name] = importlib.import_module(module)
+            except Exception as error:  # a module may do anything when it is imported
+                self._broken[name] = reason_of(error)
+            return
+        unit = self._units.get(name)
+        if unit is None or unit in self._loading:
+            self._broken[name] = "it is needed while it is loaded itself" if unit else "its snapshot does not hold it"
+            return
+        if unit.get("code") and self._content["cache_tag"] != manifest.cache_tag():
+            self._broken[name] = f"it holds code of {self._content['cache_tag']}, and this is {manifest.cache_tag()}"
+            return
+        self._loading.append(unit)
+        try:
+            self._load_unit(self._read(unit))
+        finally:
+            self._loading.remove(unit)
+
+    def _load_unit(self, part: RawUnit) -> None:
+        found: dict[str, Any] = {}
+        with _apart(_Main(self._namespace)):
+            try:
+                for name, value in load(part.stream, part.buffers, len(part.names)):
+                    found[name] = self._namespace[name] = value
+            except (Exception, SystemExit) as error:  # loading runs the code of what is loaded
+                reasons = dict.fromkeys(part.names, reason_of(error))
+                for name in found:
+                    del self._namespace[name]
+                if len(part.names) > 1:
+                    found, reasons = load_partially(part.stream, part.buffers, part.names)
+                    self._namespace.update(found)
+                self._broken |= reasons
+
+    def _read(self, unit: dict[str, Any]) -> RawUnit:
+        """Read and check a unit, its blobs supplied first.
+
+        Raises:
+            StepError: a blob is missing or damaged.
+        """
+        packs = self._content["packs"]
+        stream = unit["stream"]
+        names = [packs[stream["pack"]]] if "pack" in stream else list(stream["blobs"])
+        names += [name for buffer in unit["buffers"] for name in buffer["blobs"]]
+        try:
+            self._supply_missing(names)
+            data = manifest.read(stream, packs, self._blobs, {})
+            buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
+            with ThreadPoolExecutor(THREADS) as pool:
+                waiting: list[Any] = []
+                for target, buffer in zip(buffers, unit["buffers"], strict=True):
+                    waiting += fill_memory(pool, self._blobs, memoryview(target), buffer["blobs"])
+                for filled in waiting:
+                    filled.result()
+        except MissingBlobError as error:
+            raise StepError(f"The snapshot of {self._step} cannot be read: {error}.") from None
+        return RawUnit(unit, data, buffers)
+
+    def _supply_missing(self, names: Sequence[str]) -> None:
+        lacking = [name for name in dict.fromkeys(names) if not self._blobs.has(name)]
+        if lacking:
+            self._supply(lacking)
+
+    def write_file(self, path: str, folder: str) -> str:
+        """Write a file of the workspace, as it was, below a folder.
+
+        Returns:
+            Where it is.
+
+        Raises:
+            FileNotFoundError: there is none of that name.
+            IsADirectoryError: it is a folder.
+            StepError: a blob is missing or damaged.
+        """
+        path, entry = self._entry(os.path.normpath(path))
+        if "chunks" not in entry or entry.get("tree"):
+            raise IsADirectoryError(f"{path} of {self._step} is a folder.")
+        target = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        partial = f"{target}.{os.getpid()}"
+        try:
+            self._supply_missing(entry["chunks"])
+            with open(partial, "wb") as file:
+                for chunk in entry["chunks"]:
+                    file.write(self._blobs.read(chunk))
+        except MissingBlobError as error:
+            os.unlink(partial)
+            raise StepError(f"The snapshot of {self._step} cannot be read: {error}.") from None
+        os.chmod(partial, 0o444)
+        os.utime(partial, ns=(entry["mtime"], entry["mtime"]))
+        os.replace(partial, target)
+        return target
+
+    def _entry(self, path: str) -> tuple[str, dict[str, Any]]:
+        files = self._content["files"]
+        for _ in range(MAX_LINKS):
+            link = files.get(path, {}).get("link")
+            if link is None:
+                break
+            path = os.path.normpath(os.path.join(os.path.dirname(path), link))
+        if path not in files or path.startswith(("/", "../")):
+            known = [name for name, entry in files.items() if "chunks" in entry]
+            raise FileNotFoundError(f"{self._step.capitalize()} has no file {path!r}; {_listed(known)}.")
+        return path, files[path]
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"it has {', '.join(names[:SHOWN])}{more}" if names else "it has none"
+
+
+@contextmanager
+def _apart(main: Any) -> Iterator[None]:
+    """Let what is loaded be of another `__main__` than the session's, and classes of cells be new ones."""
+    before, CurrentSession.main = CurrentSession.main, main
+    try:
+        with nameless_classes(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        CurrentSession.main = before
