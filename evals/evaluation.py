@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import stepwell
+from evals.loading import load
 from evals.results import REPORT, RESULTS, Result, read_results, summary, write_results
 from evals.runner import Runner
-from evals.tasks import Task, load_plain, run_name
+from evals.tasks import Task, run_name
 from graph.settings import read_settings
 from stepwell.errors import UsageError
 from stepwell.stored_context import changed
@@ -18,14 +19,15 @@ FRUITLESS = 3
 """After so many tasks in a row that broke off without any answer of the model, nothing more is tried."""
 
 
-def evaluate(suite: Path, *, data: Path, out: Path, name: str, knobs: Mapping[str, Any]) -> int:
+def evaluate(suite: Path, *, data: Path, out: Path, name: str, form: str, knobs: Mapping[str, Any]) -> int:
     """Run a suite, or the rest of it.
 
     Args:
-        suite: JSON Lines, as `evals.tasks.load_plain` reads them.
+        suite: The file of the questions.
         data: The folder that holds the files of the tasks.
         out: Where the folder with the results goes.
         name: Names the evaluation; empty: after suite and model.
+        form: One of `evals.loading.FORMATS`; empty: recognised.
         knobs: What was named of `Context`.
 
     Returns:
@@ -38,7 +40,7 @@ def evaluate(suite: Path, *, data: Path, out: Path, name: str, knobs: Mapping[st
     context = changed(stepwell.Context(), knobs)
     if not data.is_dir():
         raise UsageError(f"The folder {data} does not exist; name the folder of the tasks' files with --data.")
-    tasks = load_plain(suite, data)
+    tasks = load(suite, data, form)
     run = run_name(name or f"{suite.stem}-{context.model or settings.model or 'playbook'}")
     runner = Runner(run, settings, context)
     results = asyncio.run(_all(runner, tasks, out / run, name=run))

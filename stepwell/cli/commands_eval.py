@@ -12,7 +12,7 @@ from stepwell.cli.command_options import RunOptions, exit_with, with_run_options
 def evaluate(
     suite: Annotated[
         Path,
-        typer.Argument(metavar="SUITE", help="JSON Lines, a task each: question, files, expected, tolerance."),
+        typer.Argument(metavar="SUITE", help="A file of questions whose answers are known: docs/evals.md says how."),
     ],
     data: Annotated[
         Path, typer.Option(metavar="FOLDER", help="The folder that holds the files of the tasks (this one).")
@@ -22,6 +22,9 @@ def evaluate(
     ] = Path("evaluations"),
     name: Annotated[
         str, typer.Option(metavar="NAME", help="Name of the evaluation (suite and model); another one begins anew.")
+    ] = "",
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="plain, dabench, kramabench, dseval (recognised).")
     ] = "",
     *,
     options: RunOptions,
@@ -37,6 +40,6 @@ def evaluate(
     def work() -> int:
         from evals.evaluation import evaluate as run_suite
 
-        return run_suite(suite, data=data, out=out, name=name, knobs=options.context())
+        return run_suite(suite, data=data, out=out, name=name, form=form, knobs=options.context())
 
     exit_with(work)
