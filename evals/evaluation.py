@@ -8,7 +8,7 @@ from typing import Any
 
 import stepwell
 from evals.loading import load
-from evals.results import REPORT, RESULTS, Result, read_results, summary, write_results
+from evals.results import REPORT, RESULTS, Result, keep_model, read_results, summary, write_results
 from evals.runner import Runner
 from evals.tasks import Task, run_name
 from graph.settings import read_settings
@@ -41,7 +41,10 @@ def evaluate(suite: Path, *, data: Path, out: Path, name: str, form: str, knobs:
     if not data.is_dir():
         raise UsageError(f"The folder {data} does not exist; name the folder of the tasks' files with --data.")
     tasks = load(suite, data, form)
-    run = run_name(name or f"{suite.stem}-{context.model or settings.model or 'playbook'}")
+    model = context.model or settings.model or "playbook"
+    run = run_name(name or f"{suite.stem}-{model}")
+    out = out.absolute()
+    keep_model(out / run, model)
     runner = Runner(run, settings, context)
     results = asyncio.run(_all(runner, tasks, out / run, name=run))
     for line in summary(results):
@@ -64,7 +67,8 @@ async def _all(runner: Runner, tasks: list[Task], folder: Path, *, name: str) ->
         if result.seconds is None and known is not None and known.thread == result.thread:
             result = result.timed(known.seconds)
         results.append(result)
-        await asyncio.to_thread(write_results, folder, results, name)
+        later = [before[one.id] for one in tasks[len(results) :] if one.id in before]
+        await asyncio.to_thread(write_results, folder, [*results, *later], name)
         sys.stderr.write(f"{task.id}: {result.status}{f' ({result.why})' if result.why else ''}\n")
         fruitless = fruitless + 1 if result.status == "broken off" and not result.calls else 0
         if fruitless == FRUITLESS:

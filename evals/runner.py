@@ -116,6 +116,7 @@ class Runner:
             cells=len(state.get("cells") or []),
             cost=prices.cost(tokens_in, tokens_out) if prices is not None else None,
             seconds=seconds,
+            estimated=any(row["estimated"] for row in usage),
         )
 
     async def _broken_off(self, task: Task, thread: str, why: str) -> Result:

@@ -43,3 +43,20 @@ def evaluate(
         return run_suite(suite, data=data, out=out, name=name, form=form, knobs=options.context())
 
     exit_with(work)
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="RUN", help="The folder with the results of an evaluation.")],
+    after: Annotated[Path, typer.Argument(metavar="RUN", help="That of another one, with the same questions.")],
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the comparison goes as a page in Markdown (nowhere).")
+    ] = None,
+) -> None:
+    """Compare two evaluations question by question."""
+
+    def work() -> int:
+        from evals.comparison import print_comparison
+
+        return print_comparison(before, after, page)
+
+    exit_with(work)
