@@ -88,4 +88,4 @@ def _seconds(pairs: Sequence[Pair]) -> str:
 def mcnemar(gained: int, lost: int) -> float:
     """McNemar's exact test: how likely so uneven a split is, two-sided, if neither run were better."""
     total, least = gained + lost, min(gained, lost)
-    return min(1.0, 2 * sum(math.comb(total, k) for k in range(least + 1)) / 2**total)
+    return min(1.0, float(2 * sum(math.comb(total, k) for k in range(least + 1)) / 2**total))

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ FRUITLESS = 3
 """After so many tasks in a row that broke off without any answer of the model, nothing more is tried."""
 
 
-def evaluate(suite: Path, *, data: Path, out: Path, name: str, form: str, knobs: Mapping[str, Any]) -> int:
+def evaluate(
+    suite: Path, *, data: Path, out: Path, name: str, form: str, without_files: bool, knobs: Mapping[str, Any]
+) -> int:
     """Run a suite, or the rest of it.
 
     Args:
@@ -28,6 +31,7 @@ def evaluate(suite: Path, *, data: Path, out: Path, name: str, form: str, knobs:
         out: Where the folder with the results goes.
         name: Names the evaluation; empty: after suite and model.
         form: One of `evals.loading.FORMATS`; empty: recognised.
+        without_files: Whether the questions are asked once more without their files.
         knobs: What was named of `Context`.
 
     Returns:
@@ -43,18 +47,26 @@ def evaluate(suite: Path, *, data: Path, out: Path, name: str, form: str, knobs:
     tasks = load(suite, data, form)
     model = context.model or settings.model or "playbook"
     run = run_name(name or f"{suite.stem}-{model}")
-    out = out.absolute()
-    keep_model(out / run, model)
-    runner = Runner(run, settings, context)
-    results = asyncio.run(_all(runner, tasks, out / run, name=run))
+    asked = {run: tasks}
+    if without_files:
+        asked[f"{run}-without-files"] = [replace(task, files=()) for task in tasks if task.files]
+    missing = 0
+    for one, its_tasks in asked.items():
+        folder = out.absolute() / one
+        keep_model(folder, model)
+        missing += _asked(Runner(one, settings, context), its_tasks, folder, beside=one != run)
+    if missing:
+        sys.stderr.write(f"{missing} tasks have no answer; the same command goes on.\n")
+    return 1 if missing else 0
+
+
+def _asked(runner: Runner, tasks: list[Task], folder: Path, *, beside: bool) -> int:
+    """Ask, and say what came of it; returns how many tasks have no answer."""
+    results = asyncio.run(_all(runner, tasks, folder, name=runner.run))
     for line in summary(results):
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.write(f"results: {out / run / RESULTS}\nreport: {out / run / REPORT}\n")
-    broken = [one for one in results if one.status == "broken off"]
-    if broken or len(results) < len(tasks):
-        sys.stderr.write(f"{len(tasks) - len(results) + len(broken)} tasks have no answer; the same command goes on.\n")
-        return 1
-    return 0
+        sys.stdout.write(f"{'without files, ' if beside else ''}{line}\n")
+    sys.stdout.write(f"results: {folder / RESULTS}\nreport: {folder / REPORT}\n")
+    return len(tasks) - len(results) + sum(one.status == "broken off" for one in results)
 
 
 async def _all(runner: Runner, tasks: list[Task], folder: Path, *, name: str) -> list[Result]:

@@ -27,6 +27,9 @@ def evaluate(
         str, typer.Option("--format", metavar="FORMAT", help="plain, dabench, kramabench, dseval (recognised).")
     ] = "",
     *,
+    without_files: Annotated[
+        bool, typer.Option("--without-files", help="Ask once more without the files: what is known by heart.")
+    ] = False,
     options: RunOptions,
 ) -> None:
     """Answer the questions of a suite and score the answers.
@@ -40,7 +43,8 @@ def evaluate(
     def work() -> int:
         from evals.evaluation import evaluate as run_suite
 
-        return run_suite(suite, data=data, out=out, name=name, form=form, knobs=options.context())
+        knobs = options.context()
+        return run_suite(suite, data=data, out=out, name=name, form=form, without_files=without_files, knobs=knobs)
 
     exit_with(work)
 
