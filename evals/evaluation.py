@@ -3,13 +3,15 @@
 import asyncio
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import stepwell
-from evals.results import REPORT, RESULTS, Result, read_results, summary, write_results
+from evals.loading import load
+from evals.results import REPORT, RESULTS, Result, keep_model, read_results, summary, write_results
 from evals.runner import Runner
-from evals.tasks import Task, load_plain, run_name
+from evals.tasks import Task, run_name
 from graph.settings import read_settings
 from stepwell.errors import UsageError
 from stepwell.stored_context import changed
@@ -18,14 +20,18 @@ FRUITLESS = 3
 """After so many tasks in a row that broke off without any answer of the model, nothing more is tried."""
 
 
-def evaluate(suite: Path, *, data: Path, out: Path, name: str, knobs: Mapping[str, Any]) -> int:
+def evaluate(
+    suite: Path, *, data: Path, out: Path, name: str, form: str, without_files: bool, knobs: Mapping[str, Any]
+) -> int:
     """Run a suite, or the rest of it.
 
     Args:
-        suite: JSON Lines, as `evals.tasks.load_plain` reads them.
+        suite: The file of the questions.
         data: The folder that holds the files of the tasks.
         out: Where the folder with the results goes.
         name: Names the evaluation; empty: after suite and model.
+        form: One of `evals.loading.FORMATS`; empty: recognised.
+        without_files: Whether the questions are asked once more without their files.
         knobs: What was named of `Context`.
 
     Returns:
@@ -38,18 +44,29 @@ def evaluate(suite: Path, *, data: Path, out: Path, name: str, knobs: Mapping[st
     context = changed(stepwell.Context(), knobs)
     if not data.is_dir():
         raise UsageError(f"The folder {data} does not exist; name the folder of the tasks' files with --data.")
-    tasks = load_plain(suite, data)
-    run = run_name(name or f"{suite.stem}-{context.model or settings.model or 'playbook'}")
-    runner = Runner(run, settings, context)
-    results = asyncio.run(_all(runner, tasks, out / run, name=run))
+    tasks = load(suite, data, form)
+    model = context.model or settings.model or "playbook"
+    run = run_name(name or f"{suite.stem}-{model}")
+    asked = {run: tasks}
+    if without_files:
+        asked[f"{run}-without-files"] = [replace(task, files=()) for task in tasks if task.files]
+    missing = 0
+    for one, its_tasks in asked.items():
+        folder = out.absolute() / one
+        keep_model(folder, model)
+        missing += _asked(Runner(one, settings, context), its_tasks, folder, beside=one != run)
+    if missing:
+        sys.stderr.write(f"{missing} tasks have no answer; the same command goes on.\n")
+    return 1 if missing else 0
+
+
+def _asked(runner: Runner, tasks: list[Task], folder: Path, *, beside: bool) -> int:
+    """Ask, and say what came of it; returns how many tasks have no answer."""
+    results = asyncio.run(_all(runner, tasks, folder, name=runner.run))
     for line in summary(results):
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.write(f"results: {out / run / RESULTS}\nreport: {out / run / REPORT}\n")
-    broken = [one for one in results if one.status == "broken off"]
-    if broken or len(results) < len(tasks):
-        sys.stderr.write(f"{len(tasks) - len(results) + len(broken)} tasks have no answer; the same command goes on.\n")
-        return 1
-    return 0
+        sys.stdout.write(f"{'without files, ' if beside else ''}{line}\n")
+    sys.stdout.write(f"results: {folder / RESULTS}\nreport: {folder / REPORT}\n")
+    return len(tasks) - len(results) + sum(one.status == "broken off" for one in results)
 
 
 async def _all(runner: Runner, tasks: list[Task], folder: Path, *, name: str) -> list[Result]:
@@ -62,7 +79,8 @@ async def _all(runner: Runner, tasks: list[Task], folder: Path, *, name: str) ->
         if result.seconds is None and known is not None and known.thread == result.thread:
             result = result.timed(known.seconds)
         results.append(result)
-        await asyncio.to_thread(write_results, folder, results, name)
+        later = [before[one.id] for one in tasks[len(results) :] if one.id in before]
+        await asyncio.to_thread(write_results, folder, [*results, *later], name)
         sys.stderr.write(f"{task.id}: {result.status}{f' ({result.why})' if result.why else ''}\n")
         fruitless = fruitless + 1 if result.status == "broken off" and not result.calls else 0
         if fruitless == FRUITLESS:

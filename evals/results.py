@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from stepwell.errors import UsageError
 
-RESULTS, REPORT = "results.jsonl", "report.md"
+RESULTS, REPORT, MODEL = "results.jsonl", "report.md", "model.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Result:
     """By STEPWELL_PRICES; None where there are none."""
     seconds: float | None
     """Of the turns that ran in this process; None when all of them had run before."""
+    estimated: bool = False
+    """True when the endpoint did not report some tokens, and they were counted by characters."""
 
     def broken_off(self, why: str) -> Self:
         """The same, of a task that did not come to its end."""
@@ -78,12 +80,27 @@ def read_results(folder: Path) -> dict[str, Result]:
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         try:
             given = json.loads(line)
-            if set(given) != names:
+            if set(given) | {"estimated"} != names:
                 raise ValueError("other fields than a result has")
             found[given["task"]] = Result(**given)
         except (ValueError, TypeError) as error:
             raise UsageError(f"Line {number} of {file} is no result: {error}; remove the file.") from None
     return found
+
+
+def keep_model(folder: Path, model: str) -> None:
+    """Write down which model a run asks.
+
+    Raises:
+        UsageError: it has asked another one before.
+    """
+    file = folder / MODEL
+    if file.exists() and (before := file.read_text(encoding="utf-8").strip()) != model:
+        raise UsageError(
+            f"The evaluation {folder.name} was begun with the model {before}; give this one another --name."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{model}\n", encoding="utf-8")
 
 
 def summary(results: Iterable[Result]) -> list[str]:
@@ -94,12 +111,14 @@ def summary(results: Iterable[Result]) -> list[str]:
     costs = [one.cost for one in done if one.cost is not None]
     seconds = [one.seconds for one in done if one.seconds is not None]
     parts, parts_right = sum(one.parts for one in done), sum(one.parts_right for one in done)
+    estimated = sum(one.estimated for one in done)
     share = right / len(done) if done else 0.0
     return [
         f"right: {right} of {len(done)} ({share:.1%}; 95 % interval {low:.1%} to {high:.1%})",
         f"values and files: {parts_right} of {parts} right",
         f"broken off: {sum(one.status == 'broken off' for one in done)}",
-        f"tokens: {sum(one.input_tokens for one in done):,} in, {sum(one.output_tokens for one in done):,} out",
+        f"tokens: {sum(one.input_tokens for one in done):,} in, {sum(one.output_tokens for one in done):,} out"
+        f"{f'; estimated in {estimated} tasks' if estimated else ''}",
         f"calls: {sum(one.calls for one in done):,}; cells: {sum(one.cells for one in done):,}",
         f"cost: {sum(costs):.4f}" if costs else "cost: not known (STEPWELL_PRICES is not set)",
         f"seconds: {sum(seconds):,.1f}, of the {len(seconds)} tasks that ran without a break",

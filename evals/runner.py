@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import fsspec
 
 import stepwell
+from evals.published_rules import score_by_rule
 from evals.results import Result
-from evals.scoring import Part, score_answer, score_files
+from evals.scoring import Part, score_files
 from evals.tasks import Expected, Task
 from stepwell.errors import UsageError
 from stepwell.runs import finish
@@ -85,7 +86,7 @@ class Runner:
         parts: list[Part] = []
         for turn, expected in zip(turns, task.expected, strict=True):
             if expected is not None:
-                parts += score_answer(turn["answer"], expected)
+                parts += score_by_rule(turn["answer"], expected)
                 parts += score_files(await self._delivered(detail, expected), expected)
         return parts
 
@@ -115,6 +116,7 @@ class Runner:
             cells=len(state.get("cells") or []),
             cost=prices.cost(tokens_in, tokens_out) if prices is not None else None,
             seconds=seconds,
+            estimated=any(row["estimated"] for row in usage),
         )
 
     async def _broken_off(self, task: Task, thread: str, why: str) -> Result:

@@ -33,6 +33,12 @@ class Expected:
     tolerance: float | None = None
     """How far a number may be off; None: half a unit of the last decimal that was written."""
     files: tuple[FileExpected, ...] = ()
+    rule: str = ""
+    """How a public format scores: `dabench`, or KramaBench's type of the answer; empty: `score_answer`."""
+    names: tuple[str, ...] = ()
+    """Of `dabench`: the tags that the values stand in."""
+    accepted: tuple[tuple[Value, ...], ...] = ()
+    """Other values that are as right."""
 
 
 @dataclass(frozen=True, slots=True)

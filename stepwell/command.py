@@ -60,6 +60,7 @@ for command in (
 ):
     app.command()(command)
 app.command("eval")(commands_eval.evaluate)
+app.command()(commands_eval.compare)
 
 
 COLLECT_AFTER = 50_000

@@ -12,7 +12,7 @@ from stepwell.cli.command_options import RunOptions, exit_with, with_run_options
 def evaluate(
     suite: Annotated[
         Path,
-        typer.Argument(metavar="SUITE", help="JSON Lines, a task each: question, files, expected, tolerance."),
+        typer.Argument(metavar="SUITE", help="A file of questions whose answers are known: docs/evals.md says how."),
     ],
     data: Annotated[
         Path, typer.Option(metavar="FOLDER", help="The folder that holds the files of the tasks (this one).")
@@ -23,7 +23,13 @@ def evaluate(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="Name of the evaluation (suite and model); another one begins anew.")
     ] = "",
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="plain, dabench, kramabench, dseval (recognised).")
+    ] = "",
     *,
+    without_files: Annotated[
+        bool, typer.Option("--without-files", help="Ask once more without the files: what is known by heart.")
+    ] = False,
     options: RunOptions,
 ) -> None:
     """Answer the questions of a suite and score the answers.
@@ -37,6 +43,24 @@ def evaluate(
     def work() -> int:
         from evals.evaluation import evaluate as run_suite
 
-        return run_suite(suite, data=data, out=out, name=name, knobs=options.context())
+        knobs = options.context()
+        return run_suite(suite, data=data, out=out, name=name, form=form, without_files=without_files, knobs=knobs)
+
+    exit_with(work)
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="RUN", help="The folder with the results of an evaluation.")],
+    after: Annotated[Path, typer.Argument(metavar="RUN", help="That of another one, with the same questions.")],
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the comparison goes as a page in Markdown (nowhere).")
+    ] = None,
+) -> None:
+    """Compare two evaluations question by question."""
+
+    def work() -> int:
+        from evals.comparison import print_comparison
+
+        return print_comparison(before, after, page)
 
     exit_with(work)

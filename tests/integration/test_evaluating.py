@@ -29,8 +29,8 @@ def suite(folder: Path, *tasks: dict[str, object]) -> Path:
     return file
 
 
-def evaluating(file: Path, settings: Settings, url: str) -> subprocess.Popen[str]:
-    command = [STEPWELL, "eval", str(file), "--data", str(file.parent), "--out", str(file.parent / "out")]
+def evaluating(file: Path, settings: Settings, url: str, *options: str) -> subprocess.Popen[str]:
+    command = [STEPWELL, "eval", str(file), "--data", str(file.parent), "--out", str(file.parent / "out"), *options]
     return subprocess.Popen(
         command,
         env=environment(settings, url, STEPWELL_PRICES="1,2"),
@@ -40,8 +40,8 @@ def evaluating(file: Path, settings: Settings, url: str) -> subprocess.Popen[str
     )
 
 
-async def evaluated(file: Path, settings: Settings, url: str) -> tuple[int, str, str]:
-    process = evaluating(file, settings, url)
+async def evaluated(file: Path, settings: Settings, url: str, *options: str) -> tuple[int, str, str]:
+    process = evaluating(file, settings, url, *options)
     out, err = await asyncio.to_thread(process.communicate)
     return process.returncode, out, err
 
@@ -141,6 +141,35 @@ async def test_a_killed_evaluation_goes_on_where_it_was(tmp_path: Path, settings
     assert {one.id: (one.status, one.cells) for one in threads} == {
         thread_of("own-scripted", word): ("finished", 1) for word in answers
     }
+    suite(tmp_path, tasks[0], {**tasks[1], "question": "Walrus, or another one?"}, tasks[2])
+    code, _, err = await evaluated(file, settings, server.base_url)
+    assert (code, "was asked something else" in err) == (2, True)
+    assert list(results(file)) == ["Zebra", "Walrus", "Ostrich"]
+
+
+@pytest.mark.slow
+async def test_the_questions_are_asked_without_their_files_too(tmp_path: Path, settings: Settings) -> None:
+    (tmp_path / "sales.csv").write_text("month,sales\nMay,3\nJune,4\n")
+    file = suite(
+        tmp_path,
+        {"id": "sum", "question": "Zebra?", "files": ["sales.csv"], "expected": 7},
+        {"id": "bare", "question": "Walrus?", "expected": 7},
+    )
+
+    def policy(request: Request) -> Plain:
+        if request.choice == "submit_review":
+            return Call("submit_review", good_enough=True, missing=[])
+        knows = "sales.csv" in request.text or "Walrus" in request.text
+        return Call("submit_answer", answer=f"ANSWER: {7 if knows else 'not known'}", skipped=[])
+
+    async with ScriptedServer(policy=policy) as server:
+        code, out, err = await evaluated(file, settings, server.base_url, "--without-files")
+        other = await evaluated(file, settings, server.base_url, "--name", "own-scripted", "--model", "another")
+    assert code == 0, err
+    assert out.startswith("right: 2 of 2")
+    assert "without files, right: 0 of 1" in out
+    assert other[0] == 2
+    assert "was begun with the model scripted" in other[2]
 
 
 @pytest.mark.parametrize(
