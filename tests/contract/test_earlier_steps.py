@@ -10,6 +10,7 @@ from graph.state import Cell
 from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
+from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult
 from storage.blobs import Blobs
 from tests.contract.conftest import fine
@@ -143,3 +144,9 @@ async def test_reading_changes_no_snapshot_and_what_names_a_step_can_be_kept(thr
     await thread.prints("old, every = steps[1], steps")
     await thread.snapshots.restore(thread.sandbox, thread.cells[-1]["snapshot"], damaged=set())
     assert await thread.prints("print(old['a'], every is steps, old)") == "[1, 2] True steps[1]\n"
+
+
+async def test_a_session_that_was_never_kept_reads_a_step(thread: Thread, walled: Sandboxes) -> None:
+    await thread.prints("a = [[1], 2]; b = a[0]")
+    thread.sandbox = await walled.open(thread.sandbox.kind, "another")
+    assert await thread.prints("print(steps[1]['a'], steps[1]['b'] is steps[1]['a'][0])") == "[[1], 2] True\n"

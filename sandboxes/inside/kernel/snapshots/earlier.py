@@ -23,6 +23,8 @@ from .vendored import nameless_classes
 
 SHOWN = 30
 """Names that a message lists."""
+AT_ONCE, MAX_REQUESTS = 24, 40
+"""Blobs that are asked for at a time, and how often that is done at most for one unit."""
 MAX_LINKS = 8
 """Links that are followed to a file."""
 
@@ -154,19 +156,35 @@ class EarlierSnapshot:
         stream = unit["stream"]
         names = [packs[stream["pack"]]] if "pack" in stream else list(stream["blobs"])
         names += [name for buffer in unit["buffers"] for name in buffer["blobs"]]
+        buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
+        waiting: list[Any] = []
         try:
-            self._supply_missing(names)
-            data = manifest.read(stream, packs, self._blobs, {})
-            buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
-            with ThreadPoolExecutor(THREADS) as pool:
-                waiting: list[Any] = []
+            with ThreadPoolExecutor(1) as asking, ThreadPoolExecutor(THREADS) as pool:
+                wait = self._supply_ahead(asking, names)
                 for target, buffer in zip(buffers, unit["buffers"], strict=True):
-                    waiting += fill_memory(pool, self._blobs, memoryview(target), buffer["blobs"])
+                    waiting += fill_memory(pool, self._blobs, memoryview(target), buffer["blobs"], wait)
                 for filled in waiting:
                     filled.result()
+                for name in names:
+                    wait(name)
+            data = manifest.read(stream, packs, self._blobs, {})
         except MissingBlobError as error:
             raise StepError(f"The snapshot of {self._step} cannot be read: {error}.") from None
         return RawUnit(unit, data, buffers)
+
+    def _supply_ahead(self, asking: ThreadPoolExecutor, names: Sequence[str]) -> Callable[[str], object]:
+        """Have blobs laid out while those before them are read.
+
+        Returns:
+            What waits until one of them is there.
+        """
+        lacking = [name for name in dict.fromkeys(names) if not self._blobs.has(name)]
+        size = max(AT_ONCE, len(lacking) // MAX_REQUESTS + 1)
+        coming: dict[str, Any] = {}
+        for start in range(0, len(lacking), size):
+            some = lacking[start : start + size]
+            coming |= dict.fromkeys(some, asking.submit(self._supply, some))
+        return lambda name: coming[name].result() if name in coming else None
 
     def _supply_missing(self, names: Sequence[str]) -> None:
         lacking = [name for name in dict.fromkeys(names) if not self._blobs.has(name)]
@@ -224,6 +242,7 @@ def _listed(names: list[str]) -> str:
 @contextmanager
 def _apart(main: Any) -> Iterator[None]:
     """Let what is loaded be of another `__main__` than the session's, and classes of cells be new ones."""
+    CurrentSession.remember_streams()
     before, CurrentSession.main = CurrentSession.main, main
     try:
         with nameless_classes(), warnings.catch_warnings():

@@ -12,6 +12,7 @@ import linecache
 import pickle
 import sys
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any, ClassVar, Protocol
@@ -393,8 +394,21 @@ class SnapshotReader:
                     setattr(sys.modules[module], variable, value)
 
 
-def fill_memory(pool: ThreadPoolExecutor, blobs: Blobs, target: memoryview, names: list[str]) -> list[Any]:
+def fill_memory(
+    pool: ThreadPoolExecutor,
+    blobs: Blobs,
+    target: memoryview,
+    names: list[str],
+    wait: Callable[[str], object] = lambda name: None,
+) -> list[Any]:
     """Fill memory from blobs that lie one after the other.
+
+    Args:
+        pool: Reads them.
+        blobs: Where they are.
+        target: The memory.
+        names: The blobs.
+        wait: Returns once a blob is there.
 
     Returns:
         What is under way in the pool.
@@ -405,6 +419,7 @@ def fill_memory(pool: ThreadPoolExecutor, blobs: Blobs, target: memoryview, name
     jobs: list[Any] = []
     start = 0
     for name in names:
+        wait(name)
         end = start + blobs.size(name)
         jobs.append(pool.submit(blobs.read_into, name, target[start:end]))
         start = end
