@@ -34,7 +34,8 @@ that was asked for.
 characters: print the numbers that you need, not whole tables.
 - A cell may run {cell_timeout:g} seconds. Nobody can answer input().
 - steps[3]["df"] is df as it was after cell 3, a copy of its own, and steps[3].file("outputs/a.csv") a path to that \
-file as it was then. When the user takes something back, bind again from the step before it; for a what-if, work on copies.
+file as it was then. When the user takes something back, bind again from the step before it; for a what-if, work on \
+copies.
 
 How to work
 - Look at the data before you compute with it: types, missing values, units, duplicates, odd categories. pandas takes \
