@@ -55,6 +55,13 @@ THRESHOLDS = re.compile(
     rf"|{LEVEL}[\s-]{{0,3}}(?:(?:significance|alpha|α)[\s-]{{0,3}})?(?:level|threshold|cut-?off)\b"
     r"|\b(?:1[.,]5|3(?:[.,]0)?)\s?(?:[×x*·]|times)?\s?(?:the\s)?(?:IQR|inter-?quartile)"
     r"|\|\s?[rρ]\s?\|\s?(?:[<>]=?|[≤≥])\s?0?[.,](?:[1-9]|[37]5)(?!\d)"
+    rf"|(?:[<>]=?|[≤≥]|\b(?:below|above|under|over|(?:less|greater|smaller|larger|lower|higher|more)\sthan))\s{{0,3}}{LEVEL}"
+    rf"|\b(?:FDR|false\sdiscovery\srate)\s(?:[a-z]{{1,10}}\s){{0,3}}(?:at|of|[<≤])\s?{LEVEL}"
+    r"|\bz(?:-?\s?scores?)?\|?\s?(?:[<>]=?|[≤≥]|beyond|above|over)\s?(?:1[.,]96|2[.,]5(?:8|76)?|3(?:[.,]0)?)(?!\d)"
+    r"|\bskew(?:ness|ed)?\b[^.,;\n]{0,30}±\s?(?:0[.,]5|1)(?!\d)"
+    r"|\balpha\s(?:above|over|of\sat\sleast|[>≥]=?)\s?0[.,][6-9](?!\d)"
+    r"|\bcorrelations?\s(?:above|over|beyond|[>≥]=?|of\sat\sleast|of\smore\sthan)\s?0[.,](?:[1-9]|[37]5)(?!\d)"
+    r"|(?<![\d.,])0?[.,][258]\s?(?:=|is|as|for|an?|\(|\s){0,3}\s?(?:small|medium|large)\b"
     r"|\bpower\s(?:of|=|≥|>=|at)\s?0?[.,](?:80?|90?)(?!\d)",
     re.IGNORECASE,
 )

@@ -195,6 +195,18 @@ THRESHOLDS = [
     "Der p-Wert ist signifikant (p < 0,05).",
     "The 95 % confidence interval excludes zero.",
     "It is significant at the 5 % level.",
+    "r = 0.217 with p = 0.031, which is below 0.05, so the correlation is weak but significant.",
+    "Values with |z| > 1.96 were left out.",
+    "Points with a z-score beyond 2.58 were checked.",
+    "Skewness within ±0.5 counts as symmetric.",
+    "A Cronbach's alpha above 0.7 is acceptable.",
+    "By Cohen's convention 0.2 is a small effect, 0.5 a medium and 0.8 a large one.",
+    "The false discovery rate was held at 0.05.",
+    "The Shapiro-Wilk test gives p > 0.05 for both groups, so a t-test is used.",
+    "The p-value (0.0312) is larger than 0.01.",
+    "The test (p = 0.031 < 0.05) rejects equality; r = 0.22.",
+    "Since p < 0.001 < 0.05, we reject.",
+    "A VIF above 10, or a correlation above 0.9, would mean collinearity.",
 ]
 
 
@@ -217,6 +229,9 @@ def test_customary_thresholds_are_no_claims(answer: str) -> None:
         ("The share of the level is 0.051.", "0.051"),
         ("A power of 0.83 is reached.", "0.83"),
         ("Values beyond 2.7 × IQR are outliers.", "2.7"),
+        ("The mean z-score is 1.96.", "1.96"),
+        ("The smallest share is 0.5, of the large ones.", "0.5"),
+        ("The correlation above is 0.9.", "0.9"),
     ],
 )
 def test_what_only_looks_like_a_threshold_is_a_claim(answer: str, named: str) -> None:
@@ -225,7 +240,7 @@ def test_what_only_looks_like_a_threshold_is_a_claim(answer: str, named: str) ->
 
 
 def test_a_mistyped_digit_is_caught_beside_thresholds() -> None:
-    values = [f"{17.31 + 3.7 * number:.2f}" for number in range(40)]
+    values = [f"{17.31 + 3.7 * number:.2f}" for number in range(60)]
     state = make_state(cells=[make_cell(1, "cell 1 · ok · 0.1 s\n" + "\n".join(values))])
     tried, caught = 0, 0
     for number, value in enumerate(values):
@@ -235,10 +250,11 @@ def test_a_mistyped_digit_is_caught_beside_thresholds() -> None:
                 continue
             tried += 1
             state["proposal"] = (
-                f"The mean is {wrong}, significant at the 0.05 level (p < 0.001); {THRESHOLDS[number % 30]}"
+                f"The mean is {wrong}, significant at the 0.05 level (p < 0.001); "
+                + THRESHOLDS[number % len(THRESHOLDS)]
             )
             caught += f" {wrong}" in "".join(unprinted_numbers(state))
-    assert tried >= 150
+    assert tried >= 200
     assert caught >= 0.95 * tried, (caught, tried)
 
 
