@@ -44,6 +44,7 @@ from tests.states import make_cell, make_state
         ("{{n}}{{m}} ${{total:,.2f}} **{{x}}**", [("n", ""), ("m", ""), ("total", ",.2f"), ("x", "")]),
         ("共{{n}}条 @mean[{{m:.2f}}]", [("n", ""), ("m", ".2f")]),
         ('```json\n{"a": {"n": {{n}}}}\n```', [("n", "")]),
+        ('{"r": {{r:.3f}}, "s": {{"true" if p else "false"}}}', [("r", ".3f"), ('"true" if p else "false"', "")]),
         (r"$\frac{{a}}{{b}} + x^{{2}} + x_{{i}}$ and \mathbf{{x}}", []),
         ('{"a": {"b": {}}} {{}} {{ not python here }} {{(x := 3)}} {{await x}} {x} {{', []),
         (r"In Jinja: \{{ user }}", []),
@@ -85,8 +86,14 @@ def test_a_table_as_people_write_it() -> None:
         }
     )  # fmt: skip
     assert markdown_table(frame, "").splitlines() == [
-        "| name | share | count | big |", "|---|---|---|---|", "| a\\|b | 0.123457 | 1234567 | 1000000 |",
-        "| c d |  | 2 | 123456790 |",
+        "| name | share | count | big |", "|---|---|---|---|", "| a\\|b | 0.1235 | 1234567 | 1000000.0 |",
+        "| c d |  | 2 | 123456789.5 |",
+    ]  # fmt: skip
+    revenue = pd.DataFrame(
+        {"r": [18337.97, 16532.17, 15315.6], "p": [0.00001, 5.0, 0.5], "w": [1.0, 2.0, float("inf")]}
+    )
+    assert markdown_table(revenue, "").splitlines()[2:] == [
+        "| 18337.97 | 1e-05 | 1 |", "| 16532.17 | 5 | 2 |", "| 15315.60 | 0.5 | inf |",
     ]  # fmt: skip
     assert markdown_table(frame[["count", "big"]], ",.1f").splitlines()[2:] == [
         "| 1,234,567 | 1,000,000.0 |", "| 2 | 123,456,789.5 |",

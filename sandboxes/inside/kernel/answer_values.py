@@ -11,6 +11,8 @@ from typing import Any
 from .summaries import clean
 
 TABLE = "table"
+FLOATS = ("float32", "float16", "Decimal")
+"""Types of floats that are none of Python's."""
 MAX_ROWS = 1_000
 """Rows of a table in an answer."""
 MAX_COLUMNS = 50
@@ -46,7 +48,7 @@ def markdown_table(value: Any, form: str) -> str:
 
     Args:
         value: The frame.
-        form: The format of floats; empty: six significant digits.
+        form: The format of floats; empty: as many decimals as a column has, within what people read.
 
     Raises:
         TypeError: it is none.
@@ -66,22 +68,25 @@ def markdown_table(value: Any, form: str) -> str:
         )
     numbered = type(value.index).__name__ == "RangeIndex" and value.index.name is None
     headings = [] if numbered else ["" if name is None else name for name in value.index.names]
-    lines = [_row([*headings, *value.columns], ""), "|---" * (len(headings) + columns) + "|"]
-    for row in value.itertuples(index=not numbered, name=None):
-        cells = row if numbered or len(headings) == 1 else (*row[0], *row[1:])
-        lines.append(_row(cells, form))
-    return "\n".join(lines)
+    names = [*headings, *value.columns]
+    lines = [_row(names, [""] * len(names)), "|---" * (len(headings) + columns) + "|"]
+    table = [
+        row if numbered or len(headings) == 1 else (*row[0], *row[1:])
+        for row in value.itertuples(index=not numbered, name=None)
+    ]
+    forms = [form or _float_form(column) for column in zip(*table, strict=True)]
+    return "\n".join([*lines, *(_row(row, forms) for row in table)])
 
 
-def _row(cells: Iterable[Any], form: str) -> str:
-    return "| " + " | ".join(_cell(cell, form) for cell in cells) + " |"
+def _row(cells: Iterable[Any], forms: Iterable[str]) -> str:
+    return "| " + " | ".join(_cell(cell, form) for cell, form in zip(cells, forms, strict=False)) + " |"
 
 
 def _cell(value: Any, form: str) -> str:
     if value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NaTType", "NAType"):
         return ""
-    if isinstance(value, float) or type(value).__name__ in ("float32", "float16", "Decimal"):
-        return format(value, form) if form else _shortened(float(value))
+    if _is_float(value):
+        return format(float(value), form)
     if form and isinstance(value, int) and not isinstance(value, bool) and form.startswith(","):
         return format(value, ",")
     if isinstance(value, tuple):
@@ -89,12 +94,21 @@ def _cell(value: Any, form: str) -> str:
     return " ".join(clean(str(value)).split()).replace("\\", "\\\\").replace("|", "\\|")
 
 
-def _shortened(value: float) -> str:
-    """A float with six significant digits, whole numbers whole, without an exponent where people write none."""
-    if value == int(value) if abs(value) < 1e15 else False:
-        return str(int(value))
-    text = f"{value:.6g}"
-    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
+def _float_form(column: Iterable[Any]) -> str:
+    """How the floats of a column are written: with the decimals that they have, two at the most, or four below 1."""
+    floats = [abs(float(value)) for value in column if _is_float(value)]
+    finite = [value for value in floats if value < 1e15]
+    if len(finite) < len(floats):
+        return ".6g"
+    for decimals in (0, 1, 2):
+        if all(abs(value - round(value, decimals)) <= 1e-9 * max(value, 1.0) for value in finite):
+            return f".{decimals}f"
+    least = min(value for value in finite if value)
+    return ".2f" if least >= 1 else ".4f" if least >= 0.001 else ".4g"
+
+
+def _is_float(value: Any) -> bool:
+    return (isinstance(value, float) or type(value).__name__ in FLOATS) and value == value
 
 
 def _is_a(value: Any, name: str) -> bool:
