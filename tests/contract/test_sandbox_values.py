@@ -21,8 +21,8 @@ async def test_values_come_in_their_order_and_format(sandbox: Sandbox) -> None:
     ]  # fmt: skip
     result = fine(await evaluate(sandbox, code, wanted))
     assert result.values == (
-        "0.67", "1,234,567", "yes", "| a | b\\| |\n|---|---|\n| 1.5 | x |\n| 2 |  |", "02.01.",
-        "| a |\n|---|\n| 1.5 |\n| 2 |", "[1234567, 'ü日']",
+        "0.67", "1,234,567", "yes", "| a | b\\| |\n|---|---|\n| 1.5 | x |\n| 2.0 |  |", "02.01.",
+        "| a |\n|---|\n| 1.5 |\n| 2.0 |", "[1234567, 'ü日']",
     )  # fmt: skip
     assert result.displays == ()
 
