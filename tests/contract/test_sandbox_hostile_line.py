@@ -153,7 +153,7 @@ async def test_a_cell_that_ends_without_reading_its_answers_ends_its_session(san
 async def test_a_session_that_reads_no_orders_is_given_up(sandbox: Sandbox) -> None:
     fine(await run(sandbox, SESSION, 1))
     await run(sandbox, (FILLS % 278 if sandbox.kind != DAYTONA else FILLED) + "done()\ntime.sleep(1_000)", 2)
-    async with asyncio.timeout(kernel_connection.SEND_SECONDS + 30):
+    async with asyncio.timeout(kernel_connection.SEND_SECONDS + 150):
         with pytest.raises(SandboxLostError):
             await sandbox.snapshot(limit_bytes=1 << 30)
     fine(await run(sandbox, "1", 3))
