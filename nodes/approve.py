@@ -36,9 +36,10 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
     number = len(state.get("cells") or []) + 1
     offer = await functions.ready()
     asked: dict[str, Any] = {"number": number, "purpose": first["purpose"], "code": first["code"]}
-    if answer := first.get("answer"):
+    answer = first.get("answer", "")
+    if answer:
         asked["answer"] = answer
-    if named := offer.named_in(first["code"]):
+    if named := offer.named_in(f"{first['code']}\n{answer}"):
         asked["functions"] = named
     decision = interrupt({"ask": "Run this cell?", **asked}, response_schema=Decision)
     if decision.verdict == "approve":

@@ -370,6 +370,9 @@ def test_calls_of_host_functions_are_seen_and_named_where_a_cell_waits() -> None
     asked = ApprovalAsked(THREAD, 1, "p", "send('a')", functions=["send", "look"])
     assert "\nit names: send, look\n" in waiting_text(asked)
     assert "it calls" not in waiting_text(ApprovalAsked(THREAD, 1, "p", "1"))
+    answering = waiting_text(ApprovalAsked(THREAD, 1, "p", "n = 1", answer="It is {{n}}.\x1b[2J"))
+    assert "then it answers, with the value of each {{expression}}:\n    It is {{n}}." in answering
+    assert "\x1b" not in answering
     called = FunctionCalled(1, "send", HOSTILE, "returned", 0.1)
     assert read_event(called.as_json()) == called
     lines = io.StringIO()
