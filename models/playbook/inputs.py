@@ -96,7 +96,9 @@ def loading_code(inputs: Inputs, findings: Sequence[str], *, tolerant: bool, sam
     lines.append("tables = {}")
     for table in tables:
         source = first_rows(table.expression) if sample else table.expression
-        read = f"attempt(lambda: {source}, {table.path!r})" if tolerant else source
+        # What is no delimited text, such as a page or a PDF, would make a table that does not exist.
+        delimited = source.startswith(("pd.read_csv(", "pd.read_table("))
+        read = f"attempt(lambda: {source}, {table.path!r}, {delimited})" if tolerant else source
         lines.append(f"tables[{table.name!r}] = {read}")
     if sample:
         lines += [

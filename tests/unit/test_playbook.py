@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from models.playbook.cells import STAGE_OF, STAGES
+from models.playbook.cells.loading import TOLERANT_READ
 from models.playbook.model import Playbook
 from models.situation import PromptStep
 from tests.unit.playbook_host import (
@@ -246,3 +248,15 @@ def test_it_is_cheap_to_import() -> None:
     code = "import sys, models.playbook.model; print({'pandas', 'numpy', 'matplotlib', 'langgraph'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=EXAMPLE.parents[1])
     assert ran.stdout.strip() == "set()", ran.stderr
+
+
+def test_what_is_no_delimited_text_is_not_taken_for_a_table(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<html>\n<body>\n<p>a, b</p>\n<p>c, d</p>\n</body>\n</html>\n", encoding="utf-8")
+    notes: list[str] = []
+    names: dict[str, Any] = {"pd": pd, "note": lambda topic, text: notes.append(f"{topic}: {text}")}
+    exec(TOLERANT_READ, names)
+    failing = lambda: pd.read_csv(tmp_path / "missing.csv")  # noqa: E731
+    assert names["attempt"](failing, str(page), False) is None
+    assert notes == [f"Skipped: {page} could not be read as a table."]
+    assert names["attempt"](failing, str(page), True) is not None

@@ -22,12 +22,12 @@ def label(name, width=28):
 """In front of whatever loads first: functions that the later cells use, too."""
 
 TOLERANT_READ = '''
-def attempt(read, path):
+def attempt(read, path, delimited):
     """The table, read as told or else in the ways that usually help; None when nothing helps."""
     ways = [read]
-    for encoding in ["utf-8", "gb18030", "cp1252"]:
+    for encoding in ["utf-8", "gb18030", "cp1252"] if delimited else []:
         ways.append(lambda e=encoding: pd.read_csv(path, sep=None, engine="python", encoding=e, on_bad_lines="skip"))
-    for number, way in enumerate([*ways, lambda: pd.read_excel(path)]):
+    for number, way in enumerate(ways):
         try:
             table = way()
         except Exception as problem:
