@@ -203,6 +203,8 @@ class ApprovalAsked(Event):
     code: str
     answer: str = ""
     """The answer that it gives when it ends well; the expressions in its placeholders run after the code."""
+    back_to: int | None = None
+    """The earlier cell that it goes back to first: variables and files are then as they were after it."""
     functions: list[str] = field(default_factory=list)
     """Host functions that it names."""
     call: dict[str, Any] | None = None

@@ -137,6 +137,10 @@ class Pending(TypedDict):
     """The answer that it gives when it ends well, with placeholders that are evaluated after it."""
     skipped: NotRequired[list[str]]
     """Plan steps that this answer says it left out."""
+    planned: NotRequired[bool]
+    """True where the plan of the turn came with it."""
+    back_to: NotRequired[int]
+    """The earlier cell that it starts after, and not after the last one; 0: the beginning."""
     held: NotRequired[HeldCell]
     """Set once it was ended at a call that needs approval; it runs again from before it."""
 
@@ -205,6 +209,10 @@ class Cell(TypedDict):
     """What it reached outside of the sandbox, as far as that was seen; missing when that is nothing."""
     calls: NotRequired[list[str]]
     """The host functions that it called, a line each; missing when there are none."""
+    planned: NotRequired[bool]
+    """True where the plan of the turn came with it."""
+    back_to: NotRequired[int]
+    """The cell that it started after, where that is not the one before it: what lies between is left aside."""
     answer: NotRequired[str]
     """The answer that came with it, with its placeholders."""
     values: NotRequired[list[AnswerValue]]

@@ -39,6 +39,8 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
     answer = first.get("answer", "")
     if answer:
         asked["answer"] = answer
+    if "back_to" in first:
+        asked["back_to"] = first["back_to"]
     if named := offer.named_in(f"{first['code']}\n{answer}"):
         asked["functions"] = named
     decision = interrupt({"ask": "Run this cell?", **asked}, response_schema=Decision)

@@ -23,7 +23,7 @@ from graph.events import (
     emit,
 )
 from graph.functions.host_functions import FunctionTable
-from graph.state import AskedCall, CallRecord, Cell, SandboxRef, State
+from graph.state import AskedCall, CallRecord, Cell, SandboxRef, State, Variable
 from graph.users.consumption import current_meter
 from nodes.calls.held_cells import (
     ApprovalRequest,
@@ -38,11 +38,12 @@ from nodes.calls.recorded_calls import CellCalls
 from nodes.computed_answers import fill, wanted_values
 from nodes.next_step import Next, tick
 from nodes.prompts.observation import cell_record, namespace_rows, step_title
-from nodes.restoration.earlier_steps import TOOK_EFFECT, EarlierSteps
-from nodes.restoration.restore import RestoreService, next_state_id
+from nodes.restoration.earlier_steps import EarlierSteps
+from nodes.restoration.line import cells_in_effect, next_state_id, start_of_cell
+from nodes.restoration.restore import RestoreService
 from nodes.restoration.snapshots import SnapshotStore
 from nodes.restoration.unknown_outcome import unknown_outcome
-from sandboxes.base import Sandbox
+from sandboxes.base import Sandbox, SandboxError
 from sandboxes.results import CellResult, Streamed
 
 
@@ -54,6 +55,8 @@ async def execute(
     restoring: RestoreService,
 ) -> State:
     """Run the first pending cell in the thread's sandbox, brought to State's snapshot first; then keep the step.
+
+    A cell that goes back starts from the snapshot of the earlier cell that it names.
 
     A call that needs approval ends the cell: State then holds the call, variables and files are as before the cell, and
     it runs again once `approve_call` has heard what is decided.
@@ -82,7 +85,7 @@ async def execute(
         attempt.tell_started()
         emit(runtime, Notice(f"Cell {attempt.number}: {result.note}", level="warning"))
     else:
-        receipt = await restoring.restore(sandbox, state, runtime)
+        receipt = await restoring.restore(sandbox, attempt.start, runtime)
         attempt.notices += receipt.notices
         offered = calls if offer.functions else None
         result = await attempt.run(EarlierSteps(offered, sandbox, state.get("cells") or [], restoring.snapshots))
@@ -94,7 +97,7 @@ async def execute(
                 return attempt.held(asked, journal.record(before + calls.recorded), calls.lines)
             result = broken
         result = replace(result, reached=(*result.reached, *calls.reached))
-        result, notices = await restoring.recover(result, sandbox, state, runtime)
+        result, notices = await restoring.recover(result, sandbox, attempt.start, runtime)
         attempt.notices += notices
         result = attempt.with_calls(result, calls)
     done = await attempt.record(result, calls.lines, restoring.snapshots)
@@ -111,7 +114,9 @@ class _Attempt:
         self._context = context_of(runtime)
         self.pending, *self._rest = state["pending"]
         self.number = len(state.get("cells") or []) + 1
-        self._before = state["sandbox"]["snapshot"]
+        self.start = start_of_cell(state)
+        """State as the cell starts from it."""
+        self._before = self.start["sandbox"]["snapshot"]
         self._after = next_state_id(self._before, self.number, self.pending["code"])
         self.notices = list(state.get("notices") or [])
         """What the model must be told."""
@@ -206,11 +211,23 @@ class _Attempt:
             "approval": context.approval_after(state.get("approval")),
             "notices": self.notices,
             "messages": list(messages),
-            "namespace": namespace_rows(result.namespace, [*(state.get("cells") or []), cell])
-            if kept
-            else state.get("namespace", []),
+            "namespace": await self._namespace(result, cell),
             "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else self._before),
         }
+
+    async def _namespace(self, result: CellResult, cell: Cell) -> list[Variable]:
+        """The variables after the cell; one that left none after it went back has those of the step it went to."""
+        state = self._state
+        if not result.variables_kept:
+            if "back_to" not in cell:
+                return state.get("namespace", [])
+            if self._sandbox.head != self._before:
+                return []
+            try:
+                result = await self._sandbox.run("", number=0, timeout=60.0, head=self._before)
+            except SandboxError:
+                return []  # the next cell shows them
+        return namespace_rows(result.namespace, [*(state.get("cells") or []), cell])
 
     def _answer(self, cell: Cell, result: CellResult) -> State:
         """What State learns of the answer that came with the cell; nothing when the cell failed."""
@@ -270,8 +287,8 @@ async def _keep(
     cell["snapshot"], cell["snapshot_bytes"], cell["lost"] = kept.snapshot, kept.bytes, lost
     names = [one["name"] for one in lost]
     emit(runtime, SnapshotSaved(cell["number"], kept.snapshot, kept.bytes, kept.seconds, names, kept.why_not))
-    before = next((one for one in reversed(earlier) if one["status"] in TOOK_EFFECT), None)
-    if kept.snapshot or (before is not None and before.get("snapshot") == ""):
+    before = cells_in_effect(earlier)[-1:]
+    if kept.snapshot or (before and before[0].get("snapshot") == ""):
         return []  # kept, or said before
     why = f"The step after cell {cell['number']} has no snapshot ({kept.why_not.rstrip('.')})."
     emit(runtime, Notice(f"{why} Coming back to it will run its cells again.", level="warning"))

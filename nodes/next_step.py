@@ -35,7 +35,9 @@ SPARE_CELLS = 3
 MAX_STEPS = 12
 STEP_CHARS = 400
 FIRST_LINE = re.compile(
-    r"^\s*#\s*step\s+(?P<step>\d{1,4})\s*(?:\((?P<done>[\d, ]*)\s*done\)\s*)?[:.\-]\s*(?P<purpose>.*)", re.IGNORECASE
+    r"^\s*#\s*(?=step\s|back\s)(?:step\s+(?P<step>\d{1,4})\s*(?:\((?P<done>[\d, ]*)\s*done\)\s*)?)?"
+    r"(?:,?\s*back\s+to\s+(?:cell\s+)?(?P<back>\d{1,6})\s*)?(?<=[\d) ])[:.\-]\s*(?P<purpose>.*)",
+    re.IGNORECASE,
 )
 
 
@@ -83,6 +85,7 @@ async def next_step(
 
     def read(reply: Reply) -> Next:
         wanted = computed(read_reply(reply, first=first))
+        _check_back(wanted.cells, len(state.get("cells") or []))
         if node != "plan" and not (wanted.cells or wanted.answer):
             raise ReplyProblem(CELL_OR_ANSWER)
         room = context.max_cells - used
@@ -121,10 +124,11 @@ def _as_state(wanted: Next, state: State, runtime: Runtime[Any]) -> State:
     if wanted.plan:
         emit(runtime, Planned(ticked))
     if wanted.cells:
+        cells = [Pending(**{**wanted.cells[0], "planned": True}), *wanted.cells[1:]] if wanted.plan else wanted.cells
         return {
             **changed,
             "messages": [_as_message(wanted.cells)],
-            "pending": list(wanted.cells),
+            "pending": list(cells),
             "approval": context_of(runtime).approval_after(state.get("approval")),
         }
     if wanted.answer:
@@ -142,6 +146,20 @@ def computed(wanted: Next) -> Next:
         return wanted
     cell = _pending(ONLY_VALUES, purpose="Compute the values of the answer", step=None, thought="", call_id="")
     return replace(wanted, answer="", skipped=(), cells=with_answer([cell], wanted.answer, wanted.skipped))
+
+
+def _check_back(cells: Sequence[Pending], last: int) -> None:
+    """Refuse to go back to a cell that there is not.
+
+    Raises:
+        ReplyProblem: the text tells the model.
+    """
+    for cell in cells:
+        if not 0 <= cell.get("back_to", 0) <= last:
+            there = f"cells 1 to {last}" if last else "no cell yet"
+            raise ReplyProblem(
+                f"There is no cell {cell['back_to']} to go back to; there are {there}, and 0 is the beginning."
+            )
 
 
 def tick(plan: Sequence[PlanStep], wanted: Next, state: State) -> list[PlanStep]:
@@ -219,7 +237,13 @@ def _read_cell(call: Any, thought: str) -> Pending:
     if not code.strip():
         raise ReplyProblem("run_python was called without `code`. Call it again with the Python to run.")
     purpose, step = str(call.arguments.get("purpose") or ""), call.arguments.get("step")
-    return _pending(code, purpose=purpose, step=step, thought=thought, call_id=call.id)
+    cell = _pending(code, purpose=purpose, step=step, thought=thought, call_id=call.id)
+    back_to = call.arguments.get("back_to")
+    if back_to is not None and "back_to" not in cell:
+        if not re.fullmatch(r"-?[0-9]{1,6}", str(back_to)):
+            raise ReplyProblem("`back_to` has to be the number of an earlier cell; leave it out to go on from here.")
+        cell["back_to"] = int(back_to)
+    return cell
 
 
 def _read_text(reply: Reply, *, first: bool) -> Next:
@@ -265,20 +289,23 @@ def _python(code: str) -> str:
 
 
 def _pending(code: str, *, purpose: str, step: Any, thought: str, call_id: str) -> Pending:
-    first = FIRST_LINE.match(code)
-    if first and not purpose:
-        step, purpose = int(first["step"]), first["purpose"]
+    first = None if purpose else FIRST_LINE.match(code)
+    if first:
+        step, purpose = int(first["step"] or 0), first["purpose"]
     if not purpose:
         lines = [line.strip() for line in code.splitlines() if line.strip()]
         purpose = lines[0].lstrip("# ") if lines else "an empty cell"
     number = step if isinstance(step, int) and not isinstance(step, bool) and 0 < step < 1_000 else 0
-    return Pending(
+    cell = Pending(
         purpose=shorten(" ".join(purpose.split()), 200),
         code=code,
         step=number,
         thought=shorten(thought.strip(), 2_000),
         call_id=call_id,
     )
+    if first and first["back"]:
+        cell["back_to"] = int(first["back"])
+    return cell
 
 
 def _as_message(cells: Sequence[Pending]) -> AIMessage:

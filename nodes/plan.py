@@ -18,7 +18,8 @@ from nodes.inputs import supply_inputs, take_inputs
 from nodes.next_step import next_step
 from nodes.prompts.attachments import attachments, without_attachments
 from nodes.prompts.observation import shorten
-from nodes.restoration.restore import BEGINNING, RestoreService
+from nodes.restoration.line import BEGINNING
+from nodes.restoration.restore import RestoreService
 from nodes.restoration.unknown_outcome import function_effects, possible_effects
 from sandboxes.base import Sandbox
 from sandboxes.host.programs import describe_environment

@@ -6,6 +6,7 @@ from urllib.parse import quote, unquote
 
 from graph.state import Artifact, State
 from nodes.calls.recorded_calls import functions_called
+from nodes.restoration.line import left_aside
 from storage.clean_text import clean_code, clean_prose, shown_code
 from storage.safe_names import harmless_name, safe_names
 
@@ -73,7 +74,10 @@ def _as_code(name: str) -> str:
 
 
 def as_script(state: State) -> str:
-    """The cells that ran, as one Python file that can be run again beside `inputs/` (IPython for top-level `await`)."""
+    """The cells that ran, as one Python file that can be run again beside `inputs/` (IPython for top-level `await`).
+
+    Cells that a later one went back over are comments.
+    """
     questions = {turn["number"]: turn["question"] for turn in state.get("turns") or []} | {
         state["turn"]: state["question"]
     }
@@ -83,13 +87,15 @@ def as_script(state: State) -> str:
             f"# It calls functions of the program that ran it; define them here first: {', '.join(functions)}\n"
         )
     turn = 0
+    aside = left_aside(state.get("cells") or [])
     for cell in state.get("cells") or []:
         if cell["turn"] != turn:
             turn = cell["turn"]
             parts.append(f"\n# ==== Question {turn} ====\n{_commented(clean_prose(questions.get(turn, '')))}\n")
         head = f"\n# %% cell {cell['number']}: {_one_line(cell['purpose'])}"
-        if cell["status"] in ("rejected", "killed", "unknown"):
-            parts.append(f"{head} ({cell['status']}; left out)\n{_commented(shown_code(cell['code']))}\n")
+        if cell["status"] in ("rejected", "killed", "unknown") or cell["number"] in aside:
+            why = "a later cell goes back before it" if cell["number"] in aside else cell["status"]
+            parts.append(f"{head} ({why}; left out)\n{_commented(shown_code(cell['code']))}\n")
         elif cell["status"] == "ok":
             parts.append(f"{head}\n{clean_code(cell['code'])}\n")
         else:

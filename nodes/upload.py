@@ -15,6 +15,7 @@ from graph.state import Artifact, Cell, State, Turn
 from graph.users.consumption import current_meter
 from graph.users.identity import thread_of
 from nodes.publishing import OURS, as_document, as_script, is_renamed, published_names, reason_for, shown
+from nodes.restoration.line import line_of
 from nodes.restoration.restore import RestoreService
 from sandboxes.base import Sandbox
 from sandboxes.host.scratch import scratch_folder
@@ -135,7 +136,7 @@ async def _publish_files(
     current: dict[str, Artifact],
     context: Context,
 ) -> None:
-    made_by = makers(state.get("cells") or [])
+    made_by = makers(line_of(state.get("cells") or []))
     files = [file for folder in FOLDERS for file in await sandbox.files(folder)]
     if len(files) > MAX_FILES:
         emit(

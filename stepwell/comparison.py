@@ -9,6 +9,7 @@ from typing import Any
 from graph.settings import Settings, settings_or_default
 from graph.state import State
 from graph.wiring import make_blobs
+from nodes.restoration.line import line_of
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
@@ -247,7 +248,7 @@ def _workspace(side: _Side) -> dict[str, tuple[int, str]]:
 def files_by_cells(state: State) -> dict[str, int]:
     """The files of the workspace with their sizes, as far as the cells tell of them."""
     there: dict[str, Any] = {}
-    for cell in state.get("cells") or []:
+    for cell in line_of(state.get("cells") or []):
         for file in cell["files"]:
             if file["change"] == "deleted":
                 there.pop(file["path"], None)

@@ -24,6 +24,7 @@ from nodes.calls.recorded_calls import functions_called
 from nodes.prompts.observation import observe
 from nodes.publishing import published_names
 from nodes.restoration.earlier_steps import EarlierSteps
+from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
@@ -300,6 +301,9 @@ async def replay(
             versions = await _versions(fresh.sandbox, state)
             same = True
             for at, cell in enumerate(cells):
+                if "back_to" in cell:
+                    start = cells_in_effect([one for one in cells[:at] if one["number"] <= cell["back_to"]])
+                    await _go_back(fresh, start, cells, context, blobs, record)
                 replayed = await _again(fresh, cell, cells[:at], context, blobs, record.of(cell), bool(versions))
                 same = same and replayed.same
                 yield replayed
@@ -308,6 +312,21 @@ async def replay(
             if variables:
                 end = await _with_variables(end, fresh.sandbox, state, settings, sandboxes, blobs, fresh.folder)
             yield end
+
+
+async def _go_back(
+    fresh: EphemeralSandbox,
+    start: list[Cell],
+    cells: list[Cell],
+    context: Context,
+    blobs: Blobs,
+    record: RecordedCalls,
+) -> None:
+    """Begin anew, and run the cells again that a cell of the recording went back to."""
+    await fresh.sandbox.reset()
+    for cell in start:
+        earlier = [one for one in cells if one["number"] < cell["number"]]
+        await _again(fresh, cell, earlier, context, blobs, record.of(cell), other_versions=False)
 
 
 async def _again(

@@ -426,6 +426,7 @@ def _ending(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:
             purpose=asked["purpose"],
             code=asked["code"],
             answer=asked.get("answer", ""),
+            back_to=asked.get("back_to"),
             functions=list(asked.get("functions") or []),
             call=asked.get("call"),
         )

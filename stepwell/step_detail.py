@@ -7,7 +7,7 @@ from graph.checkpoints.step_tree import Step
 from graph.settings import Settings, settings_or_default
 from graph.state import Cell, Input, LostName, State, Variable
 from graph.wiring import make_blobs
-from nodes.restoration.earlier_steps import TOOK_EFFECT
+from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
 from stepwell.comparison import files_by_cells
 from stepwell.snapshot_manifest import SnapshotManifest, read_manifest
@@ -111,7 +111,7 @@ async def show_step(name: str, settings: Settings | None = None) -> StepDetail:
 
 async def _kept(state: State, blobs: Blobs) -> tuple[SnapshotManifest | None, str]:
     """The snapshot that a state names, and how it comes back."""
-    cells = [cell for cell in state.get("cells") or [] if cell["status"] in TOOK_EFFECT]
+    cells = cells_in_effect(state.get("cells") or [])
     if not cells:
         return None, "Nothing has to be brought back: no cell has taken effect yet."
     problem = "It has no snapshot"

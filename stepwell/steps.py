@@ -11,9 +11,8 @@ from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.step_tree import Step, StepTree, step_tree
 from graph.settings import Settings, settings_or_default
-from graph.state import Cell, PlanStep, SandboxRef, State
-from nodes.restoration.earlier_steps import TOOK_EFFECT
-from nodes.restoration.restore import BEGINNING, next_state_id
+from graph.state import PlanStep, SandboxRef, State
+from nodes.restoration.line import state_id_after
 from stepwell.errors import ThreadError
 from stepwell.threads import Graph, find_thread, saver_of
 
@@ -150,18 +149,9 @@ def _cut(state: State, number: int) -> State:
         "concerns": [],
         "stopped": "",
         "answer": "",
-        "sandbox": SandboxRef(kind=state["sandbox"]["kind"], id=state["sandbox"]["id"], snapshot=snapshot_after(cells)),
+        "sandbox": SandboxRef(kind=state["sandbox"]["kind"], id=state["sandbox"]["id"], snapshot=state_id_after(cells)),
     }
     return cast("State", kept)
-
-
-def snapshot_after(cells: list[Cell]) -> str:
-    """What names the state after these cells, as `execute` would."""
-    name = BEGINNING
-    for cell in cells:
-        if cell["status"] in TOOK_EFFECT:
-            name = cell.get("snapshot") or next_state_id(name, cell["number"], cell["code"])
-    return name
 
 
 def _at(thread: str, checkpoint: str) -> RunnableConfig:

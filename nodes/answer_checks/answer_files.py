@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from graph.state import State
 from nodes.prompts.observation import shorten
+from nodes.restoration.line import line_of
 
 QUESTION_CHARS = 20_000
 """Characters of a question in which wishes are looked for."""
@@ -100,7 +101,7 @@ def unknown_files(state: State) -> list[str]:
 def files_made(state: State) -> list[str]:
     """Paths of the files that cells made or changed and that are still there, figures too."""
     there: dict[str, None] = {}
-    for cell in state.get("cells") or []:
+    for cell in line_of(state.get("cells") or []):
         for file in cell["files"]:
             if file["change"] == "deleted":
                 there.pop(file["path"], None)

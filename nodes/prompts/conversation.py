@@ -11,6 +11,7 @@ the same between calls and providers can cache it.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -130,8 +131,8 @@ def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> list[B
     messages: list[BaseMessage] = []
     cells = state.get("cells") or []
     past = state.get("turns") or []
-    plan = [step["text"] for step in state.get("plan") or []]
-    now = Turn(number=state["turn"], question=state["question"], plan=plan, answer="")
+    steps = [step["text"] for step in state.get("plan") or []]
+    now = Turn(number=state["turn"], question=state["question"], plan=steps, answer="")
     shown = [turn for turn in past if turn["number"] >= detail.turns]
     unseen = f"({len(past) - len(shown)} earlier questions are not shown.)\n\n" if len(shown) < len(past) else ""
     by_turn: dict[int, list[Cell]] = {}
@@ -144,12 +145,14 @@ def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> list[B
         cut = max(detail.question, 4_000) if is_now else detail.question
         messages.append(HumanMessage(ended + _opening(turn, own, detail, cut=cut)))
         ended = _ended(turn, own)
-        if turn["plan"] and turn["number"] >= detail.answers:
-            messages.extend(_planned(turn["plan"], tools=tools))
+        plan = turn["plan"] if turn["number"] >= detail.answers else []
+        beside = [cell["number"] for cell in own if "planned" in cell and cell["number"] >= detail.short][-1:]
+        if plan and not beside:
+            messages.extend(_planned(plan, tools=tools))
         review = state.get("review") if is_now else None
         for cell in own:
             if cell["number"] >= detail.short:
-                messages.extend(_exchange(cell, detail, tools=tools))
+                messages.extend(_exchange(cell, detail, plan if cell["number"] in beside else [], tools=tools))
             if review and review["after_cell"] == cell["number"]:
                 messages.extend(_sent_back(review, tools=tools))
         if review and not any(review["after_cell"] == cell["number"] for cell in own):
@@ -189,13 +192,22 @@ def _opening(turn: Turn, own: Sequence[Cell], detail: Detail, *, cut: int) -> st
 
 
 def _planned(plan: Sequence[str], *, tools: bool) -> list[BaseMessage]:
-    """The plan as the model gave it. What of it is done is said at the end: a mark here would change the beginning."""
-    steps = [shorten(step, 400) for step in plan]
+    """A plan that the model gave alone. What of it is done is said at the end: a mark here would change the beginning.
+
+    A plan that came with a cell is shown with that cell.
+    """
     if tools:
-        call = {"name": "submit_plan", "args": {"steps": steps}, "id": "plan", "type": "tool_call"}
+        call = {"name": "submit_plan", "args": {"steps": _steps(plan)}, "id": "plan", "type": "tool_call"}
         return [AIMessage("", tool_calls=[call]), ToolMessage(GO_ON, tool_call_id="plan")]
-    listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    return [AIMessage(listed), HumanMessage(GO_ON)]
+    return [AIMessage(_listed(plan)), HumanMessage(GO_ON)]
+
+
+def _steps(plan: Sequence[str]) -> list[str]:
+    return [shorten(step, 400) for step in plan]
+
+
+def _listed(plan: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(_steps(plan), 1))
 
 
 def _progress(plan: Sequence[PlanStep]) -> str:
@@ -210,11 +222,13 @@ def _progress(plan: Sequence[PlanStep]) -> str:
 def _line(cell: Cell) -> str:
     body = [line.strip() for line in cell["observation"].splitlines()[1:] if not SAYS_LITTLE.fullmatch(line)]
     said = cell["error"] or (body[-1] if body else "")
-    line = " ".join(f"{cell['number']} · {cell['status']} · {cell['purpose']}: {said}".split())
+    back = f"back to {cell['back_to']} · " if "back_to" in cell else ""
+    line = " ".join(f"{cell['number']} · {back}{cell['status']} · {cell['purpose']}: {said}".split())
     return shorten(line, LINE).replace("\n", " ")
 
 
-def _exchange(cell: Cell, detail: Detail, *, tools: bool) -> list[BaseMessage]:
+def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -> list[BaseMessage]:
+    """A cell as the model gave it, with the plan that came with it, and what it gave."""
     full = cell["number"] >= detail.full
     code = shorten(cell["code"], detail.most if full else min(SHORT_CODE, detail.most))
     observation = observed(cell, detail.most if full else min(SHORT_OBSERVATION, detail.most))
@@ -222,9 +236,12 @@ def _exchange(cell: Cell, detail: Detail, *, tools: bool) -> list[BaseMessage]:
     answer = shorten(cell.get("answer", ""), detail.most if full else min(SHORT_CODE, detail.most))
     if tools:
         call_id = f"cell_{cell['number']}"
-        arguments = {"purpose": cell["purpose"], "step": cell["step"], "code": code}
-        if answer:
-            arguments["answer"] = answer
+        named: dict[str, Any] = {"plan": _steps(plan)} if plan else {}
+        if cell["step"]:
+            named["step"] = cell["step"]
+        back = {"back_to": cell["back_to"]} if "back_to" in cell else {}
+        said = {"answer": answer} if answer else {}
+        arguments = {"purpose": cell["purpose"], **named, **back, "code": code, **said}
         return [
             AIMessage(
                 thought, tool_calls=[{"name": "run_python", "args": arguments, "id": call_id, "type": "tool_call"}]
@@ -232,7 +249,8 @@ def _exchange(cell: Cell, detail: Detail, *, tools: bool) -> list[BaseMessage]:
             ToolMessage(observation, tool_call_id=call_id),
         ]
     given = f"\n<answer>\n{answer}\n</answer>" if answer else ""
-    return [AIMessage(f"{thought}\n```python\n{code}\n```{given}".strip()), HumanMessage(observation)]
+    before = "\n".join(part for part in (thought, _listed(plan)) if part)
+    return [AIMessage(f"{before}\n```python\n{code}\n```{given}".strip()), HumanMessage(observation)]
 
 
 def observed(cell: Cell, limit: int) -> str:

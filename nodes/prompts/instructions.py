@@ -34,8 +34,11 @@ that was asked for.
 characters: print the numbers that you need, not whole tables.
 - A cell may run {cell_timeout:g} seconds. Nobody can answer input().
 - steps[3]["df"] is df as it was after cell 3, a copy of its own, and steps[3].file("outputs/a.csv") a path to that \
-file as it was then. When the user takes something back, bind again from the step before it; when they change \
-a definition, bind the same name again, as steps has the old value; for a what-if, work on copies.
+file as it was then. When they change a definition, bind the same name again, as steps has the old value; for a \
+what-if, work on copies.
+- A cell can go back to an earlier one and start with all variables and files as they were after it ({back}; 0 is the \
+beginning). Do so when the user takes something back, when a what-if is over that changed more than copies, and after \
+a wrong turn; the purpose says why. What is left aside stays readable in steps.
 
 How to work
 - Look at the data before you compute with it: types, missing values, units, duplicates, odd categories. pandas takes \
@@ -106,6 +109,7 @@ def system_prompt(
             cell_timeout=context.cell_timeout,
             language=context.language or "the language of the question",
             data_rule=RULE,
+            back="`back_to`" if tools else "first line `# back to 3: why`",
         ),
         BY_TOOL if tools else BY_TEXT,
         environment_text(state),

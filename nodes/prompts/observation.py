@@ -15,9 +15,12 @@ NAMESPACE_KEPT = 8_000
 """Characters; twice what a prompt shows."""
 
 
-def observe(result: CellResult, *, number: int, limit: int) -> str:
+def observe(result: CellResult, *, number: int, limit: int, back_to: int | None = None) -> str:
     """The observation of one result: at most `limit` characters, the beginning and the end of long output kept."""
     parts = [f"cell {number} · {result.status} · {result.seconds:.2f} s"]
+    if back_to is not None:
+        start = f"after cell {back_to}" if back_to else "at the beginning"
+        parts.append(f"It started with variables and files as they were {start}.")
     if result.note:
         parts.append(result.note)
     tail: list[str] = []
@@ -66,12 +69,16 @@ def cell_record(pending: Pending, result: CellResult, *, number: int, turn: int,
         thought=pending["thought"],
         code=pending["code"],
         status=result.status,
-        observation=observe(result, number=number, limit=limit),
+        observation=observe(result, number=number, limit=limit, back_to=pending.get("back_to")),
         error=shorten(f"{result.error.name}: {result.error.message}", 300) if result.error else "",
         seconds=round(result.seconds, 3),
         files=[FileChange(path=file.path, change=file.change, size=file.size) for file in result.files[:200]],
         figures=[display.path for display in result.displays if display.path],
     )
+    if "planned" in pending:
+        cell["planned"] = pending["planned"]
+    if "back_to" in pending:
+        cell["back_to"] = pending["back_to"]
     if result.reached:
         cell["reached"] = list(result.reached)
     return cell

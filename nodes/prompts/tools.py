@@ -22,6 +22,10 @@ CELL_TOOL = _tool(
     plan=_list_of("string", "Only with a turn's first cell, where the work takes several steps."),
     step={"type": "integer", "description": "The plan step that it works on."},
     done=_list_of("integer", "Plan steps that earlier cells have finished."),
+    back_to={
+        "type": "integer",
+        "description": "Go back to this cell first: the new one starts with variables and files as they were after it.",
+    },
     answer={"type": "string", "description": "The final answer, where this cell finishes the work; see the rules."},
 )
 ANSWER_TOOL = _tool(

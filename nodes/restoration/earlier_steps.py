@@ -10,14 +10,13 @@ import json
 from collections.abc import Sequence
 
 from graph.state import Cell
+from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.functions import Call, Description, Functions, Raised, Returned
 from storage.blobs import NAME, BlobError, BlobMissingError
 
-TOOK_EFFECT = ("ok", "error", "timeout")
-"""Cells that left something; after any other, things are as after the cell before it."""
 LENGTH = 64
 """Characters of a blob's name."""
 MAX_NAMES = 100_000
@@ -78,12 +77,12 @@ class EarlierSteps:
 
     def _snapshot_of(self, step: int) -> str | Raised:
         """The snapshot of a step; or why there is none."""
-        before = [cell for cell in self._cells if cell["number"] <= step]
         if step and (not self._cells or step > self._cells[-1]["number"]):
             return Raised(f"There is no step {step} before this cell; {self._known()}.", STEP_ERROR)
-        cell = next((cell for cell in reversed(before) if cell["status"] in TOOK_EFFECT), None)
-        if cell is None:
+        before = cells_in_effect([cell for cell in self._cells if cell["number"] <= step])
+        if not before:
             return Raised(f"Step {step} has no variables: no cell had taken effect by then.", STEP_ERROR)
+        cell = before[-1]
         if snapshot := cell.get("snapshot", ""):
             return snapshot
         return Raised(f"Step {cell['number']} was not kept: it has no snapshot, so it cannot be read.", STEP_ERROR)

@@ -5,7 +5,6 @@ by themselves, the session starts at the snapshot before the first of them, runs
 is wanted. Whatever goes wrong on the way, the session ends at that snapshot, and the variables are reported lost.
 """
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,8 @@ from graph.state import Cell, State
 from graph.users.identity import thread_of
 from nodes.calls.recorded_calls import RepeatableCalls
 from nodes.inputs import supply_inputs
-from nodes.restoration.earlier_steps import TOOK_EFFECT, EarlierSteps
+from nodes.restoration.earlier_steps import EarlierSteps
+from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.receipt import NO_RESTORE_NEEDED, Receipt, receipt_text
 from nodes.restoration.snapshots import SnapshotStore
@@ -55,7 +55,7 @@ async def rebuild(
     Args:
         sandbox: At the snapshot of the last of `cells`.
         snapshots: Where snapshots are.
-        cells: Those that took effect, up to that snapshot.
+        cells: Those that it stands on and that took effect, up to that snapshot.
         session: What came back from it.
         limit: Seconds that cells may have taken together to be run again; 0: none are.
 
@@ -168,17 +168,10 @@ def _with_reason(lost: LostVariable, why: str) -> LostVariable:
     return replace(lost, reason=f"{lost.reason.rstrip('.')}; {why}".strip("; ")) if why else lost
 
 
-BEGINNING = "beginning"
-"""Names the state of a thread that has run nothing: inputs only."""
 RUN_AGAIN = ("ok", "error")
 """Cells that end by themselves can be repeated; what an interrupted one had done until then cannot."""
 MAX_TRIES = 4
 """Snapshots that are tried before all cells run again."""
-
-
-def next_state_id(snapshot: str, number: int, code: str) -> str:
-    """Name the state after a cell that has no snapshot: a hash over the state before it and the cell."""
-    return hashlib.sha256(f"{snapshot}\n{number}\n{code}".encode()).hexdigest()[:32]
 
 
 async def restore_session(
@@ -210,7 +203,7 @@ async def restore_session(
     if sandbox.head == wanted:
         return None
     started = time.monotonic()
-    cells = [cell for cell in state.get("cells") or [] if cell["status"] in TOOK_EFFECT]
+    cells = cells_in_effect(state.get("cells") or [])
     problems = await supply_inputs(sandbox, state, snapshots, open_sandbox)
     index, session = await _restore(sandbox, cells, snapshots, problems)
     rebuilt: Mapping[str, tuple[int, ...]] = {}
@@ -220,7 +213,9 @@ async def restore_session(
             session, rebuilt = made.session, made.cells
         except NotRestoredError:  # it was there a moment ago
             index, session = await _restore(sandbox, cells, snapshots, problems)
-    again = await _run_again(sandbox, cells, index + 1, wanted, problems, functions, snapshots)
+    again = await _run_again(
+        sandbox, cells, index + 1, wanted, problems, functions, snapshots, state.get("cells") or []
+    )
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
     receipt = Receipt(
@@ -248,7 +243,7 @@ async def preview_restore(
     Raises:
         SandboxError: as the sandbox's own methods do.
     """
-    cells = [cell for cell in state.get("cells") or [] if cell["status"] in TOOK_EFFECT]
+    cells = cells_in_effect(state.get("cells") or [])
     if not cells or not (snapshot := cells[-1].get("snapshot", "")):
         return None
     try:
@@ -297,10 +292,11 @@ async def _run_again(
     problems: list[str],
     functions: Functions | None,
     snapshots: SnapshotStore,
+    known: Sequence[Cell],
 ) -> int:
     """Run cells again; the sandbox is at the wanted state once the last one has ended, and at none until then."""
     again = 0
-    for at, cell in enumerate(cells[first:], first):
+    for cell in cells[first:]:
         if cell["status"] not in RUN_AGAIN:
             problems.append(f"cell {cell['number']} had been interrupted at its time limit and was not run again")
             continue
@@ -308,12 +304,13 @@ async def _run_again(
             what = ", ".join(reached)
             problems.append(f"cell {cell['number']} had reached outside of the sandbox ({what}) and was not run again")
             continue
+        earlier = [one for one in known if one["number"] < cell["number"]]
         result = await sandbox.run(
             cell["code"],
             number=cell["number"],
             timeout=max(60.0, 5 * cell["seconds"]),
             head=wanted if cell is cells[-1] else "",
-            functions=EarlierSteps(functions, sandbox, cells[:at], snapshots),
+            functions=EarlierSteps(functions, sandbox, earlier, snapshots),
         )
         again += 1
         if result.status != cell["status"]:

@@ -17,7 +17,7 @@ from stepwell.cli.live_view import MARK_STYLES, Terminal, highlighted
 from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.thread_lines import detail_json, detail_text, print_detail
 from stepwell.cli.thread_list import json_out, line_out
-from stepwell.cli.wording import MARKS, ending, made, removed
+from stepwell.cli.wording import MARKS, ending, made, purpose_text, removed
 from stepwell.step_detail import StepDetail, show_step
 from stepwell.steps import read_log
 from stepwell.threads import ThreadDetail, find_thread, read_thread
@@ -52,7 +52,7 @@ def step_line(step: Step) -> tuple[str, ...]:
         step.name,
         one_line(ending(cell), 200),
         f"{cell['seconds']:.1f}",
-        one_line(cell["purpose"], 300),
+        purpose_text(cell, 300),
         made(cell, most=1_000),
         step.parent,
         str(cell.get("snapshot_bytes", 0)),
@@ -100,7 +100,7 @@ def _on_terminal(step: Step, drawn_below: bool, now: datetime) -> Iterator[tuple
     status = cell["status"]
     yield f"{MARKS[status]} ", MARK_STYLES.get(status, "red")
     yield f"{step.name}  ", "cyan"
-    yield one_line(cell["purpose"], 300), ""
+    yield purpose_text(cell, 300), ""
     facts = [duration_text(cell["seconds"])]
     facts += [f"+{size_text(cell.get('snapshot_bytes', 0))}"] if cell.get("snapshot") else []
     facts += [ago_text((now - step.when).total_seconds())] if step.when else []
@@ -141,7 +141,7 @@ def detail_parts(detail: StepDetail) -> Iterator[tuple[str, str]]:
     if step.question:
         yield "question", clean(step.question).strip()
     if cell is not None:
-        yield "cell", f"{one_line(cell['purpose'], 500)}\n{one_line(ending(cell))}, {duration_text(cell['seconds'])}"
+        yield "cell", f"{purpose_text(cell, 500)}\n{one_line(ending(cell))}, {duration_text(cell['seconds'])}"
         yield "code", "\n".join(f"    {line}" for line in reveal(cell["code"]).split("\n"))
         yield "output", "\n".join(f"  | {line}" for line in clean(cell["observation"]).rstrip().split("\n"))
         if calls := cell.get("calls"):

@@ -40,6 +40,7 @@ from stepwell.cli.wording import (
     ending,
     made,
     next_command,
+    purpose_text,
     removed,
     restore_problems,
     restored_text,
@@ -321,7 +322,7 @@ def cell_line(cell: Cell) -> Text:
     status = cell["status"]
     line = Text.assemble(
         (f"{MARKS[status]} ", MARK_STYLES.get(status, "red")),
-        f"{cell['number']}  {one_line(cell['purpose'], 300)}",
+        f"{cell['number']}  {purpose_text(cell, 300)}",
         (f"  {duration_text(cell['seconds'])}", "dim"),
     )
     if status != "ok":

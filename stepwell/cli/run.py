@@ -27,7 +27,7 @@ from stepwell.cli.foreground import Begin, Foreground, View
 from stepwell.cli.live_view import LiveView, Terminal, highlighted
 from stepwell.cli.plain_view import JsonView, PlainView
 from stepwell.cli.terminal_text import is_conversation, is_screen, one_line, reveal
-from stepwell.cli.wording import call_lines
+from stepwell.cli.wording import back_text, call_lines
 from stepwell.errors import UsageError
 from stepwell.forks import fork_here, fork_thread
 from stepwell.runs import Decision, Run
@@ -53,6 +53,8 @@ def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
         console.print(Text(f"The code of cell {asked.number}:"))
     else:
         console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
+        if asked.back_to is not None:
+            console.print(Text(f"It goes back first: {back_text(asked.back_to)}", "yellow"))
     for line in highlighted(asked.code):
         console.print(Text.assemble("  ", line))
     if asked.answer:

@@ -94,10 +94,22 @@ def waiting_text(asked: ApprovalAsked, options: Sequence[str] = (), *, show_code
     if asked.answer and show_code:
         lines = "".join(f"\n    {line}" for line in reveal(asked.answer).split("\n"))
         code += f"\nthen it answers, with the value of each {{{{expression}}}}:{lines}\n"
+    back = f"\nit goes back first: {back_text(asked.back_to)}" if asked.back_to is not None else ""
     calls = f"\nit names: {one_line(', '.join(asked.functions))}" if asked.functions else ""
-    return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{code}{calls}\n" + how_to_decide(
+    return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{back}{code}{calls}\n" + how_to_decide(
         asked.thread, options
     )
+
+
+def purpose_text(cell: Mapping[str, Any], most: int) -> str:
+    """What a cell was for, and where it went back to."""
+    back = f"(back to {cell['back_to']}) " if "back_to" in cell else ""
+    return one_line(f"{back}{cell['purpose']}", most)
+
+
+def back_text(step: int) -> str:
+    """Where a cell starts that goes back to a step."""
+    return f"variables and files as they were {f'after cell {step}' if step else 'at the beginning'}"
 
 
 def call_title(number: int, call: Mapping[str, Any]) -> str:

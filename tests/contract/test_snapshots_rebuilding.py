@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from graph.state import Cell, SandboxRef
+from nodes.restoration.line import BEGINNING, next_state_id
 from nodes.restoration.receipt import Receipt, receipt_text
-from nodes.restoration.restore import BEGINNING, next_state_id, restore_session
+from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes

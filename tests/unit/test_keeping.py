@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from graph.state import Cell, SandboxRef, State
+from nodes.restoration.line import BEGINNING, next_state_id
 from nodes.restoration.manifests import NotRestoredError, blobs_of
 from nodes.restoration.receipt import receipt_text
-from nodes.restoration.restore import BEGINNING, next_state_id, restore_session
+from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import SandboxLostError
 from sandboxes.fake import FakeSandbox, ScriptedCell

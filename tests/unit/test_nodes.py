@@ -24,8 +24,9 @@ from nodes.prompts.instructions import inputs_text, system_prompt
 from nodes.prompts.observation import shorten
 from nodes.prompts.prompt import write_prompt, write_review_prompt
 from nodes.publishing import as_script
+from nodes.restoration.line import BEGINNING, next_state_id
 from nodes.restoration.receipt import receipt_text
-from nodes.restoration.restore import BEGINNING, next_state_id, restore_session
+from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
 from nodes.upload import makers
 from sandboxes.fake import FakeSandbox, ScriptedCell
