@@ -350,7 +350,7 @@ async def _again(
     if result.status != cell["status"]:
         differences.append(f"it ended with {result.status}, with {cell['status']} before")
     before = _said(cell["observation"])
-    after = _said(observe(result, number=cell["number"], limit=context.observation_chars))
+    after = _said(observe(result, number=cell["number"], limit=context.observation_chars, back_to=cell.get("back_to")))
     if before != after:
         differences.append(_first_difference(before, after))
     differences += await differing(fresh.sandbox, cell, blobs, fresh.folder)
