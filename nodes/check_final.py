@@ -15,6 +15,7 @@ from models.base import ChooseModel, ModelRefusedError, ModelReplyError, Reply, 
 from models.completion import ask
 from models.json_replies import json_in
 from nodes.answer_checks.answer_files import files_made
+from nodes.answer_checks.answer_form import other_columns
 from nodes.answer_checks.checks import CHECKS, unreadable_files
 from nodes.budget import add_usage, budget_reached
 from nodes.prompts.conversation import situation_of
@@ -58,7 +59,7 @@ async def check_final(
         sandbox = await restoring.open(runtime)
         receipt = await restoring.restore(sandbox, state, runtime)
         notices += receipt.notices
-        lacks += [*receipt.concerns, *await unreadable_files(state, sandbox)]
+        lacks += [*receipt.concerns, *await unreadable_files(state, sandbox), *await other_columns(state, sandbox)]
     usage = state.get("usage") or {}
     wanted = worth_reviewing(state, context)
     if wanted and not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:

@@ -10,6 +10,7 @@ from typing import Any
 from graph.state import Cell, PlanStep, State
 from models.quotation import quoted
 from nodes.answer_checks.answer_files import files_made, missing_files, unknown_files
+from nodes.answer_checks.answer_form import other_form
 from nodes.answer_checks.answer_numbers import unprinted_numbers
 from nodes.prompts.observation import shorten
 from sandboxes.base import Sandbox
@@ -50,7 +51,7 @@ def _only_summing_up(left: Sequence[int], plan: Sequence[PlanStep], own: Sequenc
     return list(left) == [len(plan)] and len(plan) > 1 and any(cell["status"] == "ok" for cell in own)
 
 
-CHECKS = (missing_files, unknown_files, unprinted_numbers, unfinished_steps)
+CHECKS = (missing_files, unknown_files, unprinted_numbers, unfinished_steps, other_form)
 
 
 async def unreadable_files(state: State, sandbox: Sandbox) -> list[str]:
