@@ -10,7 +10,7 @@ from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
 from graph.settings import Prices
 from graph.state import FinalOutput, StartInput, State
 from models.base import ChooseModel
-from nodes.approve import approve, approve_call
+from nodes.approve import approve, approve_call, approve_plan
 from nodes.calls.held_cells import call_asked
 from nodes.check_final import check_final
 from nodes.execute import execute
@@ -57,6 +57,7 @@ def build_graph(
         "generate",
         partial(generate, choose_model=choose_model, prices=prices, functions=functions, network=network),
     )
+    builder.add_node("approve_plan", approve_plan)
     builder.add_node("approve", partial(approve, functions=functions))
     builder.add_node("execute", partial(execute, restoring=restoring), retry_policy=TRY_AGAIN)
     builder.add_node("approve_call", approve_call)
@@ -67,8 +68,11 @@ def build_graph(
     )
     builder.add_node("upload", partial(upload, restoring=restoring, artifacts=artifacts), retry_policy=TRY_AGAIN)
     builder.add_edge(START, "plan")
-    builder.add_conditional_edges("plan", after_plan, ["approve", "execute", "check_final", "generate"])
-    builder.add_conditional_edges("generate", after_generate, ["approve", "execute", "check_final", "upload"])
+    builder.add_conditional_edges("plan", after_plan, ["approve_plan", "approve", "execute", "check_final", "generate"])
+    builder.add_edge("approve_plan", "generate")
+    builder.add_conditional_edges(
+        "generate", after_generate, ["approve_plan", "approve", "execute", "check_final", "upload"]
+    )
     builder.add_conditional_edges("approve", after_approve, ["execute", "generate"])
     builder.add_conditional_edges(
         "execute", after_execute, ["approve", "approve_call", "execute", "check_final", "generate"]
@@ -84,14 +88,20 @@ def build_graph(
 
 def after_plan(state: State) -> str:
     """The first cell, or an answer that needs none; after a plan and nothing else the model is asked for its cell."""
-    return after_generate(state) if state.get("pending") or state.get("proposal") else "generate"
+    return after_generate(state) if state.get("pending") or state.get("proposal") or _plan_waits(state) else "generate"
 
 
 def after_generate(state: State) -> str:
     """A cell is run (once approved, where that is asked for); an answer is checked; a used-up budget ends the turn."""
     if state.get("pending"):
         return "approve" if state.get("approval") == "cells" else "execute"
+    if _plan_waits(state):
+        return "approve_plan"
     return "upload" if state.get("stopped") else "check_final"
+
+
+def _plan_waits(state: State) -> bool:
+    return bool(state.get("plan_waits") and state.get("plan") and not state.get("proposal"))
 
 
 def after_approve(state: State) -> str:

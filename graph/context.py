@@ -60,6 +60,12 @@ class Context(BaseModel):
         description="`cells`: wait for somebody to approve, edit or reject each cell before it runs.",
         json_schema_extra={"langgraph_nodes": ["approve"]},
     )
+    approve_plan: bool = Field(
+        default=False,
+        title="Plan first",
+        description="Make a plan first, and wait for somebody to approve, edit or reject it before any cell runs.",
+        json_schema_extra={"langgraph_nodes": ["plan"]},
+    )
     language: str = Field(
         default="",
         max_length=100,

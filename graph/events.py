@@ -194,7 +194,7 @@ class Published(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked(Event):
-    """The run waits for somebody to approve, edit or reject a cell; or, with `call`, to approve or reject a call."""
+    """The run waits for somebody to decide on a cell; with `plan` on a plan, with `call` on a call."""
 
     kind: ClassVar[str] = "approval_asked"
     thread: str
@@ -207,6 +207,8 @@ class ApprovalAsked(Event):
     """The earlier cell that it goes back to first: variables and files are then as they were after it."""
     functions: list[str] = field(default_factory=list)
     """Host functions that it names."""
+    plan: list[str] | None = None
+    """The plan that waits; `number` is then the cell that would come next, `purpose` and `code` are empty."""
     call: dict[str, Any] | None = None
     """The call of a host function that waits: its `id`, `function`, `arguments` as people read them, `place`, the
     calls that the cell has `made`, and the `earlier` cells that write the function's name or could change its meaning.

@@ -276,6 +276,8 @@ class State(TypedDict, total=False):
     inputs: Annotated[list[Input], DeltaChannel(newest, snapshot_frequency=SNAPSHOT_EVERY)]
     environment: Environment
     plan: list[PlanStep]
+    plan_waits: bool
+    """True from the beginning of a turn whose plan somebody wants to see until they have accepted it."""
     pending: list[Pending]
     approval: Literal["none", "cells"]
     """Whether the pending cells wait to be approved: the knob of the run that wrote them."""

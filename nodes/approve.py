@@ -1,5 +1,6 @@
-"""The nodes at which a cell, or a call of the user's function, waits for approval."""
+"""The nodes at which a plan, a cell, or a call of the user's function waits for approval."""
 
+import re
 from typing import Any, Literal
 
 from langchain_core.messages import ToolMessage
@@ -8,11 +9,12 @@ from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
 from graph.context import Context
-from graph.events import CellFinished, Notice, emit
+from graph.events import CellFinished, Notice, Planned, emit
 from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
-from graph.state import Cell, DecidedCall, State
+from graph.state import Cell, DecidedCall, PlanStep, State
 from models.messages import without_surrogates
 from nodes.calls.held_cells import call_asked, call_text, decide, shown_call
+from nodes.next_step import read_plan
 from nodes.prompts.observation import shorten, step_title
 
 
@@ -71,6 +73,38 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
     messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"], name=step_title(cell))]
     messages += [ToolMessage("Not run: an earlier cell was rejected.", tool_call_id=other["call_id"]) for other in rest]
     return {"cells": [cell], "pending": [], "messages": list(messages)}
+
+
+MARK = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
+"""What may stand before a step of a plan."""
+
+
+class PlanDecision(BaseModel):
+    """What somebody decided about a plan."""
+
+    verdict: Literal["approve", "edit", "reject"] = Field(title="Verdict")
+    plan: str = Field(default="", title="Plan", description="With `edit`: the steps to follow instead, one a line.")
+    remark: str = Field(default="", title="Remark", description="With `reject`: what should be different.")
+
+
+async def approve_plan(state: State, runtime: Runtime[Context]) -> State:
+    """Ask about the plan and do as decided; after a rejection the model is asked for another one."""
+    plan = [step["text"] for step in state.get("plan") or []]
+    decision = interrupt({"ask": "Go on with this plan?", "plan": plan}, response_schema=PlanDecision)
+    if decision.verdict == "approve":
+        return {"plan_waits": False}
+    notices = state.get("notices", [])
+    written = without_surrogates(decision.plan) if decision.verdict == "edit" else ""
+    steps = read_plan([MARK.sub("", line) for line in written.splitlines()])
+    if steps:
+        edited = [PlanStep(text=text, done=False) for text in steps]
+        emit(runtime, Planned(edited))
+        return {"plan": edited, "plan_waits": False, "notices": [*notices, "The user edited the plan; follow it."]}
+    removed = "its steps were removed" if decision.verdict == "edit" else "no reason was given"
+    remark = without_surrogates(decision.remark).strip() or removed
+    rejected = "; ".join(f"{number}. {text}" for number, text in enumerate(plan, 1))
+    said = f"The user rejected this plan: {rejected}. They say: {shorten(remark, 2_000)}"
+    return {"plan": [], "notices": [*notices, said]}
 
 
 class CallDecision(BaseModel):

@@ -21,7 +21,7 @@ async def generate(
     functions: HostFunctions = NO_FUNCTIONS,
     network: Network = NO_NETWORK,
 ) -> State:
-    """Ask for the next cell or the answer of this turn.
+    """Ask for the next cell or the answer of this turn; for another plan where somebody rejected the first.
 
     Raises:
         ModelError: no usable reply could be had; the thread can be resumed.

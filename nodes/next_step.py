@@ -21,7 +21,7 @@ from models.replies import answer_in, code_in, prose_around, steps_in
 from nodes.budget import add_usage
 from nodes.computed_answers import ONLY_VALUES, placeholders, with_answer
 from nodes.prompts.conversation import situation_of
-from nodes.prompts.instructions import last_call
+from nodes.prompts.instructions import last_call, plan_first
 from nodes.prompts.observation import shorten
 from nodes.prompts.prompt import write_prompt
 from nodes.prompts.tools import TOOLS
@@ -78,13 +78,19 @@ async def next_step(
     used = sum(cell["turn"] == state["turn"] for cell in state.get("cells") or [])
     must_answer = used >= context.max_cells
     first = not used and not state.get("plan")
+    planning = first and bool(state.get("plan_waits"))
+    agreed = context.approve_plan and not used and bool(state.get("plan"))
 
     def write(form: PromptForm) -> list[BaseMessage]:
         closing = last_call(context.max_cells, tools=form.tools) if must_answer else ""
+        closing = plan_first(tools=form.tools) if planning else closing
         return write_prompt(state, context, functions, network, form, closing=closing)
 
     def read(reply: Reply) -> Next:
-        wanted = computed(read_reply(reply, first=first))
+        wanted = read_reply(reply, first=first)
+        if planning:
+            return only_plan(wanted)
+        wanted = computed(replace(wanted, plan=()) if agreed else wanted)
         _check_back(wanted.cells, len(state.get("cells") or []))
         if node != "plan" and not (wanted.cells or wanted.answer):
             raise ReplyProblem(CELL_OR_ANSWER)
@@ -133,6 +139,7 @@ def _as_state(wanted: Next, state: State, runtime: Runtime[Any]) -> State:
         }
     if wanted.answer:
         emit(runtime, Proposed(wanted.answer))
+        changed["plan_waits"] = False
     return {**changed, "proposal": wanted.answer, "skipped": list(wanted.skipped), "pending": []}
 
 
@@ -146,6 +153,21 @@ def computed(wanted: Next) -> Next:
         return wanted
     cell = _pending(ONLY_VALUES, purpose="Compute the values of the answer", step=None, thought="", call_id="")
     return replace(wanted, answer="", skipped=(), cells=with_answer([cell], wanted.answer, wanted.skipped))
+
+
+def only_plan(wanted: Next) -> Next:
+    """The plan of a reply to somebody who wants to see it first, or its answer; cells alone are a plan of one step.
+
+    The cells are dropped: the model writes them once somebody has agreed to the plan, perhaps to another one.
+
+    Raises:
+        ReplyProblem: it is an answer whose values only a cell could compute.
+    """
+    if wanted.cells:
+        return Next(plan=wanted.plan or (wanted.cells[0]["purpose"],))
+    if placeholders(wanted.answer):
+        raise ReplyProblem("Nothing is computed yet: give the plan, or an answer without placeholders.")
+    return wanted
 
 
 def _check_back(cells: Sequence[Pending], last: int) -> None:
@@ -196,7 +218,7 @@ def _read_calls(reply: Reply, *, first: bool) -> Next:
     by_name: dict[str, list[Any]] = {}
     for call in reply.calls:
         by_name.setdefault(call.name, []).append(call)
-    plan = _read_plan(next((call.arguments.get("steps") for call in by_name.get("submit_plan", [])), None))
+    plan = read_plan(next((call.arguments.get("steps") for call in by_name.get("submit_plan", [])), None))
     answers = by_name.get("submit_answer", [])
     if cells := by_name.get("run_python"):
         pending = tuple(
@@ -206,7 +228,7 @@ def _read_calls(reply: Reply, *, first: bool) -> Next:
             pending = with_answer(pending, answer, _skipped(answers))
         return Next(
             cells=pending,
-            plan=plan or _read_plan(cells[0].arguments.get("plan")),
+            plan=plan or read_plan(cells[0].arguments.get("plan")),
             done=tuple(number for call in cells for number in _numbers(call.arguments.get("done"))),
         )
     if answers:
@@ -255,7 +277,7 @@ def _read_text(reply: Reply, *, first: bool) -> Next:
         return Next(answer=answer.strip())
     if code:
         said = prose_around(reply.text)
-        steps = _read_plan(steps_in(said)) if first and len(NUMBERED.findall(said)) > 1 else ()
+        steps = read_plan(steps_in(said)) if first and len(NUMBERED.findall(said)) > 1 else ()
         named = FIRST_LINE.match(code)
         cells = (_pending(code, purpose="", step=None, thought="" if steps else said, call_id=""),)
         return Next(
@@ -267,11 +289,11 @@ def _read_text(reply: Reply, *, first: bool) -> Next:
         raise ReplyProblem("The reply holds neither code nor an answer.")
     lines = [line for line in reply.text.splitlines() if line.strip()]
     if first and all(NUMBERED.match(line) for line in lines):
-        return Next(plan=_read_plan(steps_in(reply.text)))
+        return Next(plan=read_plan(steps_in(reply.text)))
     return Next(answer=reply.text.strip())
 
 
-def _read_plan(given: object) -> tuple[str, ...]:
+def read_plan(given: object) -> tuple[str, ...]:
     """The steps of a plan as a model gives it: a list, or a text with one step a line."""
     steps = [str(step) for step in given] if isinstance(given, list) else steps_in(str(given or ""))
     return tuple(shorten(" ".join(step.split()), STEP_CHARS) for step in steps if step.strip())[:MAX_STEPS]

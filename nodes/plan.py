@@ -44,6 +44,8 @@ async def plan(
 ) -> State:
     """Begin a turn: the model gives its first cell, with a plan where the work takes several steps, or the answer.
 
+    Where somebody wants to see the plan first, it gives a plan and no cell.
+
     In a sandbox of another kind than before, the thread's inputs are carried there first.
 
     Raises:
@@ -57,9 +59,10 @@ async def plan(
     offer = await restoring.functions.ready()
     question = _question(state)
     turn = await _begin_turn(question, state, runtime, config, restoring, inputs)
+    fresh: State = {**turn, "plan": [], "plan_waits": context.approve_plan}
     if budget_reached(state, context, prices):
-        return {**turn, "plan": []}
-    begun = State(**{**state, **turn, "plan": []})
+        return fresh
+    begun = State(**{**state, **fresh})
     replied = await next_step(
         begun,
         runtime,
@@ -70,7 +73,7 @@ async def plan(
     )
     # The reply's messages come behind those of the turn's beginning.
     messages = [*turn.get("messages", []), *replied.get("messages", [])]
-    return {**turn, "plan": [], **replied, **({"messages": messages} if messages else {})}
+    return {**fresh, **replied, **({"messages": messages} if messages else {})}
 
 
 async def _begin_turn(

@@ -26,7 +26,7 @@ from starlette.responses import Response
 from graph.app import sandboxes
 from server.routing import response_schema, route
 
-NODES = frozenset({"plan", "generate", "approve", "approve_call", "execute", "check_final", "upload"})
+NODES = frozenset({"plan", "approve_plan", "generate", "approve", "approve_call", "execute", "check_final", "upload"})
 GRAPH = "stepwell"
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 """The variables of OpenTelemetry that say where spans are sent; without them none are made."""

@@ -150,15 +150,17 @@ STOPS = (
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What somebody decided about a cell, or a call of a host function, that waits for approval."""
+    """What somebody decided about a plan, a cell, or a call of a host function, that waits for approval."""
 
     verdict: Literal["approve", "edit", "reject"]
     code: str = ""
-    """With `edit`: the code to run instead."""
+    """With `edit`: the code to run instead; of a plan: the steps to follow instead, one a line."""
     remark: str = ""
     """With `reject`: what the model should do instead."""
     call: str = ""
     """To approve a call: the `id` of `ApprovalAsked.call`, so that no other call is meant."""
+    plan: bool = False
+    """The plan is meant, and no cell: where a cell waits, the decision is refused."""
 
 
 class RunFailedError(Exception):
@@ -170,12 +172,13 @@ class RunFailedError(Exception):
 
 
 class ApprovalNeededError(Exception):
-    """A run waits for a decision about a cell or a call: `await stepwell.resume(thread, decision=…)`."""
+    """A run waits for a decision about a plan, a cell or a call: `await stepwell.resume(thread, decision=…)`."""
 
     def __init__(self, asked: ApprovalAsked) -> None:
         call = f"The call of {asked.call['function']} in cell" if asked.call is not None else "Cell"
-        what = f"{call} {asked.number}"
-        super().__init__(f"{what} of thread {asked.thread} waits for approval: {asked.purpose}")
+        what = f"{call} {asked.number}" if asked.plan is None else "The plan"
+        about = asked.purpose if asked.plan is None else "; ".join(asked.plan)
+        super().__init__(f"{what} of thread {asked.thread} waits for approval: {about}")
         self.asked = asked
 
 
@@ -401,6 +404,13 @@ def _answer(decision: Decision, asked: dict[str, Any], thread: str) -> dict[str,
         ThreadError: it is about something else than what waits.
     """
     call = asked.get("call")
+    if "plan" in asked:
+        if decision.call:
+            raise ThreadError(f"No call of thread {thread} waits for approval, but a plan does.")
+        return {"verdict": decision.verdict, "plan": decision.code, "remark": decision.remark}
+    if decision.plan:
+        what = f"call {call['id']} of {call['function']}" if call else f"cell {asked['number']}"
+        raise ThreadError(f"No plan of thread {thread} waits for approval, but {what} does.")
     if call is None:
         if decision.call:
             raise ThreadError(f"No call of thread {thread} waits for approval, but cell {asked['number']} does.")
@@ -422,12 +432,13 @@ def _ending(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:
         asked = snapshot.interrupts[0].value
         return ApprovalAsked(
             thread,
-            number=asked["number"],
-            purpose=asked["purpose"],
-            code=asked["code"],
+            number=asked.get("number", len(snapshot.values.get("cells") or []) + 1),
+            purpose=asked.get("purpose", ""),
+            code=asked.get("code", ""),
             answer=asked.get("answer", ""),
             back_to=asked.get("back_to"),
             functions=list(asked.get("functions") or []),
+            plan=asked.get("plan"),
             call=asked.get("call"),
         )
     state: Any = snapshot.values

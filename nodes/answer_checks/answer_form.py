@@ -1,7 +1,7 @@
 """Does the answer have the form that the question prescribes: tags, JSON, headings, a last line, columns?
 
-Only what a question prescribes in so many words is looked at. What it merely speaks of (`the text within <title>`) is no
-prescription. A form that is not recognised here is left to the rules of the prompt and to the review.
+Only what a question prescribes in so many words is looked at. What it merely speaks of (`the text within <title>`) is
+no prescription. A form that is not recognised here is left to the rules of the prompt and to the review.
 """
 
 import csv

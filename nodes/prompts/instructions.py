@@ -189,6 +189,16 @@ def last_call(max_cells: int, *, tools: bool) -> str:
     )
 
 
+def plan_first(*, tools: bool) -> str:
+    """What the model is told when somebody wants to see the plan before any cell runs."""
+    how = "Call submit_plan now" if tools else "Write the plan now, as a numbered list and nothing else"
+    return (
+        "The user wants to agree to the plan before any cell runs. "
+        f"{how}: two to seven short steps in the language of the question, one for each file or figure that was asked "
+        "for, none for the answer. If no cell is needed, give the answer."
+    )
+
+
 SHOWN_DOMAINS = 30
 """Domains that are named."""
 PIP = """\

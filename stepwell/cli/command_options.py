@@ -136,6 +136,10 @@ SandboxKind = Annotated[
 Approve = Annotated[
     bool | None, typer.Option("--approve/--no-approve", help="Ask before each cell runs, or do not ask any more.")
 ]
+PlanFirst = Annotated[
+    bool | None,
+    typer.Option("--plan/--no-plan", help="Ask about the plan before the work begins, or do not ask any more."),
+]
 Review = Annotated[
     str | None,
     typer.Option(
@@ -184,6 +188,7 @@ class RunOptions:
 
     model: Model = None
     sandbox: SandboxKind = None
+    plan: PlanFirst = None
     approve: Approve = None
     review: Review = None
     max_cells: MaxCells = None
@@ -202,6 +207,7 @@ class RunOptions:
         """The options that were given, by their names in Context."""
         names = ("model", "sandbox", "review", "max_cells", "cell_timeout", "max_tokens", "max_cost", "language")
         given = {name: getattr(self, name) for name in names}
+        given["approve_plan"] = self.plan
         given["approval"] = None if self.approve is None else "cells" if self.approve else "none"
         return {name: value for name, value in given.items() if value is not None}
 

@@ -58,15 +58,20 @@ def ask(
 @with_run_options()
 def resume(
     thread: Thread,
+    approve_plan: Annotated[bool, typer.Option("--approve-plan", help="Go on with the plan that waits.")] = False,
     approve_cell: Annotated[bool, typer.Option("--approve-cell", help="Run the cell that waits.")] = False,
     approve_call: Annotated[
         str | None, typer.Option(metavar="ID", help="Make the call of a function that waits; ID is shown with it.")
     ] = None,
     edit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Run the code in this file instead of the cell that waits.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Run the code in this file instead of the cell that waits, or follow the plan in it, a step a line.",
+        ),
     ] = None,
     reject: Annotated[
-        str | None, typer.Option(metavar="REMARK", help="Refuse the cell or call that waits, and say what to do.")
+        str | None, typer.Option(metavar="REMARK", help="Refuse the plan, cell or call that waits, and say what to do.")
     ] = None,
     accept_changed: AcceptChanged = False,
     *,
@@ -74,8 +79,8 @@ def resume(
 ) -> None:
     """Go on with a paused, failed or waiting thread.
 
-    A thread whose process was killed goes on as well. A cell or a call that waits for approval is shown, and you are
-    asked; --approve-cell, --approve-call, --edit and --reject decide without asking.
+    A thread whose process was killed goes on as well. A plan, a cell or a call that waits for approval is shown, and
+    you are asked; --approve-plan, --approve-cell, --approve-call, --edit and --reject decide without asking.
 
     Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
     --allow-domain).
@@ -84,7 +89,7 @@ def resume(
     def work() -> int:
         from stepwell.cli.run import decided, go_on
 
-        decision = decided(approve=approve_cell, edit=edit, reject=reject, call=approve_call)
+        decision = decided(approve=approve_cell, edit=edit, reject=reject, call=approve_call, plan=approve_plan)
         return go_on(thread, decision, options.choices(accept_changed=accept_changed))
 
     exit_with(work)

@@ -27,7 +27,7 @@ from stepwell.cli.foreground import Begin, Foreground, View
 from stepwell.cli.live_view import LiveView, Terminal, highlighted
 from stepwell.cli.plain_view import JsonView, PlainView
 from stepwell.cli.terminal_text import is_conversation, is_screen, one_line, reveal
-from stepwell.cli.wording import back_text, call_lines
+from stepwell.cli.wording import back_text, call_lines, plan_text
 from stepwell.errors import UsageError
 from stepwell.forks import fork_here, fork_thread
 from stepwell.runs import Decision, Run
@@ -46,7 +46,10 @@ def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
         The decision, or None to leave the cell waiting.
     """
     console.print()
-    if asked.call is not None:
+    if asked.plan is not None:
+        console.print(Text("A plan waits for approval:", "bold"))
+        console.print(Text(plan_text(asked.plan)))
+    elif asked.call is not None:
         title, *lines = call_lines(asked.number, asked.call)
         console.print(Text(f"{title[0].upper()}{title[1:]}", "bold"))
         console.print(Text("\n".join(lines)))
@@ -55,7 +58,7 @@ def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
         console.print(Text(f"Cell {asked.number} waits for approval: {one_line(asked.purpose)}", "bold"))
         if asked.back_to is not None:
             console.print(Text(f"It goes back first: {back_text(asked.back_to)}", "yellow"))
-    for line in highlighted(asked.code):
+    for line in highlighted(asked.code) if asked.plan is None else ():
         console.print(Text.assemble("  ", line))
     if asked.answer:
         console.print(Text("Then it answers, with the value of each {{expression}}:"))
@@ -77,14 +80,15 @@ def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
 
 def _decided(console: Console, asked: ApprovalAsked, word: str) -> Decision | str:
     if word in ("a", "approve", "y", "yes"):
-        return Decision("approve", call=asked.call["id"] if asked.call is not None else "")
+        return Decision("approve", call=asked.call["id"] if asked.call else "", plan=asked.plan is not None)
     if word in ("r", "reject", "n", "no"):
         return Decision("reject", remark=_typed("What should be different? "))
     if word in ("q", "quit"):
         return "leave"
     if word in ("e", "edit") and asked.call is None:
         try:
-            return Decision("edit", code=edited(asked.code, asked.number))
+            text, name = ("\n".join(asked.plan), "plan.txt") if asked.plan else (asked.code, f"cell-{asked.number}.py")
+            return Decision("edit", code=edited(text, name), plan=asked.plan is not None)
         except EditorError as problem:
             console.print(Text(str(problem), "yellow"))
     return "ask again"
@@ -94,18 +98,18 @@ class EditorError(Exception):
     """The code was not edited; the message says why."""
 
 
-def edited(code: str, number: int) -> str:
-    """Let the user change the code in their editor.
+def edited(text: str, name: str) -> str:
+    """Let the user change code or a plan in their editor.
 
     Raises:
-        EditorError: there is no editor, it failed, or it left the code as it was or empty.
+        EditorError: there is no editor, it failed, or it left the text as it was or empty.
     """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(filter(shutil.which, EDITORS), "")
     if not command:
         raise EditorError("No editor was found; set EDITOR to one, or use: stepwell resume … --edit FILE")
     with held_folder("edit") as folder:
-        file = folder / f"cell-{number}.py"
-        file.write_text(code, encoding="utf-8", errors="replace")
+        file = folder / name
+        file.write_text(text, encoding="utf-8", errors="replace")
         try:
             # The user's own editor, by the user's own choice, without a shell.
             status = subprocess.run([*shlex.split(command), str(file)], check=False).returncode  # noqa: S603
@@ -113,9 +117,9 @@ def edited(code: str, number: int) -> str:
         except (OSError, ValueError) as error:
             raise EditorError(f"The editor {one_line(command)} could not be used ({error}); set EDITOR.") from None
     if status != 0:
-        raise EditorError(f"The editor ended with code {status}; the cell is as it was.")
-    if not changed.strip() or changed.strip() == code.strip():
-        raise EditorError("The editor left the code empty or as it was; approve it, or reject it with a remark.")
+        raise EditorError(f"The editor ended with code {status}; the text is as it was.")
+    if not changed.strip() or changed.strip() == text.strip():
+        raise EditorError("The editor left the text empty or as it was; approve it, or reject it with a remark.")
     return changed
 
 
@@ -220,14 +224,16 @@ def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
     return _conduct(begin, choices, settings)
 
 
-def decided(*, approve: bool, edit: Path | None, reject: str | None, call: str | None = None) -> Decision | None:
+def decided(
+    *, approve: bool, edit: Path | None, reject: str | None, call: str | None = None, plan: bool = False
+) -> Decision | None:
     """The decision that a command line names, if any.
 
     Raises:
         UsageError: it names more than one, or the file with the edited code cannot be used.
     """
-    if approve + (edit is not None) + (reject is not None) + (call is not None) > 1:
-        raise UsageError("Give only one of --approve-cell, --approve-call, --edit and --reject.")
+    if approve + plan + (edit is not None) + (reject is not None) + (call is not None) > 1:
+        raise UsageError("Give only one of --approve-plan, --approve-cell, --approve-call, --edit and --reject.")
     if call is not None and not call.strip():
         raise UsageError("--approve-call needs the id of the call; `stepwell show THREAD` names it.")
     if call is not None:
@@ -236,18 +242,20 @@ def decided(*, approve: bool, edit: Path | None, reject: str | None, call: str |
         return Decision("edit", code=_code_in(edit))
     if reject is not None:
         return Decision("reject", remark=reject)
-    return Decision("approve") if approve else None
+    return Decision("approve", plan=plan) if approve or plan else None
 
 
 def _code_in(file: Path) -> str:
     try:
         code = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{file} cannot be read ({error.strerror}); name a file with the edited code.") from None
+        raise UsageError(
+            f"{file} cannot be read ({error.strerror}); name a file with the edited code or plan."
+        ) from None
     except UnicodeDecodeError:
-        raise UsageError(f"{file} is not UTF-8 text; name a file with the edited code.") from None
+        raise UsageError(f"{file} is not UTF-8 text; name a file with the edited code or plan.") from None
     if not code.strip():
-        raise UsageError(f"{file} is empty; to refuse the cell, use --reject REMARK.")
+        raise UsageError(f"{file} is empty; to refuse what waits, use --reject REMARK.")
     return code
 
 

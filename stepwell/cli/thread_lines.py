@@ -11,7 +11,7 @@ from graph.state import State
 from nodes.calls.held_cells import shown_call
 from stepwell.cli.live_view import files_table
 from stepwell.cli.terminal_text import clean, duration_text, one_line, reveal, size_text
-from stepwell.cli.wording import artifact_line, call_lines, how_to_decide, next_command
+from stepwell.cli.wording import artifact_line, call_lines, how_to_decide, next_command, plan_text
 from stepwell.threads import ThreadDetail
 
 SHOWN_KEYS = (
@@ -107,6 +107,9 @@ def _usage_line(state: State) -> str:
 
 def _next(detail: ThreadDetail) -> str:
     if detail.status == "waiting":
+        if detail.state.get("plan_waits"):
+            plan = plan_text([step["text"] for step in detail.state.get("plan") or []])
+            return f"A plan waits for approval:\n\n{plan}\n\n{how_to_decide(detail.id, plan=True)}"
         pending = detail.state.get("pending") or []
         code = "\n".join(f"    {line}" for line in reveal(pending[0]["code"]).split("\n")) if pending else ""
         if (call := shown_call(detail.state)) is not None:

@@ -86,7 +86,9 @@ def next_command(verb: str, thread: str, options: Sequence[str] = (), question: 
 
 
 def waiting_text(asked: ApprovalAsked, options: Sequence[str] = (), *, show_code: bool = True) -> str:
-    """What somebody who is not at this terminal must know to decide on a cell, or on a call."""
+    """What somebody who is not at this terminal must know to decide on a plan, on a cell, or on a call."""
+    if asked.plan is not None:
+        return f"a plan waits for approval:\n{plan_text(asked.plan)}\n{how_to_decide(asked.thread, options, plan=True)}"
     code = "".join(f"\n    {line}" for line in reveal(asked.code).split("\n")) + "\n" if show_code else ""
     if asked.call is not None:
         said = "\n".join(call_lines(asked.number, asked.call)) if show_code else call_title(asked.number, asked.call)
@@ -99,6 +101,11 @@ def waiting_text(asked: ApprovalAsked, options: Sequence[str] = (), *, show_code
     return f"cell {asked.number} waits for approval: {one_line(asked.purpose)}{back}{code}{calls}\n" + how_to_decide(
         asked.thread, options
     )
+
+
+def plan_text(plan: Sequence[str]) -> str:
+    """The steps of a plan that waits, a line each."""
+    return "\n".join(f"    {number}. {one_line(step, 1_000)}" for number, step in enumerate(plan, 1))
 
 
 def purpose_text(cell: Mapping[str, Any], most: int) -> str:
@@ -134,8 +141,10 @@ def call_lines(number: int, call: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def how_to_decide(thread: str, options: Sequence[str] = (), call: str = "") -> str:
-    """The commands that decide on a waiting cell, or on a waiting call."""
+def how_to_decide(thread: str, options: Sequence[str] = (), call: str = "", *, plan: bool = False) -> str:
+    """The commands that decide on a waiting plan, cell or call."""
     resume = next_command("resume", thread, options)
-    approve = f"--approve-call {call}" if call else f"--approve-cell\n  {resume} --edit FILE"
+    what = "--approve-plan" if plan else "--approve-cell"
+    edit = "--edit FILE (one step a line)" if plan else "--edit FILE"
+    approve = f"--approve-call {call}" if call else f"{what}\n  {resume} {edit}"
     return f'decide with one of:\n  {resume} {approve}\n  {resume} --reject "what should be different"'

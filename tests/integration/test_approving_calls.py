@@ -63,7 +63,7 @@ class Talk:
     async def begin(self, **options: Any) -> ApprovalAsked | None:
         return await self._go_on(start("Pay", settings=self.settings, functions=self.bank.functions, **options))
 
-    async def answer(self, verdict: Any, **said: str) -> ApprovalAsked | None:
+    async def answer(self, verdict: Any, **said: Any) -> ApprovalAsked | None:
         asked = self.events[-1]
         assert isinstance(asked, ApprovalAsked)
         if asked.call is not None and verdict == "approve":
