@@ -96,7 +96,7 @@ async def test_studio_has_a_title_and_a_node_for_every_knob_and_draws_the_edges_
     graph: Any = await client.assistants.get_graph(assistant)
     nodes = {str(node["id"]) for node in graph["nodes"]} - {"__start__", "__end__"}
     edges = {(edge["source"], edge["target"]) for edge in graph["edges"]}
-    assert nodes == {"plan", "generate", "approve", "approve_call", "execute", "check_final", "upload"}
+    assert nodes == {"plan", "approve_plan", "generate", "approve", "approve_call", "execute", "check_final", "upload"}
     assert len(edges) == 23
     knobs = ((await client.assistants.get_schemas(assistant))["context_schema"] or {})["properties"]
     for name, knob in knobs.items():
