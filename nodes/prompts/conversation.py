@@ -26,7 +26,7 @@ BLOCK = 4
 """Cells by which the borders move."""
 SHORT_CODE, SHORT_OBSERVATION, LINE = 700, 500, 160
 LINES_SHOWN = 60
-NAMESPACE_CHARS = 3_000
+NAMESPACE_CHARS, MODULES_CHARS = 3_000, 500
 SAYS_LITTLE = re.compile(
     r"\s*(?:(?:Name: [^,\n]{0,80}, )?(?:Length: \d{1,12}, )?(?:dtype: \S{1,40})?"
     r"|\[\d{1,12} rows x \d{1,9} columns\])\s*"
@@ -286,9 +286,14 @@ def notes(notices: Sequence[str]) -> str:
 
 
 def namespace_table(rows: Sequence[Variable]) -> str:
-    """The variables that are there now, one a line; when `NAMESPACE_CHARS` are too few, the last ones are shown."""
+    """The variables that are there now, one a line; when `NAMESPACE_CHARS` are too few, the last ones are shown.
+
+    Of modules the names do.
+    """
     if not rows:
         return ""
+    modules = shorten(", ".join(row["name"] for row in rows if row["kind"] == "module"), MODULES_CHARS)
+    rows = [row for row in rows if row["kind"] != "module"]
     lines: list[str] = []
     room = NAMESPACE_CHARS
     for row in reversed(rows):
@@ -300,4 +305,5 @@ def namespace_table(rows: Sequence[Variable]) -> str:
     left_out = len(rows) - len(lines)
     if left_out:
         lines.append(f"(and {left_out} used longer ago)")
-    return "Variables now:\n" + quoted("\n".join(reversed(lines)))
+    imported = [f"modules: {modules}"] if modules else []
+    return "Variables now:\n" + quoted("\n".join((*reversed(lines), *imported)))

@@ -126,13 +126,23 @@ def instructions_text(instructions: str) -> str:
     return f"What this analysis has to keep to as well\n{asked}\n" if asked else ""
 
 
+VERSIONED = ("pandas", "polars", "numpy")
+"""Packages whose versions differ in what code has to say."""
+CJK = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9f]")
+
+
 def environment_text(state: State) -> str:
-    """The Python, the packages and the fonts that cells have."""
+    """The Python and the packages that cells have, and the fonts where questions or files have text that needs them."""
     environment = state.get("environment")
     if not environment:
         return ""
-    packages = ", ".join(f"{_word(name)} {_word(version)}" for name, version in environment["packages"].items())
+    known = environment["packages"].items()
+    packages = ", ".join(
+        f"{_word(name)} {_word(version)}" if name in VERSIONED else _word(name) for name, version in known
+    )
     text = f"Python {_word(environment['python'])} with {packages or 'the standard library only'}.\n"
+    if not _has_cjk(state):
+        return text
     if environment["fonts"]:
         fonts = ", ".join(_word(font) for font in environment["fonts"][:8])
         return text + (
@@ -140,6 +150,12 @@ def environment_text(state: State) -> str:
             "script's characters; a cell's result names those that are missing.\n"
         )
     return text + "No font has Chinese, Japanese or Korean glyphs: label figures in Latin letters.\n"
+
+
+def _has_cjk(state: State) -> bool:
+    questions = [state["question"], *(turn["question"] for turn in state.get("turns") or [])]
+    files = [text for one in state.get("inputs") or [] for text in (one["path"], one["abstract"])]
+    return any(CJK.search(text) for text in (*questions, *files))
 
 
 def _word(name: str) -> str:

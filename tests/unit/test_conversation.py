@@ -131,6 +131,12 @@ def test_the_namespace_table_is_bounded_and_keeps_the_newest() -> None:
     assert "v0:" not in table
 
 
+def test_of_modules_the_namespace_table_has_the_names() -> None:
+    rows = [Variable(name=name, kind="module", summary=f"module {name}") for name in ("pd", "np")]
+    rows.insert(1, Variable(name="n", kind="int", summary="3"))
+    assert namespace_table(rows) == "Variables now:\n| n: int 3\n| modules: pd, np"
+
+
 def test_the_namespace_table_is_in_the_order_of_use() -> None:
     rows = [Variable(name=name, kind="int", summary="1") for name in ("old", "state", "m", "x_last")]
     cells = [make_cell(1, code="old = state = 1"), make_cell(2, code="m = x_last = 2"), make_cell(3, code="state += m")]

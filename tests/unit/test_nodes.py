@@ -20,7 +20,7 @@ from nodes.check_final import _read as read_review
 from nodes.check_final import worth_reviewing
 from nodes.generate import _stopped, generate
 from nodes.next_step import Next, read_reply, tick
-from nodes.prompts.instructions import inputs_text, system_prompt
+from nodes.prompts.instructions import environment_text, inputs_text, system_prompt
 from nodes.prompts.observation import shorten
 from nodes.prompts.prompt import write_prompt, write_review_prompt
 from nodes.publishing import as_script
@@ -241,6 +241,20 @@ def test_many_inputs_stay_bounded_in_the_prompt() -> None:
 def test_an_unreadable_input_is_told() -> None:
     text = inputs_text(make_state(inputs=[make_input(problem="It is empty (0 bytes).")]))
     assert "| ### inputs/sales.csv\n| Cannot be read: It is empty (0 bytes)." in text
+
+
+def test_fonts_are_named_where_the_text_needs_them_and_versions_where_code_does() -> None:
+    environment = {"python": "3.12.1", "packages": {"pandas": "3.1.1", "scipy": "1.17"}, "fonts": ["IPAexGothic"]}
+    latin = environment_text(make_state(environment=environment, question="Größe der Städte, naïve"))
+    assert latin == "Python 3.12.1 with pandas 3.1.1, scipy.\n"
+    for asked in (
+        make_state(environment=environment, question="売上は？"),
+        make_state(environment=environment, inputs=[make_input(abstract="### inputs/a.csv\n도시")]),
+        make_state(environment=environment, inputs=[make_input(path="inputs/销售.csv")]),
+    ):
+        assert "fall back to these fonts" in environment_text(asked)
+    asked = make_state(environment={**environment, "fonts": []}, question="売上は？")
+    assert "No font has Chinese, Japanese or Korean glyphs" in environment_text(asked)
 
 
 @pytest.mark.parametrize("tools", [True, False])
