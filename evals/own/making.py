@@ -3,9 +3,9 @@
 import datetime as dt
 import random
 from dataclasses import replace
+from functools import cache
 
 from evals.own.records import (
-    FIRST,
     Account,
     Correction,
     Hit,
@@ -18,8 +18,11 @@ from evals.own.records import (
     Sensor,
     Shop,
     Visit,
+    World,
 )
 
+SEED = 20260105
+FIRST = dt.date(2025, 1, 1)
 REGIONS = ("North", "South", "East", "West")
 SHOPS = (
     "007 Köln North|7 Málaga South|0120 Zürich East|120 Århus North|033 Lyon West|33 Brno East|"
@@ -37,8 +40,46 @@ DEPARTMENTS = {
     "030": ("Finance", 640_000),
     "040": ("Works", 1_300_000),
 }
-FIRSTS = "Ada Bo Carla Dev Elif Finn Greta Hugo Ines Jan Kaya Leo Mila Nils Olga Pia Quinn Rosa Sami Tess".split()
-LASTS = "Abel Berg Costa Dahl Engel Fuchs Garcia Holm Ivanov Jansen Koch Lund Meyer Novak Olsen Perez".split()
+FIRSTS = [
+    "Ada",
+    "Bo",
+    "Carla",
+    "Dev",
+    "Elif",
+    "Finn",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jan",
+    "Kaya",
+    "Leo",
+    "Mila",
+    "Nils",
+    "Olga",
+    "Pia",
+    "Quinn",
+    "Rosa",
+    "Sami",
+    "Tess",
+]
+LASTS = [
+    "Abel",
+    "Berg",
+    "Costa",
+    "Dahl",
+    "Engel",
+    "Fuchs",
+    "Garcia",
+    "Holm",
+    "Ivanov",
+    "Jansen",
+    "Koch",
+    "Lund",
+    "Meyer",
+    "Novak",
+    "Olsen",
+    "Perez",
+]
 
 
 def shops() -> tuple[Shop, ...]:
@@ -97,7 +138,7 @@ def readings(dice: random.Random, of: tuple[Sensor, ...]) -> tuple[Reading, ...]
     """Every hour of fourteen days, with gaps."""
     made = []
     for hour in range(14 * 24):
-        at = dt.datetime(2025, 6, 1, tzinfo=dt.timezone.utc) + dt.timedelta(hours=hour)
+        at = dt.datetime(2025, 6, 1, tzinfo=dt.UTC) + dt.timedelta(hours=hour)
         for place, sensor in enumerate(of):
             celsius = 15 + 0.1 * hour / 24 + 6 * (1 - abs(hour % 24 - 14) / 7) - 0.4 * place + dice.gauss(0, 1.5)
             value = celsius * 9 / 5 + 32 if sensor.fahrenheit else celsius
@@ -191,7 +232,7 @@ def hits(dice: random.Random) -> tuple[Hit, ...]:
     seconds = sorted(dice.randrange(2 * 86_400) for _ in range(1500))
     made = []
     for second in seconds:
-        at = dt.datetime(2025, 3, 8, tzinfo=dt.timezone.utc) + dt.timedelta(seconds=second)
+        at = dt.datetime(2025, 3, 8, tzinfo=dt.UTC) + dt.timedelta(seconds=second)
         path = dice.choice(paths)
         status = 404 if path == "/old" else dice.choices((200, 304, 500, 403), (84, 9, 4, 3))[0]
         size = 0 if status == 304 else dice.randrange(200, 90_000)
@@ -208,3 +249,29 @@ def plan(dice: random.Random) -> dict[str, tuple[tuple[int, int], ...]]:
         budgets = [dice.randrange(80, 160) * 250 for _ in range(12)]
         made[region] = tuple((one, round(one * dice.uniform(0.8, 1.2))) for one in budgets)
     return made
+
+
+@cache
+def world() -> World:
+    """The records; always the same."""
+    where, what = shops(), products()
+    ordered = orders(random.Random(SEED), where, what)
+    placed = sensors()
+    owned = accounts(random.Random(SEED + 1))
+    treated = patients(random.Random(SEED + 2))
+    return World(
+        shops=where,
+        products=what,
+        orders=ordered,
+        corrections=corrections(random.Random(SEED + 3), ordered),
+        sensors=placed,
+        readings=readings(random.Random(SEED + 4), placed),
+        staff=staff(random.Random(SEED + 5)),
+        departments=DEPARTMENTS,
+        accounts=owned,
+        postings=postings(random.Random(SEED + 6), owned),
+        patients=treated,
+        visits=visits(random.Random(SEED + 7), treated),
+        hits=hits(random.Random(SEED + 8)),
+        plan=plan(random.Random(SEED + 9)),
+    )

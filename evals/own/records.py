@@ -1,12 +1,7 @@
 """Clean records made from a fixed seed: the truth that the messy files are written from and the answers computed of."""
 
 import datetime as dt
-import random
 from dataclasses import dataclass
-from functools import cache
-
-SEED = 20260105
-FIRST, LAST = dt.date(2025, 1, 1), dt.date(2025, 12, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,31 +180,3 @@ class World:
     hits: tuple[Hit, ...]
     plan: dict[str, tuple[tuple[int, int], ...]]
     """Budget and actual of each month, by region."""
-
-
-@cache
-def world() -> World:
-    """The records; always the same."""
-    from evals.own import making
-
-    shops, products = making.shops(), making.products()
-    orders = making.orders(random.Random(SEED), shops, products)
-    sensors = making.sensors()
-    accounts = making.accounts(random.Random(SEED + 1))
-    patients = making.patients(random.Random(SEED + 2))
-    return World(
-        shops=shops,
-        products=products,
-        orders=orders,
-        corrections=making.corrections(random.Random(SEED + 3), orders),
-        sensors=sensors,
-        readings=making.readings(random.Random(SEED + 4), sensors),
-        staff=making.staff(random.Random(SEED + 5)),
-        departments=dict(making.DEPARTMENTS),
-        accounts=accounts,
-        postings=making.postings(random.Random(SEED + 6), accounts),
-        patients=patients,
-        visits=making.visits(random.Random(SEED + 7), patients),
-        hits=making.hits(random.Random(SEED + 8)),
-        plan=making.plan(random.Random(SEED + 9)),
-    )
