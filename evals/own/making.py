@@ -40,46 +40,14 @@ DEPARTMENTS = {
     "030": ("Finance", 640_000),
     "040": ("Works", 1_300_000),
 }
-FIRSTS = [
-    "Ada",
-    "Bo",
-    "Carla",
-    "Dev",
-    "Elif",
-    "Finn",
-    "Greta",
-    "Hugo",
-    "Ines",
-    "Jan",
-    "Kaya",
-    "Leo",
-    "Mila",
-    "Nils",
-    "Olga",
-    "Pia",
-    "Quinn",
-    "Rosa",
-    "Sami",
-    "Tess",
-]
-LASTS = [
-    "Abel",
-    "Berg",
-    "Costa",
-    "Dahl",
-    "Engel",
-    "Fuchs",
-    "Garcia",
-    "Holm",
-    "Ivanov",
-    "Jansen",
-    "Koch",
-    "Lund",
-    "Meyer",
-    "Novak",
-    "Olsen",
-    "Perez",
-]
+FIRSTS = (
+    *("Ada", "Bo", "Carla", "Dev", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jan"),
+    *("Kaya", "Leo", "Mila", "Nils", "Olga", "Pia", "Quinn", "Rosa", "Sami", "Tess"),
+)
+LASTS = (
+    *("Abel", "Berg", "Costa", "Dahl", "Engel", "Fuchs", "Garcia", "Holm"),
+    *("Ivanov", "Jansen", "Koch", "Lund", "Meyer", "Novak", "Olsen", "Perez"),
+)
 
 
 def shops() -> tuple[Shop, ...]:
@@ -113,7 +81,7 @@ def corrections(dice: random.Random, of: tuple[Order, ...]) -> tuple[Correction,
     """Corrections of 90 orders, some of which were corrected twice; not in the order of time."""
     made = []
     for order in dice.sample(of, 90):
-        at = dt.datetime(2026, 1, dice.randrange(5, 20), dice.randrange(8, 18), dice.randrange(60))
+        at = dt.datetime(2026, 1, dice.randrange(5, 20), dice.randrange(8, 18), dice.randrange(60), tzinfo=dt.UTC)
         made.append(Correction(order.number, dice.randrange(1, 20), at))
         if dice.random() < 0.3:
             later = at + dt.timedelta(hours=dice.randrange(2, 70))
@@ -170,7 +138,7 @@ def staff(dice: random.Random) -> dict[int, tuple[Person, ...]]:
 def accounts(dice: random.Random) -> tuple[Account, ...]:
     """Twelve accounts."""
     owners = dice.sample(LASTS, 12)
-    return tuple(Account(f"{n * 7919:010}", owners[n], ("giro", "savings", "business")[n % 3]) for n in range(12))
+    return tuple(Account(f"{(n + 1) * 7919:010}", owners[n], ("giro", "savings", "business")[n % 3]) for n in range(12))
 
 
 def postings(dice: random.Random, of: tuple[Account, ...]) -> tuple[Posting, ...]:

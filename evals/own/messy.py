@@ -55,7 +55,7 @@ def corrections(world: World) -> bytes:
         {
             "order": {"number": one.order},
             "change": {"field": "pieces", "to": one.pieces},
-            "by": {"at": one.at.isoformat(timespec="minutes"), "desk": one.order % 4},
+            "by": {"at": one.at.strftime("%Y-%m-%dT%H:%M"), "desk": one.order % 4},
         }
         for one in world.corrections
     )
