@@ -2,6 +2,7 @@
 
 import datetime as dt
 import statistics
+from itertools import pairwise
 
 from evals.own.forms import Line, best, grouped, single, summed
 from evals.own.records import World
@@ -12,7 +13,7 @@ ALL = "orders.csv shops.tsv products.txt"
 
 def tasks(world: World) -> list[Line]:
     """All of them."""
-    return [*_orders(world), *_joined(world), *_corrected(world), *_plan(world)]
+    return [*_orders(world), *_days(world), *_joined(world), *_regions(world), *_corrected(world), *_plan(world)]
 
 
 def _orders(world: World) -> list[Line]:
@@ -20,10 +21,6 @@ def _orders(world: World) -> list[Line]:
     paid = [one for one in orders if one.status == "paid"]
     customers = grouped((one.customer, one) for one in orders if one.customer is not None)
     top = best({key: sum(one.total for one in own) for key, own in customers.items()})
-    days = grouped((one.customer, one.day) for one in orders if one.customer is not None)
-    repeat = [sorted(set(own)) for own in days.values() if len(set(own)) > 1]
-    gaps = [(b - a).days for own in repeat for a, b in zip(own, own[1:], strict=False)]
-    weekdays = summed((one.day.strftime("%A"), one.total) for one in orders)
     return [
         single("orders-count", "orders.csv", "How many orders are there? Count each order number once.", len(orders)),
         single(
@@ -41,7 +38,8 @@ def _orders(world: World) -> list[Line]:
         single(
             "orders-top-customer",
             "orders.csv",
-            f"Which customer has the greatest sum of pieces times price, whatever the status, and what is the sum {EUROS}?"
+            "Which customer has the greatest sum of pieces times price, whatever the status, and what is the sum "
+            f"{EUROS}?"
             " Count each order once. Answer with the customer's code, then the sum.",
             f"C{top:04}",
             sum(one.total for one in customers[top]) / 100,
@@ -52,6 +50,16 @@ def _orders(world: World) -> list[Line]:
             f"What is the median of pieces times price of one order, {EUROS}? Count each order once.",
             statistics.median([one.total for one in orders]) / 100,
         ),
+    ]
+
+
+def _days(world: World) -> list[Line]:
+    orders = world.orders
+    days = grouped((one.customer, one.day) for one in orders if one.customer is not None)
+    repeat = [sorted(set(own)) for own in days.values() if len(set(own)) > 1]
+    gaps = [(b - a).days for own in repeat for a, b in pairwise(own)]
+    weekdays = summed((one.day.strftime("%A"), one.total) for one in orders)
+    return [
         single(
             "orders-weekday",
             "orders.csv",
@@ -62,14 +70,16 @@ def _orders(world: World) -> list[Line]:
         single(
             "orders-gap",
             "orders.csv",
-            "Take each known customer's distinct days of orders, in order. How many days are there on average between two "
+            "Take each known customer's distinct days of orders, in order. How many days are there on average between "
+            "two "
             "that follow one another, over all such pairs of all customers? Two decimals.",
             statistics.mean(gaps),
         ),
         single(
             "orders-quarter",
             "orders.csv",
-            "What share of the orders of the second quarter was returned, in percent with two decimals? Count each order "
+            "What share of the orders of the second quarter was returned, in percent with two decimals? Count each "
+            "order "
             "once.",
             _share([one.status == "returned" for one in orders if 4 <= one.day.month <= 6]),
         ),
@@ -88,26 +98,21 @@ def _share(flags: list[bool]) -> float:
 
 
 def _joined(world: World) -> list[Line]:
-    orders = world.orders
-    by_shop = summed((one.shop.code, one.total) for one in orders)
-    by_product = summed((one.product.code, one.pieces) for one in orders)
-    regions = grouped((one.shop.region, one.total) for one in orders if one.status == "paid")
-    region = best({key: statistics.mean(own) for key, own in regions.items()})
-    grams = sum(one.pieces * one.product.grams for one in orders if one.shop.region == "West")
-    kitchen = [one for one in orders if one.product.category == "kitchen"]
-    months = summed((one.day.month, one.total) for one in kitchen)
-    pairs = {(one.shop.code, one.product.code) for one in orders}
+    by_shop = summed((one.shop.code, one.total) for one in world.orders)
+    by_product = summed((one.product.code, one.pieces) for one in world.orders)
     return [
         single(
             "shops-zeros",
             "orders.csv shops.tsv",
-            f"What is the sum of pieces times price of the shop Zürich, whatever the status, {EUROS}? Count each order once.",
+            f"What is the sum of pieces times price of the shop Zürich, whatever the status, {EUROS}? Count each "
+            "order once.",
             by_shop["0120"] / 100,
         ),
         single(
             "shops-least",
             "orders.csv shops.tsv",
-            "Which shop has the least sum of pieces times price, whatever the status? Count each order once; answer with "
+            "Which shop has the least sum of pieces times price, whatever the status? Count each order once; answer "
+            "with "
             "the shop's name.",
             next(one.name for one in world.shops if one.code == best(by_shop, least=True)),
         ),
@@ -125,6 +130,17 @@ def _joined(world: World) -> list[Line]:
             best(by_product),
             by_product[best(by_product)],
         ),
+    ]
+
+
+def _regions(world: World) -> list[Line]:
+    orders = world.orders
+    regions = grouped((one.shop.region, one.total) for one in orders if one.status == "paid")
+    region = best({key: statistics.mean(own) for key, own in regions.items()})
+    grams = sum(one.pieces * one.product.grams for one in orders if one.shop.region == "West")
+    months = summed((one.day.month, one.total) for one in orders if one.product.category == "kitchen")
+    pairs = {(one.shop.code, one.product.code) for one in orders if one.day.month == 3}
+    return [
         single(
             "regions-mean",
             "orders.csv shops.tsv",
@@ -136,21 +152,23 @@ def _joined(world: World) -> list[Line]:
         single(
             "west-weight",
             ALL,
-            "What do all pieces that the shops of the region West sold weigh together, whatever the status, in kilograms "
+            "What do all pieces that the shops of the region West sold weigh together, whatever the status, in "
+            "kilograms "
             "with two decimals? Count each order once.",
             grams / 1000,
         ),
         single(
             "kitchen-month",
             "orders.csv products.txt",
-            "In which month is the sum of pieces times price of the category kitchen greatest, whatever the status? Count "
+            "In which month is the sum of pieces times price of the category kitchen greatest, whatever the status? "
+            "Count "
             "each order once; answer with the number of the month.",
             best(months),
         ),
         single(
             "never-sold",
             ALL,
-            "How many pairs of a shop of shops.tsv and a product of products.txt have no order at all?",
+            "How many pairs of a shop of shops.tsv and a product of products.txt have no order in March?",
             len(world.shops) * len(world.products) - len(pairs),
         ),
     ]
@@ -161,7 +179,8 @@ def _corrected(world: World) -> list[Line]:
     total = sum(latest.get(one.number, one.pieces) * one.cents for one in world.orders)
     more = sum(latest[one.number] > one.pieces for one in world.orders if one.number in latest)
     files = "orders.csv corrections.jsonl"
-    rule = "corrections.jsonl replaces the pieces of orders; where an order has several corrections the latest `at` counts."
+    rule = "corrections.jsonl replaces the pieces of orders; where an order has several corrections the latest `at` "
+    "counts."
     return [
         single(
             "corrected-total",
