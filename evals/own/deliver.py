@@ -39,7 +39,7 @@ def _trade(world: World) -> list[Line]:
             "Write clean_orders.csv with the columns order, day, shop, product, customer, pieces, price and status: "
             "one row "
             "for each order number, days as 2025-12-31, prices with a decimal point, customers empty where they are "
-            "missing, no row for the total. Which is the answer: how many rows have a customer?",
+            "missing, no row for the total. Answer with how many rows have a customer.",
             {
                 "clean_orders.csv": {
                     "columns": ["order", "day", "shop", "product", "customer", "pieces", "price", "status"],

@@ -174,9 +174,10 @@ def _bank(world: World) -> list[Line]:
         single(
             "bank-reversed",
             "bank.sqlite",
-            "A posting with `reverses` takes back the posting of that id. What is the sum of the postings that are "
+            "A posting with `reverses` takes back the posting of that id. What is the sum of the negative postings "
+            "that are "
             "neither reversals nor reversed, in the unit of the column divided by 100, with two decimals?",
-            sum(one.cents for one in real) / 100,
+            sum(one.cents for one in real if one.cents < 0) / 100,
         ),
         single(
             "bank-invoices",
