@@ -1,7 +1,5 @@
 """Tasks of several turns on orders and postings."""
 
-from functools import partial
-
 from evals.own.forms import Line, Turn, best, play
 from evals.own.records import World
 from evals.own.views import Money, Sales, back, change, keep, less, now, start
@@ -81,7 +79,6 @@ def _what_ifs(world: World) -> list[Line]:
     def region(state: Sales) -> str:
         return best(state.by_region(world))
 
-    dearer = partial(change)
     return [
         play(
             "turns-what-if",
@@ -90,7 +87,7 @@ def _what_ifs(world: World) -> list[Line]:
                 Turn(SALES, start(Sales()), now(euros)),
                 Turn(
                     "What would they have been with all prices of the category light 10 % higher? Only suppose it.",
-                    dearer(dearer=(("light", 10),)),
+                    change(dearer=(("light", 10),)),
                     now(euros),
                 ),
                 Turn(
@@ -154,7 +151,11 @@ def _filters(world: World) -> list[Line]:
                 Turn(SALES, start(Sales()), now(euros)),
                 Turn("Keep only the regions South and West. What are the sales?", change(regions=south), now(euros)),
                 Turn("Keep of these only March to August. What are they?", change(months=(3, 8)), now(euros)),
-                Turn("Keep of these only the category kitchen.", change(categories=frozenset({"kitchen"})), now(euros)),
+                Turn(
+                    "Keep of these only the category kitchen. The sales?",
+                    change(categories=frozenset({"kitchen"})),
+                    now(euros),
+                ),
                 Turn("Forget the last filter. How many orders are left?", back(3), now(count)),
                 Turn("Forget the filter on the months, too. What are the sales?", back(2), now(euros)),
                 Turn("How much is that above what March to August alone had?", keep(), less(euros, 3)),
@@ -219,10 +220,14 @@ def _flows(world: World) -> list[Line]:
             "bank.sqlite",
             [
                 Turn(BANK, start(Money()), now(euros)),
-                Turn("Only postings whose text begins with Card?", change(texts=("Card",)), now(euros)),
+                Turn("What is it for postings whose text begins with Card only?", change(texts=("Card",)), now(euros)),
                 Turn("With those that begin with Invoice added?", change(texts=("Card", "Invoice")), now(euros)),
                 Turn("Of April to June only?", change(months=(4, 6)), now(euros)),
-                Turn("Suppose only postings of at least 500 euros counted.", change(at_least=50_000), now(euros)),
+                Turn(
+                    "Suppose only postings of at least 500 euros, whatever the sign, counted. What is the flow?",
+                    change(at_least=50_000),
+                    now(euros),
+                ),
                 Turn("No, all amounts again. How many postings are there?", back(4), now(count)),
                 Turn(
                     "How many more were there before you took April to June only?",
