@@ -186,7 +186,7 @@ def _readings(world: World) -> list[Line]:
                 Turn("The same in °F?", keep(), now(fahrenheit)),
                 Turn("All sensors again, those hours, in °C?", back(1, hours=(6, 11)), now(mean)),
                 Turn(
-                    "How much colder is that than all hours of all sensors, in °C?",
+                    "By how many °C is your first mean above that one? Negative when it is below.",
                     keep(),
                     lambda s: [mean(s[0]) - mean(s[4])],
                 ),

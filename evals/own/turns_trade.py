@@ -115,8 +115,8 @@ def _what_ifs(world: World) -> list[Line]:
                     lambda s: [region(s[-1])],
                 ),
                 Turn(
-                    "And in the last quarter?",
-                    change(months=(10, 12)),
+                    "And in the second quarter?",
+                    change(months=(4, 6)),
                     lambda s: [region(s[-1])],
                 ),
                 Turn(
@@ -129,7 +129,7 @@ def _what_ifs(world: World) -> list[Line]:
                     keep(),
                     now(euros),
                 ),
-                Turn("And that of the last quarter, for all categories?", back(2), now(euros)),
+                Turn("And that of the second quarter, for all categories?", back(2), now(euros)),
             ],
         ),
     ]
