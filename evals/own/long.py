@@ -38,7 +38,7 @@ class Talk(Generic[S]):
     def turns(self, first: S) -> list[Turn[S]]:
         """All turns."""
         self.states, self.counting, self.measured = [first], [1], [1]
-        turns = [Turn[S](self.opening, _always(first), self._sum)]
+        turns: list[Turn[S]] = [Turn(self.opening, _always(first), self._sum)]
         kinds = (
             self._changes,
             self._supposes,

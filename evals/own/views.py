@@ -28,10 +28,10 @@ class Sales:
 
     def orders(self, world: World) -> list[Order]:
         """The orders that count."""
-        latest: dict[int, int] = {}
+        orders: Sequence[Order] = world.orders
         if self.corrected:
             latest = {one.order: one.pieces for one in sorted(world.corrections, key=lambda one: one.at)}
-        orders = [replace(one, pieces=latest.get(one.number, one.pieces)) for one in world.orders]
+            orders = [replace(one, pieces=latest.get(one.number, one.pieces)) for one in orders]
         return [
             one
             for one in orders
