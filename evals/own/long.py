@@ -34,6 +34,8 @@ class Talk(Generic[S]):
     """The questions whose definitions counted one after another, the newest last; what is undone is taken away."""
     measured: list[int] = field(default_factory=list)
     """The questions that asked for the sum of their own state."""
+    counted: S | None = None
+    """The state whose records were counted last."""
 
     def turns(self, first: S) -> list[Turn[S]]:
         """All turns."""
@@ -83,7 +85,7 @@ class Talk(Generic[S]):
     def _supposes(self, number: int) -> Turn[S] | None:
         text, fields = self.suppose(self.dice)
         state = replace(self._now(), **fields)
-        if state == self._now() or not self._usable(state):
+        if state.euros(self.world) == self._now().euros(self.world):
             return None
         return self._asked(f"For this question only, suppose that {text}. What {self.what} then?", state)
 
@@ -130,6 +132,9 @@ class Talk(Generic[S]):
         return self._asked(text, state)
 
     def _counts(self, number: int) -> Turn[S] | None:
+        if self.counted == self._now():
+            return None
+        self.counted = self._now()
         self.states.append(self._now())
         text = "How many records, each counted once, are in the definition that counts now?"
         return Turn(text, _always(self._now()), self._count)
