@@ -16,6 +16,8 @@ from graph.settings import read_settings
 from stepwell.errors import UsageError
 from stepwell.stored_context import changed
 
+OWN = "own"
+"""The name of the suite that comes with Stepwell."""
 FRUITLESS = 3
 """After so many tasks in a row that broke off without any answer of the model, nothing more is tried."""
 
@@ -26,7 +28,7 @@ def evaluate(
     """Run a suite, or the rest of it.
 
     Args:
-        suite: The file of the questions.
+        suite: The file of the questions; `own`, where there is no file of that name: the suite of `evals.own`.
         data: The folder that holds the files of the tasks.
         out: Where the folder with the results goes.
         name: Names the evaluation; empty: after suite and model.
@@ -42,6 +44,9 @@ def evaluate(
     """
     settings = read_settings()
     context = changed(stepwell.Context(), knobs)
+    if str(suite) == OWN and not suite.exists():
+        suite = _own_suite(data, out)
+        data = suite.parent
     if not data.is_dir():
         raise UsageError(f"The folder {data} does not exist; name the folder of the tasks' files with --data.")
     tasks = load(suite, data, form)
@@ -58,6 +63,15 @@ def evaluate(
     if missing:
         sys.stderr.write(f"{missing} tasks have no answer; the same command goes on.\n")
     return 1 if missing else 0
+
+
+def _own_suite(data: Path, out: Path) -> Path:
+    """Write the suite that comes with Stepwell, beside the results; returns the file of its questions."""
+    if data != Path():
+        raise UsageError("The suite `own` brings its own files; leave --data out.")
+    from evals.own.suite import write_suite  # openpyxl and pyarrow take a second
+
+    return write_suite(out / f"{OWN}-suite")
 
 
 def _asked(runner: Runner, tasks: list[Task], folder: Path, *, beside: bool) -> int:

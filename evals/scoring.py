@@ -54,7 +54,7 @@ def _file_part(files: Mapping[str, bytes], wanted: FileExpected) -> Part:
     content = files.get(wanted.name)
     if not content:
         return Part(said, "an empty file" if content is not None else "no such file", right=False)
-    if not wanted.columns and wanted.rows is None:
+    if not wanted.columns and wanted.rows is None and not wanted.sums:
         return Part(said, "there", right=True)
     try:
         rows = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"))) if row]
@@ -66,7 +66,26 @@ def _file_part(files: Mapping[str, bytes], wanted: FileExpected) -> Part:
         return Part(f"{said} with {', '.join(wanted.columns)}", f"with {', '.join(rows[0])[:200]}", right=False)
     if wanted.rows is not None and len(rows) - 1 != wanted.rows:
         return Part(f"{said} with {wanted.rows} rows", f"with {len(rows) - 1} rows", right=False)
+    for column, total in wanted.sums:
+        got = _sum(rows, column)
+        if not isinstance(got, float) or not _near(got, total, None):
+            return Part(f"{said} with the sum {total} of {column}", f"with {got}", right=False)
     return Part(said, "as expected", right=True)
+
+
+def _sum(rows: list[list[str]], column: str) -> float | str:
+    """The sum of a column below the header, or why there is none."""
+    if column not in rows[0]:
+        return f"no column {column}"
+    place = rows[0].index(column)
+    total = 0.0
+    for row in rows[1:]:
+        text = row[place] if place < len(row) else ""
+        number = read_number(text)
+        if number is None:
+            return f"{text[:50]!r} in it, which is no number"
+        total += number
+    return total
 
 
 def read_number(text: str) -> float | None:
@@ -79,8 +98,10 @@ def _same(value: Value, got: str, tolerance: float | None) -> bool:
     if isinstance(value, str):
         return " ".join(value.split()).casefold() == " ".join(got.split()).casefold()
     number = read_number(got)
-    if number is None:
-        return False
+    return number is not None and _near(number, value, tolerance)
+
+
+def _near(number: float, value: float, tolerance: float | None) -> bool:
     allowed = _half_a_unit(value) if tolerance is None else tolerance
     return abs(number - value) <= allowed + 1e-9 * max(1.0, abs(value))
 

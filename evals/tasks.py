@@ -22,6 +22,8 @@ class FileExpected:
     """Of a table in CSV: its columns, in this order; empty: any."""
     rows: int | None = None
     """Of a table in CSV: how many there are below the header; None: any."""
+    sums: tuple[tuple[str, float], ...] = ()
+    """Of a table in CSV: columns and their sums, to half a unit of the last decimal that was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +142,14 @@ def _expected(given: Any, tolerance: float | None, where: str) -> Expected | Non
 
 
 def _file(name: str, about: Any, where: str) -> FileExpected:
-    if not isinstance(about, dict) or set(about) - {"columns", "rows"}:
-        raise UsageError(f"{where}: say of the file {name} what it has: {{}}, `columns`, `rows`.")
-    columns, rows = about.get("columns", []), about.get("rows")
+    if not isinstance(about, dict) or set(about) - {"columns", "rows", "sums"}:
+        raise UsageError(f"{where}: say of the file {name} what it has: {{}}, `columns`, `rows`, `sums`.")
+    columns, rows, sums = about.get("columns", []), about.get("rows"), about.get("sums", {})
     if not isinstance(columns, list) or not (rows is None or type(rows) is int):
         raise UsageError(f"{where}: `columns` of {name} has to be a list, and `rows` a whole number.")
-    return FileExpected(name, tuple(str(one) for one in columns), rows)
+    if not isinstance(sums, dict) or not all(_is_number(one) for one in sums.values()):
+        raise UsageError(f"{where}: `sums` of {name} has to be an object of columns and their sums.")
+    return FileExpected(name, tuple(str(one) for one in columns), rows, tuple(sums.items()))
 
 
 def _is_number(value: object) -> bool:

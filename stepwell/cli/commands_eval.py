@@ -12,7 +12,10 @@ from stepwell.cli.command_options import RunOptions, exit_with, with_run_options
 def evaluate(
     suite: Annotated[
         Path,
-        typer.Argument(metavar="SUITE", help="A file of questions whose answers are known: docs/evals.md says how."),
+        typer.Argument(
+            metavar="SUITE",
+            help="A file of questions whose answers are known, or `own`: Stepwell's suite. docs/evals.md says how.",
+        ),
     ],
     data: Annotated[
         Path, typer.Option(metavar="FOLDER", help="The folder that holds the files of the tasks (this one).")

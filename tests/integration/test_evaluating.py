@@ -185,6 +185,7 @@ async def test_the_questions_are_asked_without_their_files_too(tmp_path: Path, s
             "of an earlier line",
         ),
         ('{"question": "a", "expected": 1, "tolerances": 2}', "unknown field 'tolerances'"),
+        ('{"question": "a", "expected": {"files": {"t.csv": {"sums": ["b"]}}}}', "`sums` of t.csv has to be"),
     ],
 )
 def test_a_suite_that_cannot_be_used_gets_one_sentence(tmp_path: Path, text: str, said: str) -> None:

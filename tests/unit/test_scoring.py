@@ -54,6 +54,24 @@ def test_a_table(content: bytes, right: bool) -> None:
     assert not score_files({}, expected)[0].right
 
 
+@pytest.mark.parametrize(
+    ("content", "right", "got"),
+    [
+        (b'a,b\nx,1.25\ny,"1,000.5"\n', True, "as expected"),
+        (b"a,b\nx,1.25\ny,1000.504\n", True, "as expected"),
+        (b"a,b\nx,1.25\ny,1000.56\n", False, "with 1001.81"),
+        (b"a,b\nx,1.25\ny,none\n", False, "with 'none' in it, which is no number"),
+        (b"a,b\nx,1.25\ny\n", False, "with '' in it, which is no number"),
+        (b"a,c\nx,1\n", False, "with no column b"),
+        (b"a,b\n", False, "with 0.0"),
+    ],
+)
+def test_the_sum_of_a_column(content: bytes, right: bool, got: str) -> None:
+    expected = Expected(files=(FileExpected("t.csv", sums=(("b", 1001.75),)),))
+    part = score_files({"t.csv": content}, expected)[0]
+    assert (part.right, part.got) == (right, got)
+
+
 def test_the_interval_is_that_of_wilson() -> None:
     assert wilson(15, 20) == pytest.approx((0.5313, 0.8881), abs=1e-4)
     assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
