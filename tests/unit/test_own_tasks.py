@@ -18,6 +18,7 @@ from evals.scoring import score_answer, score_files
 from evals.tasks import Expected, Task, load_plain
 from stepwell.errors import UsageError
 from tests.unit.own_solutions import Files, conversations, deliveries, singles
+from tests.unit.own_talks import Flow, Sales, answers
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,14 @@ def test_solutions_from_the_files_are_right(
         found += wrong(tasks[name], [line(one) for one in (answer if isinstance(answer, list) else [answer])])
     assert not found
     assert len(solved) >= least
+
+
+@pytest.mark.parametrize(("name", "kind"), [("long-sales", Sales), ("long-flow", Flow)])
+def test_the_words_of_the_long_tasks_lead_to_their_answers(
+    name: str, kind: type[Sales] | type[Flow], folder: Path, tasks: dict[str, Task]
+) -> None:
+    given = answers(tasks[name].questions, kind(Files(folder)))
+    assert wrong(tasks[name], [line(one) for one in given]) == []
 
 
 def test_delivered_files_are_right_and_without_a_row_they_are_not(folder: Path, tasks: dict[str, Task]) -> None:
