@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -40,7 +40,7 @@ def said_of_flow(text: str) -> State:
 class Sales:
     """Measures states of the definition of sales."""
 
-    opening: State = {"statuses": ["paid"]}
+    opening: ClassVar[State] = {"statuses": ["paid"]}
     said = staticmethod(said_of_sales)
 
     def __init__(self, files: Files) -> None:
@@ -49,13 +49,13 @@ class Sales:
 
     def rows(self, state: State) -> pd.DataFrame:
         """The rows that count."""
-        frame = self.tables[state.get("corrected", False)]
+        frame: pd.DataFrame = self.tables[state.get("corrected", False)]
         for field, column in (("regions", "Region"), ("categories", "CATEGORY"), ("statuses", "status")):
             if field in state:
                 frame = frame[frame[column].isin(state[field])]
         if "months" in state:
             frame = frame[frame["day"].dt.month.between(*state["months"])]
-        return frame[frame["total"] >= state.get("least", 0) - 1e-6]
+        return frame.loc[frame["total"] >= state.get("least", 0) - 1e-6]
 
     def total(self, state: State) -> float:
         """Their sum."""
@@ -67,7 +67,7 @@ class Sales:
 class Flow:
     """Measures states of the definition of the flow."""
 
-    opening: State = {}
+    opening: ClassVar[State] = {}
     said = staticmethod(said_of_flow)
 
     def __init__(self, files: Files) -> None:
@@ -75,7 +75,7 @@ class Flow:
 
     def rows(self, state: State) -> pd.DataFrame:
         """The rows that count."""
-        frame = self.table
+        frame: pd.DataFrame = self.table
         if "kinds" in state:
             frame = frame[frame["kind"].isin(state["kinds"])]
         if "months" in state:
@@ -86,7 +86,7 @@ class Flow:
             frame = frame[frame["text"].str.startswith(tuple(state["texts"]))]
         if "without" in state:
             frame = frame[frame["owner"] != state["without"]]
-        return frame[frame["cents"].abs() >= state.get("least", 0) * 100]
+        return frame.loc[frame["cents"].abs() >= state.get("least", 0) * 100]
 
     def total(self, state: State) -> float:
         """Their sum."""

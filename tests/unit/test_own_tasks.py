@@ -37,9 +37,9 @@ def line(value: Any) -> str:
     return "ANSWER: " + "; ".join(f"{one:.2f}" if isinstance(one, float) else str(one) for one in values)
 
 
-def wrong(task: Task, answers: list[str]) -> list[str]:
+def wrong(task: Task, said: list[str]) -> list[str]:
     """What is not right, turn by turn."""
-    checked = zip(task.expected, answers, strict=True)
+    checked = zip(task.expected, said, strict=True)
     parts = [part for expected, answer in checked if expected for part in score_answer(answer, expected)]
     assert parts
     return [f"{task.id}: expected {part.expected}, got {part.got}" for part in parts if not part.right]
