@@ -55,7 +55,8 @@ class Sales:
                 frame = frame[frame[column].isin(state[field])]
         if "months" in state:
             frame = frame[frame["day"].dt.month.between(*state["months"])]
-        return frame.loc[frame["total"] >= state.get("least", 0) - 1e-6]
+        least: float = state.get("least", 0)
+        return frame[frame["total"] >= least - 1e-6]
 
     def total(self, state: State) -> float:
         """Their sum."""
@@ -86,7 +87,8 @@ class Flow:
             frame = frame[frame["text"].str.startswith(tuple(state["texts"]))]
         if "without" in state:
             frame = frame[frame["owner"] != state["without"]]
-        return frame.loc[frame["cents"].abs() >= state.get("least", 0) * 100]
+        least: int = state.get("least", 0)
+        return frame[frame["cents"].abs() >= least * 100]
 
     def total(self, state: State) -> float:
         """Their sum."""
