@@ -1,12 +1,13 @@
 """Single questions on readings, staff, postings, visits and the log of a web server."""
 
 import datetime as dt
+import math
 import re
 import statistics
+from collections.abc import Sequence
 
 from evals.own.forms import Line, best, grouped, single, summed
 from evals.own.records import Patient, Visit, World
-from evals.own.sums import slope, welch
 
 READINGS = "readings.csv.gz sensors.jsonl readings_readme.txt"
 VISITS = "patients.csv visits.parquet visits_readme.txt"
@@ -288,7 +289,7 @@ def _tests(world: World) -> list[Line]:
             "Take each patient's fall of the systolic pressure from the first to the last visit. What are Welch's t "
             "of arm "
             "B against arm A (positive when B fell more) and its degrees of freedom? Two decimals each.",
-            *welch(falls["B"], falls["A"]),
+            *_welch(falls["B"], falls["A"]),
         ),
         single(
             "visits-slope",
@@ -296,10 +297,23 @@ def _tests(world: World) -> list[Line]:
             "Fit systolic pressure by weight in kilograms over all visits, by least squares with an intercept. What "
             "is the "
             "slope in mmHg per kilogram? Three decimals.",
-            slope([one.kilograms for one in world.visits], [one.systolic for one in world.visits]),
+            _slope([one.kilograms for one in world.visits], [one.systolic for one in world.visits]),
             decimals=3,
         ),
     ]
+
+
+def _welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """Welch's t of two samples, and its degrees of freedom."""
+    spread, other_spread = statistics.variance(one) / len(one), statistics.variance(other) / len(other)
+    t = (statistics.mean(one) - statistics.mean(other)) / math.sqrt(spread + other_spread)
+    lower = spread**2 / (len(one) - 1) + other_spread**2 / (len(other) - 1)
+    return t, (spread + other_spread) ** 2 / lower
+
+
+def _slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """The slope of the line by least squares."""
+    return statistics.linear_regression(x, y).slope
 
 
 def _log(world: World) -> list[Line]:

@@ -166,7 +166,7 @@ def _regions(world: World) -> list[Line]:
             best(months),
         ),
         single(
-            "never-sold",
+            "march-unsold",
             ALL,
             "How many pairs of a shop of shops.tsv and a product of products.txt have no order in March?",
             len(world.shops) * len(world.products) - len(pairs),

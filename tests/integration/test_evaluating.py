@@ -203,3 +203,24 @@ async def test_a_suite_that_is_not_there_is_said_by_the_command(tmp_path: Path, 
     assert (code, out) == (2, "")
     assert err.startswith("error: The suite ")
     assert len(err.splitlines()) == 1
+
+
+async def test_the_own_suite_is_written_beside_the_results_and_asked(tmp_path: Path, settings: Settings) -> None:
+    out = tmp_path / "out"
+    async with replying({"How many orders": "ANSWER: 1200"}) as server:
+        process = subprocess.Popen(
+            [STEPWELL, "eval", "own", "--out", str(out)],
+            env=environment(settings, server.base_url),
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            said = await asyncio.to_thread(process.stderr.readline) if process.stderr else ""
+        finally:
+            process.kill()
+            await asyncio.to_thread(process.communicate)
+    assert said == "orders-count: right\n"
+    assert len((out / "own-suite" / "own.jsonl").read_text().splitlines()) == 96
+    first = json.loads((out / "own-scripted" / "results.jsonl").read_text().splitlines()[0])
+    assert (first["task"], first["status"]) == ("orders-count", "right")

@@ -1,6 +1,7 @@
 """Reference solutions of tasks of the own suite: pandas on the messy files, with nothing of the records behind them."""
 
 import io
+import json
 import re
 import sqlite3
 import zipfile
@@ -17,6 +18,9 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def _flat(self, name: str) -> pd.DataFrame:
+        return pd.json_normalize([json.loads(line) for line in (self.folder / name).read_text().splitlines()])
 
     def orders(self) -> pd.DataFrame:
         path = self.folder / "orders.csv"
@@ -49,9 +53,7 @@ class Files:
         )
 
     def corrected(self) -> pd.DataFrame:
-        changes = pd.json_normalize(
-            pd.read_json(self.folder / "corrections.jsonl", lines=True).to_dict("records")
-        ).sort_values("by.at")
+        changes = self._flat("corrections.jsonl").sort_values("by.at")
         latest = changes.groupby("order.number")["change.to"].last()
         frame = self.orders()
         new = frame["order"].astype(int).map(latest)
@@ -62,15 +64,15 @@ class Files:
     def readings(self) -> pd.DataFrame:
         frame = pd.read_csv(self.folder / "readings.csv.gz", na_values={"value": ["999.9"]})
         frame["time"] = pd.to_datetime(frame["time"], utc=True, format="ISO8601")
-        about = pd.json_normalize(pd.read_json(self.folder / "sensors.jsonl", lines=True).to_dict("records"))
+        about = self._flat("sensors.jsonl")
         frame = frame.merge(about, on="sensor")
         frame["c"] = frame["value"].where(frame["unit"] == "C", (frame["value"] - 32) * 5 / 9)
         return frame
 
     def staff(self, year: int) -> pd.DataFrame:
-        frame = pd.read_excel(
-            self.folder / "staff.xlsx", f"Staff {year}", header=2, dtype={"Number": str, "Dept.": str}
-        )
+        kinds = {"Number": str, "Dept.": str}
+        path = self.folder / "staff.xlsx"
+        frame = pd.read_excel(path, sheet_name=f"Staff {year}", header=2, dtype=kinds, engine="openpyxl")
         frame = frame[frame["Number"].str.fullmatch(r"\d{5}", na=False)].copy()
         frame["Salary"] = frame["Salary"].astype(str).str.replace(",", "").astype(float)
         frame["Joined"] = pd.to_datetime(frame["Joined"].astype(str), format="mixed")
@@ -121,9 +123,10 @@ class Files:
         budget, actual = (self.folder / "plan.csv").read_text().split("\n\n")[:2]
         tables = []
         for text, factor, name in ((budget, 1000, "budget"), (actual, 1, "actual")):
-            table = pd.read_csv(io.StringIO(text), skiprows=1, thousands=",").set_index("Region") * factor
-            tables.append(table.stack().rename(name))
-        return pd.concat(tables, axis=1).reset_index(names=["region", "month"])
+            table = pd.read_csv(io.StringIO(text), skiprows=1, thousands=",")
+            table = table.melt("Region", var_name="month", value_name=name)
+            tables.append(table.assign(**{name: table[name] * factor}))
+        return tables[0].merge(tables[1], on=["Region", "month"]).rename(columns={"Region": "region"})
 
 
 def csv_of(frame: pd.DataFrame | pd.Series) -> bytes:
