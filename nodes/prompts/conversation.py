@@ -61,6 +61,8 @@ LEVELS = (
 )  # fmt: skip
 """Less and less: how many cells are kept in full, short and as one line, how many past turns, how many of these with
 long answers, and characters of a question."""
+SMALL = 24_000
+"""Characters of a conversation up to which nothing of it is shortened: what was sent stays as it was sent."""
 LONG_ANSWER, SHORT_ANSWER = 1_500, 300
 BOUND = re.compile(
     r"^(?:async\s+)?(?:(?:def|class)\s+([^\W\d]\w{0,60})|([^\W\d]\w{0,60})\s*(?::[^=\n]{1,60})?=(?!=))", re.M
@@ -105,7 +107,9 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
     messages: list[BaseMessage] = []
     # In the end whatever is left is cut: a few huge cells must not go beyond the limit either.
     last, each = LEVELS[-1], limit // 15
-    for level, most in [*((level, UNCUT) for level in LEVELS), (last, max(each, LEAST)), (last, each)]:
+    whole = ((ALL, ALL, 0, *LEVELS[0][3:]), UNCUT, min(limit, SMALL))
+    tried = [whole, *((level, UNCUT, limit) for level in LEVELS), (last, max(each, LEAST), limit), (last, each, limit)]
+    for level, most, room in tried:
         keep_full, keep_short, keep_lines, keep_turns, keep_answers, question = level
         detail = Detail(
             full=_border(count, keep_full),
@@ -117,7 +121,7 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
             most=most,
         )
         messages = _write(state, detail, tools=tools, closing=closing)
-        if sum(len(message.text) + len(str(getattr(message, "tool_calls", ""))) for message in messages) <= limit:
+        if sum(len(message.text) + len(str(getattr(message, "tool_calls", ""))) for message in messages) <= room:
             break
     return messages
 

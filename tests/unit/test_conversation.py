@@ -137,6 +137,16 @@ def test_of_modules_the_namespace_table_has_the_names() -> None:
     assert namespace_table(rows) == "Variables now:\n| n: int 3\n| modules: pd, np"
 
 
+def test_a_small_conversation_stays_as_it_was_sent() -> None:
+    cells = [make_cell(number, observation=f"cell {number} · ok · 0.01 s\n" + "x" * 1_500) for number in range(1, 13)]
+    before: list[str] = []
+    for count in range(1, 13):
+        messages = write_conversation(make_state(cells=cells[:count]), tools=True, limit=60_000)
+        texts = [f"{message.text}{getattr(message, 'tool_calls', '')}" for message in messages]
+        assert texts[: len(before)] == before
+        before = texts
+
+
 def test_the_namespace_table_is_in_the_order_of_use() -> None:
     rows = [Variable(name=name, kind="int", summary="1") for name in ("old", "state", "m", "x_last")]
     cells = [make_cell(1, code="old = state = 1"), make_cell(2, code="m = x_last = 2"), make_cell(3, code="state += m")]
@@ -145,7 +155,7 @@ def test_the_namespace_table_is_in_the_order_of_use() -> None:
 
 def test_a_line_of_an_old_cell_says_what_it_found() -> None:
     printed = "cell 1 · ok · 0.01 s\nregion\nnorth 5\nsouth 12\nName: active, Length: 2, dtype: float64"
-    cells = [make_cell(number, observation=printed) for number in range(1, 60)]
+    cells = [make_cell(number, observation=printed, thought="t" * 400) for number in range(1, 60)]
     text = "".join(message.text for message in write_conversation(make_state(cells=cells), tools=True, limit=60_000))
     assert ": south 12" in text
     assert ": Name: active" not in text
