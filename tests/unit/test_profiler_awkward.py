@@ -54,6 +54,21 @@ class TestNumbers:
         assert read(text)["b"].max() == pytest.approx(139.139)
         assert "decimal comma" in column(text, "b")
 
+    def test_codes_in_a_workbook_stay_texts_when_they_are_read_as_the_profile_says(self) -> None:
+        book = openpyxl.Workbook()
+        sheet = book.active
+        assert sheet is not None
+        rows = [("010", "1E5", 3, "7", "x1"), ("10", "20", 4, "8", "010"), ("020", "30", "5", None, "2")]
+        for row in [("code", "product", "pieces", "plain", "mixed"), *rows]:
+            sheet.append(row)
+        book.save("a.xlsx")
+        table = read(profiled("a.xlsx"))
+        assert table["code"].tolist() == ["010", "10", "020"]
+        assert table["product"].tolist() == ["1E5", "20", "30"]
+        assert table["pieces"].tolist() == [3, 4, 5]  # digits alone are numbers
+        assert table["mixed"].tolist() == ["x1", "010", "2"]  # pandas leaves it as it is
+        assert 'dtype={"code": "str", "product": "str"}' in profiled("a.xlsx")
+
     def test_thousands_that_a_value_proves_stay_thousands(self) -> None:
         text = profiled("a.csv", csv("a;b", *(f"{n};{n},{n:03d},000" for n in range(101, 140))))
         assert read(text)["b"].max() == 139_139_000

@@ -79,6 +79,11 @@ def _plain(value: object) -> object:
     return value
 
 
+NUMERIC = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+CHANGED = re.compile(r"[+-]?0[0-9].*|.*[eE].*|[0-9]{16,}")
+"""Of texts that read as numbers those that such a number does not give back."""
+
+
 def sheet_table(sheet: Sheet, path: str) -> Table:
     """Describe a sheet as a table."""
     table = Table(f'sheet "{sheet.name}"{" (hidden)" if sheet.hidden else ""}', remarks=list(sheet.remarks))
@@ -104,7 +109,8 @@ def sheet_table(sheet: Sheet, path: str) -> Table:
         where = "" if sheet.finished else f" of the first {sheet.read:,}"
         table.size += f", statistics from a sample of {len(body):,} rows{where}"
     header_rows = [start, start + 1] if double else [start] if named else []
-    table.read_with = _read_excel(sheet, path, start, left, width, header_rows)
+    texts = [] if double else _kept_as_text(names, body, left)
+    table.read_with = _read_excel(sheet, path, start, left, width, header_rows, texts)
     if double:
         table.remarks.append("the header is two rows: the names are pairs (a MultiIndex)")
     _above(table, sheet, start, left)
@@ -166,7 +172,21 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _read_excel(sheet: Sheet, path: str, start: int, left: int, width: int, header: list[int]) -> str:
+def _kept_as_text(names: Sequence[str | int], body: list[tuple[int, list[object]]], left: int) -> list[str | int]:
+    """Columns whose texts pandas would make numbers, so that they are no longer what they were: `010`, `1E5`."""
+    rows = [row[left : left + COLUMNS] for _, row in body]
+    found = []
+    for name, values in zip(names[:COLUMNS], zip_longest(*rows, fillvalue=None), strict=False):
+        texts = [value.strip() for value in values if isinstance(value, str)]
+        numbers = all(isinstance(value, int | float | str | None) for value in values)
+        if numbers and all(map(NUMERIC.fullmatch, texts)) and any(map(CHANGED.fullmatch, texts)):
+            found.append(name)
+    return found
+
+
+def _read_excel(
+    sheet: Sheet, path: str, start: int, left: int, width: int, header: list[int], texts: Sequence[str | int]
+) -> str:
     arguments = [literal(path), f"sheet_name={literal(sheet.name)}"]
     if sheet.engine:
         arguments.append(f"engine={literal(sheet.engine)}")
@@ -180,6 +200,9 @@ def _read_excel(sheet: Sheet, path: str, start: int, left: int, width: int, head
         arguments.append(f"header={start}")
     if left:
         arguments.append(f'usecols="{letters(left)}:{letters(left + width - 1)}"')
+    if texts:
+        keys = ", ".join(f'{name if isinstance(name, int) else literal(name)}: "str"' for name in texts)
+        arguments.append('dtype="str"' if len(texts) > 12 else f"dtype={{{keys}}}")
     return f"pd.read_excel({', '.join(arguments)})"
 
 
