@@ -84,7 +84,8 @@ async def take_inputs(
         raise InputError(" ".join(failed))
     for start in range(0, len(added), PROFILED_AT_ONCE):
         chars = _chars_each(context, len(brought))
-        for file in await _profile(added[start : start + PROFILED_AT_ONCE], sandbox, chars):
+        most = _chars_each(context, len(brought), tables=TABLES_SHOWN)
+        for file in await _profile(added[start : start + PROFILED_AT_ONCE], sandbox, chars, most):
             brought[file["path"]] = file
             emit(runtime, InputTaken(file))
     return list(brought.values()), [
@@ -103,9 +104,13 @@ async def _files_of(spec: str, source: InputSource, runtime: Runtime[Context]) -
     return files
 
 
-def _chars_each(context: Context, count: int) -> int:
+TABLES_SHOWN = 2
+"""How many times as long the abstract of a file may be that has several tables."""
+
+
+def _chars_each(context: Context, count: int, tables: int = 1) -> int:
     """More of an abstract than a prompt shows is not remembered either."""
-    return min(context.abstract_chars, max(INPUTS_CHARS // count, LEAST_CHARS))
+    return min(tables * context.abstract_chars, max(INPUTS_CHARS // count, LEAST_CHARS))
 
 
 async def _put(
@@ -127,10 +132,10 @@ async def _put(
         )
 
 
-async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Input]:
+async def _profile(taken: list[Input], sandbox: Sandbox, chars: int, most: int) -> list[Input]:
     """Have the profiler look at the files; what it prints is data from the sandbox, checked and cut."""
     paths = [file["path"] for file in taken]
-    arguments = ["--chars", str(chars), "--total-seconds", str(PROFILE_SECONDS), *paths]
+    arguments = ["--chars", str(chars), "--most-chars", str(most), "--total-seconds", str(PROFILE_SECONDS), *paths]
     result = await sandbox.run_program(PROGRAMS / "profiler", arguments, timeout=PROFILE_SECONDS + START_SECONDS)
     rows: dict[str, dict[str, Any]] = {}
     with suppress(ValueError, TypeError, KeyError):  # without a profile the model is told so, and looks for itself
@@ -139,7 +144,7 @@ async def _profile(taken: list[Input], sandbox: Sandbox, chars: int) -> list[Inp
     profiled: list[Input] = []
     for file in taken:
         row = rows.get(file["path"], {})
-        abstract = shorten(str(row.get("abstract") or f"### {file['path']}\n{unread}"), chars)
+        abstract = shorten(str(row.get("abstract") or f"### {file['path']}\n{unread}"), most)
         profiled.append({**file, "abstract": abstract, "problem": shorten(str(row.get("problem") or ""), 500)})
     return profiled
 

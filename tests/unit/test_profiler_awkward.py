@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from sandboxes.inside.profiler.findings import Inspection, render
-from sandboxes.inside.profiler.profiling import profile_file
+from sandboxes.inside.profiler.profiling import profile, profile_file
 
 
 @pytest.fixture
@@ -68,6 +68,23 @@ class TestNumbers:
         assert table["pieces"].tolist() == [3, 4, 5]  # digits alone are numbers
         assert table["mixed"].tolist() == ["x1", "010", "2"]  # pandas leaves it as it is
         assert 'dtype={"code": "str", "product": "str"}' in profiled("a.xlsx")
+
+    def test_a_workbook_of_several_sheets_has_more_room_than_one_table(self) -> None:
+        book = openpyxl.Workbook()
+        for name in ("one", "two", "three", "four"):
+            sheet = book.create_sheet(name)
+            for number in range(40):
+                sheet.append([f"{column} {number}" if number else f"{name} {column}" for column in "abcdefgh"])
+        book.save("a.xlsx")
+        Path("a.csv").write_text(
+            csv(",".join("abcdefgh"), *(",".join(f"{c} {n}" for c in "abcdefgh") for n in range(40)))
+        )
+        short, plain = (row["abstract"] for row in profile(["a.xlsx", "a.csv"], 1_000))
+        long, same = (row["abstract"] for row in profile(["a.xlsx", "a.csv"], 1_000, most_chars=4_000))
+        assert "not shown" in short
+        assert len(short) <= 1_000 < len(long) <= 4_000
+        assert all(f"- {name} h:" in long for name in ("one", "four"))
+        assert same == plain
 
     def test_thousands_that_a_value_proves_stay_thousands(self) -> None:
         text = profiled("a.csv", csv("a;b", *(f"{n};{n},{n:03d},000" for n in range(101, 140))))

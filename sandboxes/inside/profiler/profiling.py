@@ -216,16 +216,21 @@ def main(arguments: Sequence[str]) -> int:
     """Print one JSON list with an object for each path: `path`, `abstract`, `problem`."""
     parser = argparse.ArgumentParser(prog="profiler", description="Describe files for a language model.")
     parser.add_argument("--chars", type=int, default=2000, help="most characters of one abstract")
+    parser.add_argument("--most-chars", type=int, default=0, help="of a file with several tables; 0: the same")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="most seconds for one file")
     parser.add_argument("--total-seconds", type=float, default=TOTAL_SECONDS, help="most seconds for all files")
     parser.add_argument("paths", nargs="*")
     options = parser.parse_args(arguments)
-    print(json.dumps(profile(options.paths, options.chars, options.seconds, options.total_seconds)))
+    print(json.dumps(profile(options.paths, options.chars, options.seconds, options.total_seconds, options.most_chars)))
     return 0
 
 
 def profile(
-    paths: Sequence[str], chars: int, seconds: float = SECONDS, total_seconds: float = TOTAL_SECONDS
+    paths: Sequence[str],
+    chars: int,
+    seconds: float = SECONDS,
+    total_seconds: float = TOTAL_SECONDS,
+    most_chars: int = 0,
 ) -> list[dict[str, str]]:
     """Describe files, in the order given.
 
@@ -234,6 +239,8 @@ def profile(
         chars: Most characters of one abstract.
         seconds: Most seconds for one file.
         total_seconds: Most seconds for all; the files after that are only named.
+        most_chars: Most characters of the abstract of a file with several tables: as many times `chars` as it has
+            tables, up to this.
     """
     end = time.monotonic() + total_seconds
     entries = []
@@ -243,7 +250,8 @@ def profile(
             found = Findings(kind="not looked at: the time for all files was used up")
         else:
             found = _apart(path, min(seconds, left))
-        entries.append({"path": path, "abstract": render(path, found, chars), "problem": found.problem})
+        room = max(chars, min(chars * len(found.tables), most_chars))
+        entries.append({"path": path, "abstract": render(path, found, room), "problem": found.problem})
     return entries
 
 
