@@ -21,7 +21,8 @@ from models.base import (
     Tokens,
 )
 from models.failures import Objection, explain, no_tools, objection, too_long
-from models.messages import Declined, as_text, estimate, read_message, tokens_of
+from models.messages import Declined, as_text, estimate, read_message, tokens_of, with_cache_points
+from models.providers import PROVIDERS, provider_of
 from models.situation import ReadsSituation, Situation
 
 T = TypeVar("T")
@@ -137,9 +138,12 @@ class _Asking:
     form: PromptForm = field(default_factory=PromptForm)
     corrections: list[BaseMessage] = field(default_factory=list)
     learnt: _Learnt = field(default_factory=_Learnt)
+    marks_cache: bool = False
+    """Whether the provider wants to be told what it may cache."""
 
     def __post_init__(self) -> None:
         self.learnt = _what_is_known_of(self.model)
+        self.marks_cache = provider_of(self.model) is PROVIDERS["anthropic"]
         wanted = bool(self.tools) and self.tool_calling != "off"
         self.form = PromptForm(tools=wanted and (self.learnt.tools or self.tool_calling == "on"))
 
@@ -159,7 +163,7 @@ class _Asking:
             prompt = [*write(self.form), *self.corrections]
             offered = self.tools if self.form.tools else []
             try:
-                message = await self._bound().ainvoke(prompt)
+                message = await self._bound().ainvoke(with_cache_points(prompt) if self.marks_cache else prompt)
             except ValidationError:
                 # Arguments that are valid JSON but no object: the message cannot be built, its usage is lost.
                 self.tokens += estimate(prompt, offered)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from models.base import Reply, ReplyProblem, Tokens, ToolCall
 from models.replies import without_thought
@@ -194,3 +194,27 @@ def _refusal(message: AIMessage) -> str:
         blocks += [block["value"] for block in blocks if isinstance(block.get("value"), dict)]
         return " ".join(str(block.get("refusal", "")) for block in blocks if block.get("type") == "refusal").strip()
     return ""
+
+
+CACHE_POINT = {"type": "ephemeral"}
+"""Anthropic's mark at the end of what may be cached."""
+
+
+def with_cache_points(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The same prompt with two of Anthropic's cache points: after the system message, and before the last message.
+
+    The last message ends with what holds for one call only. What stands before it comes again in the next call, so it
+    is read from the cache then (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
+    """
+    system = next((place for place, message in enumerate(prompt) if isinstance(message, SystemMessage)), None)
+    said = (HumanMessage, ToolMessage)
+    before = (place for place in reversed(range(len(prompt) - 1)) if isinstance(prompt[place], said))
+    marked = {system, next(before, None)} - {None}
+    return [_with_cache_point(message) if place in marked else message for place, message in enumerate(prompt)]
+
+
+def _with_cache_point(message: BaseMessage) -> BaseMessage:
+    if not message.text:
+        return message
+    block = {"type": "text", "text": message.text, "cache_control": CACHE_POINT}
+    return message.model_copy(update={"content": [block]})

@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from graph.state import Cell, PlanStep, Review, State, Turn, Variable
 from models.quotation import quoted
 from models.situation import Situation, Wanted
+from nodes.computed_answers import ONLY_VALUES
 from nodes.prompts.observation import in_order_of_use, shorten
 from sandboxes.functions import Description
 from sandboxes.network import NO_NETWORK, Network
@@ -65,7 +66,9 @@ SMALL = 24_000
 """Characters of a conversation up to which nothing of it is shortened: what was sent stays as it was sent."""
 LONG_ANSWER, SHORT_ANSWER = 1_500, 300
 BOUND = re.compile(
-    r"^(?:async\s+)?(?:(?:def|class)\s+([^\W\d]\w{0,60})|([^\W\d]\w{0,60})\s*(?::[^=\n]{1,60})?=(?!=))", re.M
+    r"^(?:async\s+)?(?:(?:def|class)\s+([^\W\d]\w{0,60})"
+    r"|([^\W\d]\w{0,60}(?:[ ]?,[ ]?[^\W\d]\w{0,60}){0,20})\s*(?::[^=\n]{1,60})?=(?!=))",
+    re.M,
 )
 """Names that a cell binds at its first level."""
 NAMES_SHOWN = 12
@@ -179,7 +182,8 @@ def _ended(turn: Turn, own: Sequence[Cell]) -> str:
     if not ran:
         return f"(Turn {turn['number']} ran no cells.)\n\n"
     found = (one or other for cell in ran for one, other in BOUND.findall(cell["code"]))
-    names = [name for name in dict.fromkeys(found) if not name.startswith("_")]
+    each = (name.strip() for names in found for name in names.split(","))
+    names = [name for name in dict.fromkeys(each) if not name.startswith("_")]
     named = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
     return f"(Turn {turn['number']} ended at step {ran[-1]['number']}{named and f'; it bound {named}'}.)\n\n"
 
@@ -238,6 +242,8 @@ def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -
     observation = observed(cell, detail.most if full else min(SHORT_OBSERVATION, detail.most))
     thought = shorten(cell["thought"], 1_000 if full else 200)
     answer = shorten(cell.get("answer", ""), detail.most if full else min(SHORT_CODE, detail.most))
+    if cell["code"] == ONLY_VALUES and answer:
+        return _answered(answer, observation, f"cell_{cell['number']}", tools=tools)
     if tools:
         call_id = f"cell_{cell['number']}"
         named: dict[str, Any] = {"plan": _steps(plan)} if plan else {}
@@ -267,10 +273,13 @@ def observed(cell: Cell, limit: int) -> str:
 
 
 def _sent_back(review: Review, *, tools: bool) -> list[BaseMessage]:
-    answer = shorten(review["answer"], 3_000)
     verdict = "Not good enough yet:\n" + "\n".join(f"- {lack}" for lack in review["missing"])
+    return _answered(shorten(review["answer"], 3_000), verdict, f"answer_{review['round']}", tools=tools)
+
+
+def _answered(answer: str, verdict: str, call_id: str, *, tools: bool) -> list[BaseMessage]:
+    """An answer that the model gave, and what came of it."""
     if tools:
-        call_id = f"answer_{review['round']}"
         call = {"name": "submit_answer", "args": {"answer": answer, "skipped": []}, "id": call_id, "type": "tool_call"}
         return [AIMessage("", tool_calls=[call]), ToolMessage(verdict, tool_call_id=call_id)]
     return [AIMessage(f"<answer>\n{answer}\n</answer>"), HumanMessage(verdict)]

@@ -88,7 +88,7 @@ def test_prompts_show_where_a_cell_went_back_to() -> None:
     shown = write_conversation(make_state(cells=cells), tools=True, limit=60_000)
     arguments = [call["args"] for message in shown for call in getattr(message, "tool_calls", [])][-3:]
     assert [one.get("back_to") for one in arguments] == [None, None, 1]
-    many = [*cells, *(make_cell(number) for number in range(4, 60))]
+    many = [*cells, *(make_cell(number, thought="t" * 400) for number in range(4, 60))]
     text = "\n".join(message.text for message in write_conversation(make_state(cells=many), tools=True, limit=60_000))
     assert "3 · back to 1 · ok · purpose 3" in text
 

@@ -11,7 +11,17 @@ from graph.settings import Settings, SettingsError
 from graph.users.policy import MAX_POLICY_BYTES, Policy, PolicyFile, RunLimits, read_policy
 
 WITH_USERS: dict[str, Any] = {"oidc_issuer": "https://login.example.org/", "oidc_audience": "stepwell"}
-TEXTS = {"review", "model", "tool_calling", "instructions", "review_instructions", "sandbox", "approval", "language"}
+TEXTS = {
+    "approve_plan",
+    "review",
+    "model",
+    "tool_calling",
+    "instructions",
+    "review_instructions",
+    "sandbox",
+    "approval",
+    "language",
+}
 NUMBERS = sorted(set(Context.model_fields) - TEXTS)
 
 
