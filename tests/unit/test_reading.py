@@ -412,3 +412,20 @@ def readers() -> list[int]:
                     if b"reader/__main__.py" in Path(f"/proc/{child}/cmdline").read_bytes():
                         found.append(int(child))
     return found
+
+
+def test_a_process_that_has_read_ends_whatever_a_library_does_at_the_end(tmp_path: Path) -> None:
+    """Arrow aborts now and then when Python tidies up while its threads end, most of all on a busy machine."""
+    table = parquet(pyarrow.table({"a": [1]}))
+    (tmp_path / "source").write_bytes(table)
+    aborting = "import atexit, os, runpy, sys; atexit.register(os.abort); sys.argv = sys.argv[1:]; "
+    program = aborting + "runpy.run_path(sys.argv[0], run_name='__main__')"
+    with (tmp_path / "source").open("rb") as source, (tmp_path / "target").open("wb+") as target:
+        asked = {
+            "what": "tables", "source": source.fileno(), "target": target.fileno(), "parts": [[0, len(table)]],
+            "memory": 4 << 30, "written": 1 << 26, "seconds": 60, "max_bytes": 1 << 20, "max_cells": 10,
+        }  # fmt: skip
+        command = [sys.executable, "-c", program, str(reading.READER), json.dumps(asked)]
+        ended = subprocess.run(command, pass_fds=(asked["source"], asked["target"]), stderr=subprocess.PIPE)
+    assert ended.returncode == 0, ended.stderr
+    assert b'{"sizes": [' in (tmp_path / "target").read_bytes()

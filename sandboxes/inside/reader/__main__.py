@@ -82,3 +82,4 @@ READING: dict[str, Callable[[memoryview, int, dict[str, Any]], int]] = {"json": 
 
 if __name__ == "__main__":
     main(sys.argv[1:])
+    os._exit(0)  # all is written; Arrow may abort a process that ends while one of its threads does
