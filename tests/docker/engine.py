@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A container engine with Docker's command line, of which each container is a folder with real processes in it.
 
 It says what Docker 28 says, with its exit codes, and is as unkind: the command that carries an `exec` may be killed
@@ -6,26 +5,26 @@ without the process inside noticing more than the end of its input, output comes
 is there with `-i` only, a command that is not known is 127, one that ended by a signal 128 and its number, a container
 that stops takes everything in it along. Behind it there is no wall: what `create` is asked for is kept, and shown.
 
-Called as `engine.py --host FOLDER COMMAND …`. A file `fault` in the folder says what is wrong (`down`, `denied`,
-`hangs`); `images/NAME` says where an image has its programs.
+Its `main` reads the command line `--host FOLDER COMMAND …`. A file `fault` in the folder says what is wrong (`down`,
+`denied`, `hangs`); `images/NAME` says where an image has its programs. Each command is a process, and a test needs more
+than twenty: what takes long to import is imported where it is needed.
 """
 
+from __future__ import annotations
+
 import fcntl
-import hashlib
-import importlib.util
 import json
 import os
-import random
 import re
-import secrets
 import signal
-import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
-from types import ModuleType
-from typing import IO, Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import IO, Any, NoReturn
 
 MARK = "EMULATED_CONTAINER"
 DAEMON = "Error response from daemon: "
@@ -83,7 +82,7 @@ class Container:
         return value
 
     def write(self, what: str, value: dict[str, Any]) -> None:
-        partial = self.folder / f"{what}.{secrets.token_hex(4)}"
+        partial = self.folder / f"{what}.{os.urandom(4).hex()}"
         partial.write_text(json.dumps(value))
         partial.replace(self.folder / what)
 
@@ -162,6 +161,8 @@ def info(root: Path, words: list[str]) -> None:
 
 
 def image(root: Path, words: list[str]) -> None:
+    import hashlib
+
     flags, rest = parsed("image inspect", words[1:])
     if not (root / "images" / rest[0]).exists():
         say("")
@@ -189,7 +190,7 @@ def create(root: Path, words: list[str]) -> None:
     one.folder.mkdir(parents=True, exist_ok=True)
     one.home.mkdir(exist_ok=True)
     config: dict[str, Any] = {
-        "Id": secrets.token_hex(32),
+        "Id": os.urandom(32).hex(),
         "Image": rest[0],
         "Labels": dict(label.partition("=")[::2] for label in flags.get("--label", [])),
         "Env": flags.get("--env", []),
@@ -235,6 +236,8 @@ def start(root: Path, words: list[str]) -> None:
 
 def attend(one: Container, command: list[str], environment: dict[str, str], ready: int) -> None:
     """What holds a container: it waits for its first process, and takes everything along when that ends."""
+    import subprocess
+
     table = processes()
     first = subprocess.Popen(command, cwd=one.home, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
     mark = one.mark
@@ -257,6 +260,8 @@ def attend(one: Container, command: list[str], environment: dict[str, str], read
 
 def processes() -> ModuleType:
     """`tests/process_table.py`, without its package."""
+    import importlib.util
+
     path = Path(__file__).parents[1] / "process_table.py"
     spec = importlib.util.spec_from_file_location("process_table", path)
     assert spec is not None
@@ -267,6 +272,9 @@ def processes() -> ModuleType:
 
 
 def execute(root: Path, words: list[str]) -> None:
+    import subprocess
+    import threading
+
     flags, (name, *command) = parsed("exec", words)
     one = needed(root, name)
     if one.state["Status"] != "running":
@@ -301,7 +309,7 @@ def execute(root: Path, words: list[str]) -> None:
 
 def carry(source: IO[bytes], target: int) -> None:
     """In pieces of any size."""
-    while data := os.read(source.fileno(), random.choice((7, 4_099, 65_536))):
+    while data := os.read(source.fileno(), (7, 4_099, 65_536)[os.urandom(1)[0] % 3]):
         while data:
             data = data[os.write(target, data) :]
 
@@ -420,7 +428,3 @@ def main() -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
     COMMANDS[command](root, words)
     sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -392,7 +393,7 @@ async def test_keys_of_ours_do_not_reach_the_engine(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     script = tmp_path / "docker"
-    script.write_text(f'#!/bin/sh\nenv > {tmp_path}/environment\nexec {" ".join(engine.command)} "$@"\n')
+    script.write_text(f'#!/bin/sh\nenv > {tmp_path}/environment\nexec {shlex.join(engine.command)} "$@"\n')
     script.chmod(0o755)
     async with opened(tmp_path, replace(engine.options(), command=(str(script),))) as (_, sandbox, _):
         await sandbox.files(".")

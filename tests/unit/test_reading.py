@@ -426,6 +426,6 @@ def test_a_process_that_has_read_ends_whatever_a_library_does_at_the_end(tmp_pat
             "memory": 4 << 30, "written": 1 << 26, "seconds": 60, "max_bytes": 1 << 20, "max_cells": 10,
         }  # fmt: skip
         command = [sys.executable, "-c", program, str(reading.READER), json.dumps(asked)]
-        ended = subprocess.run(command, pass_fds=(asked["source"], asked["target"]), stderr=subprocess.PIPE)
+        ended = subprocess.run(command, pass_fds=(source.fileno(), target.fileno()), stderr=subprocess.PIPE)
     assert ended.returncode == 0, ended.stderr
     assert b'{"sizes": [' in (tmp_path / "target").read_bytes()
