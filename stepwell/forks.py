@@ -99,7 +99,10 @@ async def _going_on(graph: Graph, place: StepState, *, new_turn: bool) -> tuple[
     """As which node a fork is written, so that the right one is next; and the turn that it leaves."""
     if place.ended:
         return "upload", []
-    return ("upload", [_left(place.state, await answer_after(graph, place))]) if new_turn else ("execute", [])
+    if new_turn:
+        return "upload", [_left(place.state, await answer_after(graph, place))]
+    # What comes after `execute` asks about no plan: cells would run that nobody has agreed to.
+    return ("plan" if place.state.get("plan_waits") else "execute"), []
 
 
 def _over(values: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from stepwell.errors import ThreadError
 from stepwell.threads import Graph, find_thread, saver_of
 
 STEP = re.compile(r"\d{1,9}[A-Za-z]{0,3}")
-RUNNING = (("generate",), ("execute",))
+RUNNING = (("approve_plan",), ("generate",), ("execute",))
 """What comes next in the middle of a turn."""
 MAX_SETTING_OUT = 50
 """Checkpoints that are looked at for the one after the first plan."""

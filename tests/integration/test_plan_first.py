@@ -13,6 +13,7 @@ from graph.context import Context
 from graph.events import ApprovalAsked, CellFinished, CellStarted, Event, Finished, Planned
 from graph.settings import Settings
 from stepwell.errors import ThreadError
+from stepwell.forks import fork_thread
 from stepwell.runs import Decision, resume, start
 from tests.analyses import follow, last, only, with_model
 from tests.other_process import environment
@@ -106,6 +107,40 @@ async def test_cells_are_approved_after_the_plan_and_a_later_turn_is_asked_about
         last(await decide(model, waits, "approve"), Finished)
         again = last(await follow(start("And again", thread=waits.thread, settings=model)), ApprovalAsked)
         assert (again.plan, again.number) == (["Load", "Count"], 2)
+
+
+@pytest.mark.parametrize("step", [None, 0])
+async def test_a_fork_where_a_plan_waits_asks_about_it(settings: Settings, step: int | None) -> None:
+    async with ScriptedServer([PLAN, cell("print(1)"), ANSWER, cell("print(2)"), ANSWER]) as server:
+        model = with_model(settings, server.base_url)
+        asked = await asked_about(model)
+        fork = await fork_thread(asked.thread, step=step, settings=model)
+        events = await follow(resume(fork, settings=model))
+        assert (only(events, CellStarted), last(events, ApprovalAsked).plan) == ([], ["Load", "Count"])
+        last(await decide(model, last(events, ApprovalAsked), "approve"), Finished)
+        last(await decide(model, asked, "approve"), Finished)  # the first thread still waits for its own decision
+
+
+async def test_a_fork_at_the_beginning_asks_again_and_one_at_a_cell_does_not(settings: Settings) -> None:
+    async with ScriptedServer([PLAN, cell("print(1)"), ANSWER, ANSWER]) as server:
+        model = with_model(settings, server.base_url)
+        asked = await asked_about(model)
+        last(await decide(model, asked, "approve"), Finished)
+        beginning = await fork_thread(asked.thread, step=0, settings=model)
+        events = await follow(resume(beginning, settings=model))
+        assert (only(events, CellStarted), last(events, ApprovalAsked).plan) == ([], ["Load", "Count"])
+        after = await fork_thread(asked.thread, step=1, settings=model)
+        last(await follow(resume(after, settings=model)), Finished)
+
+
+async def test_a_plan_that_waits_outlives_its_process(settings: Settings) -> None:
+    """Nothing is asked for again when the thread is taken up without a decision."""
+    async with ScriptedServer([PLAN, cell("print(1)"), ANSWER]) as server:
+        model = with_model(settings, server.base_url)
+        asked = await asked_about(model)
+        again = last(await follow(resume(asked.thread, settings=model)), ApprovalAsked)
+        assert (again.plan, len(server.requests)) == (asked.plan, 1)
+        last(await decide(model, again, "approve"), Finished)
 
 
 async def test_the_command_shows_the_plan_and_takes_a_decision(settings: Settings, tmp_path: Path) -> None:
