@@ -86,7 +86,8 @@ async def execute(
         emit(runtime, Notice(f"Cell {attempt.number}: {result.note}", level="warning"))
     else:
         receipt = await restoring.restore(sandbox, attempt.start, runtime)
-        attempt.notices += receipt.notices
+        if not ("back_to" in attempt.pending and receipt.whole):  # then it is what the model asked for
+            attempt.notices += [f"Before cell {attempt.number} ran: {notice}" for notice in receipt.notices]
         offered = calls if offer.functions else None
         result = await attempt.run(EarlierSteps(offered, sandbox, state.get("cells") or [], restoring.snapshots))
         if journal is not None and (asked := await calls.wait_until_held()) is not None:

@@ -52,6 +52,7 @@ async def test_variables_files_and_random_state_are_as_after_that_cell(settings:
     assert f"{drawn} first [1, 2, 3] False 1" in cells[2]["observation"]
     assert cells[2].get("back_to") == 1
     assert "It started with variables and files as they were after cell 1." in cells[2]["observation"]
+    assert not any("session was restored" in request.text for request in server.requests)
     assert "[1, 2, 3]" in cells[3]["observation"]  # what comes next stands on the cell that went back
     replayed = [one async for one in replay(run.thread, settings, variables=True)]
     assert [one.differences for one in replayed if isinstance(one, ReplayedCell)] == [(), (), (), ()]
