@@ -1,6 +1,7 @@
 """The graph that a LangGraph server serves: wired from the settings, without a checkpointer of its own."""
 
 import logging
+import os
 from pathlib import Path
 
 from graph.drain import Drain
@@ -12,15 +13,18 @@ from storage.artifacts import Artifacts
 
 ROUTE = "/stepwell/threads/{thread}/artifacts/{name}"
 """Where published files are had; `server.artifacts` answers there."""
+OWN_ADDRESS = "LANGGRAPH_API_URL"
+"""The variable in which `langgraph dev` says where it listens."""
 
 settings = read_settings()
 if settings.without_isolation:
     logging.getLogger(__name__).error("%s", NO_ISOLATION_WARNING)
 roots = tuple(Path(root).expanduser() for root in settings.input_roots.split(":") if root)
 sandboxes = make_sandboxes(settings)
-# Users of a server are not told where it keeps things.
 artifacts = Artifacts.at(
-    settings.artifacts or str(settings.home / "artifacts"), route=ROUTE if settings.has_users else ""
+    settings.artifacts or str(settings.home / "artifacts"),
+    route=(settings.public_url or os.environ.get(OWN_ADDRESS, "").rstrip("/")) + ROUTE,
+    hidden=settings.has_users,  # users of a server are not told where it keeps things
 )
 blobs = make_blobs(
     settings,

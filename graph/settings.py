@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any, Self
@@ -53,6 +54,9 @@ class Settings(BaseSettings):
     """Threads, their workspaces and caches."""
     artifacts: str = ""
     """Folder or fsspec URL that finished files go to, a folder per thread; empty: one in the working directory."""
+    public_url: str = ""
+    """`https://…`: where a server's users reach it, for links to files; empty: the address of `langgraph dev`, and on
+    any other server links without an address."""
     blobs: str = ""
     """Folder or fsspec URL that snapshots are kept in; empty: `blobs/` in the data folder."""
     database_url: SecretStr = SecretStr("")
@@ -186,6 +190,13 @@ class Settings(BaseSettings):
     """All uploads of one user together."""
     upload_days: float = Field(default=7.0, gt=0, allow_inf_nan=False)
     """How long an upload is kept after it was last written."""
+
+    @field_validator("public_url", mode="after")
+    @classmethod
+    def _address(cls, public_url: str) -> str:
+        if public_url and not re.fullmatch(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", public_url):
+            raise ValueError("it must be an address such as https://stepwell.example.com, without a query")
+        return public_url.rstrip("/")
 
     @field_validator("home", "mcp", "api_keys", "uploads", "policy", mode="after")
     @classmethod

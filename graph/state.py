@@ -132,7 +132,8 @@ class Pending(TypedDict):
     thought: str
     """What the model said beside the code."""
     call_id: str
-    """The tool call that a tool message must answer; empty when the code was read from text."""
+    """The tool call that a tool message must answer; empty when the conversation shows none, as for the cell that only
+    computes the values of an answer."""
     answer: NotRequired[str]
     """The answer that it gives when it ends well, with placeholders that are evaluated after it."""
     skipped: NotRequired[list[str]]
@@ -316,8 +317,9 @@ class StartInput(TypedDict, total=False):
 
 
 class FinalOutput(TypedDict, total=False):
-    """What a caller of the graph gets back."""
+    """What a caller of the graph gets back, and what chat front ends show while it works."""
 
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
     answer: str
     artifacts: list[Artifact]
     concerns: list[str]

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import ValidationError
 
 from models.base import (
@@ -26,6 +26,10 @@ from models.providers import PROVIDERS, provider_of
 from models.situation import ReadsSituation, Situation
 
 T = TypeVar("T")
+
+NOT_STREAMED: RunnableConfig = {"tags": ["nostream"]}
+"""Keeps what a model writes out of LangGraph's stream of messages, where plans, reviews and refused drafts would show
+as parts of the conversation. What State takes of it is streamed as the node ends, under the ids that it has there."""
 
 SMALLEST = 0.25
 """The prompt is halved, and halved again; what is still too long then will not be usable."""
@@ -163,7 +167,8 @@ class _Asking:
             prompt = [*write(self.form), *self.corrections]
             offered = self.tools if self.form.tools else []
             try:
-                message = await self._bound().ainvoke(with_cache_points(prompt) if self.marks_cache else prompt)
+                given = with_cache_points(prompt) if self.marks_cache else prompt
+                message = await self._bound().ainvoke(given, NOT_STREAMED)
             except ValidationError:
                 # Arguments that are valid JSON but no object: the message cannot be built, its usage is lost.
                 self.tokens += estimate(prompt, offered)

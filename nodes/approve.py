@@ -1,25 +1,28 @@
 """The nodes at which a plan, a cell, or a call of the user's function waits for approval."""
 
 import re
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from graph.context import Context
 from graph.events import CellFinished, Notice, Planned, emit
 from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
-from graph.state import Cell, DecidedCall, PlanStep, State
+from graph.state import AskedCall, Cell, DecidedCall, PlanStep, State
 from models.messages import without_surrogates
+from nodes.action_requests import HumanDecision, action_request
 from nodes.calls.held_cells import call_asked, call_text, decide, shown_call
 from nodes.next_step import read_plan
-from nodes.prompts.observation import shorten, step_title
+from nodes.prompts.observation import shorten
+from nodes.shown_conversation import not_run, result_messages
 
 
-class Decision(BaseModel):
+class Decision(HumanDecision):
     """What somebody decided about a cell."""
+
+    edits: ClassVar = ("code",)
 
     verdict: Literal["approve", "edit", "reject"] = Field(title="Verdict")
     code: str = Field(default="", title="Code", description="With `edit`: the code to run instead.")
@@ -45,7 +48,7 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
         asked["back_to"] = first["back_to"]
     if named := offer.named_in(f"{first['code']}\n{answer}"):
         asked["functions"] = named
-    decision = interrupt({"ask": "Run this cell?", **asked}, response_schema=Decision)
+    decision = interrupt({"ask": "Run this cell?", **asked, **_shown_cell(asked)}, response_schema=Decision)
     if decision.verdict == "approve":
         return {}
     if decision.verdict == "edit" and decision.code.strip():
@@ -70,17 +73,32 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
         figures=[],
     )
     emit(runtime, CellFinished(cell))
-    messages = [ToolMessage(cell["observation"], tool_call_id=first["call_id"], name=step_title(cell))]
-    messages += [ToolMessage("Not run: an earlier cell was rejected.", tool_call_id=other["call_id"]) for other in rest]
+    messages = [*result_messages(first, cell), *not_run(rest, "an earlier cell was rejected")]
     return {"cells": [cell], "pending": [], "messages": list(messages)}
+
+
+def _shown_cell(asked: dict[str, Any]) -> dict[str, Any]:
+    """The request as front ends show it; what an edit cannot change stands in the description."""
+    lines = [f"Run cell {asked['number']}? {asked['purpose']}"]
+    if "back_to" in asked:
+        lines.append(f"It starts with variables and files as they were after cell {asked['back_to']}.")
+    if asked.get("functions"):
+        lines.append(f"It names functions of this computer: {', '.join(asked['functions'])}.")
+    if asked.get("answer"):
+        lines.append(
+            f"If it ends well, this is the answer, with values in place of the expressions:\n\n{asked['answer']}"
+        )
+    return action_request("run_python", {"code": asked["code"]}, "\n\n".join(lines), ("approve", "edit", "reject"))
 
 
 MARK = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
 """What may stand before a step of a plan."""
 
 
-class PlanDecision(BaseModel):
+class PlanDecision(HumanDecision):
     """What somebody decided about a plan."""
+
+    edits: ClassVar = ("plan",)
 
     verdict: Literal["approve", "edit", "reject"] = Field(title="Verdict")
     plan: str = Field(default="", title="Plan", description="With `edit`: the steps to follow instead, one a line.")
@@ -90,7 +108,9 @@ class PlanDecision(BaseModel):
 async def approve_plan(state: State, runtime: Runtime[Context]) -> State:
     """Ask about the plan and do as decided; after a rejection the model is asked for another one."""
     plan = [step["text"] for step in state.get("plan") or []]
-    decision = interrupt({"ask": "Go on with this plan?", "plan": plan}, response_schema=PlanDecision)
+    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(plan, 1))
+    shown = action_request("follow_plan", {"plan": listed}, "Go on with this plan?", ("approve", "edit", "reject"))
+    decision = interrupt({"ask": "Go on with this plan?", "plan": plan, **shown}, response_schema=PlanDecision)
     if decision.verdict == "approve":
         return {"plan_waits": False}
     notices = state.get("notices", [])
@@ -107,14 +127,29 @@ async def approve_plan(state: State, runtime: Runtime[Context]) -> State:
     return {"plan": [], "notices": [*notices, said]}
 
 
-class CallDecision(BaseModel):
-    """What somebody decided about a call."""
+class CallDecision(HumanDecision):
+    """What somebody decided about a call.
+
+    A bare `approve` of a front end does not say which call it means, so one is approved there by an edit.
+    """
+
+    edits: ClassVar = ("verdict", "call")
 
     verdict: Literal["approve", "reject"] = Field(title="Verdict")
     call: str = Field(
         default="", title="Call", description="With `approve`: the `id` of the call, so that no other is meant."
     )
     remark: str = Field(default="", title="Remark", description="With `reject`: what the model should do instead.")
+
+
+def _shown_request(asked: AskedCall, number: int) -> dict[str, Any]:
+    """The request as front ends show it."""
+    said = (
+        f"Cell {number} calls {asked['function']}. To make this call, edit `verdict` to `approve` and submit the edit."
+        " That names the call, so that none which comes later is made by it. To refuse it, reject."
+    )
+    arguments = {"verdict": "undecided", "call": asked["id"], "arguments": asked["arguments"]}
+    return action_request(asked["function"], arguments, said, ("edit", "reject"))
 
 
 async def approve_call(state: State, runtime: Runtime[Context]) -> State:
@@ -134,6 +169,7 @@ async def approve_call(state: State, runtime: Runtime[Context]) -> State:
         "call": shown_call(state),
         "code": first["code"],
         "functions": [asked["function"]],
+        **_shown_request(asked, number),
     }
     decision = interrupt(request, response_schema=CallDecision)
     while decision.call != asked["id"] and (decision.call or decision.verdict == "approve"):

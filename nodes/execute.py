@@ -37,12 +37,13 @@ from nodes.calls.held_cells import (
 from nodes.calls.recorded_calls import CellCalls
 from nodes.computed_answers import fill, wanted_values
 from nodes.next_step import Next, tick
-from nodes.prompts.observation import cell_record, namespace_rows, step_title
+from nodes.prompts.observation import cell_record, namespace_rows
 from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.line import cells_in_effect, next_state_id, start_of_cell
 from nodes.restoration.restore import RestoreService
 from nodes.restoration.snapshots import SnapshotStore
 from nodes.restoration.unknown_outcome import unknown_outcome
+from nodes.shown_conversation import not_run, result_messages
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.results import CellResult, Streamed
 
@@ -203,7 +204,7 @@ class _Attempt:
             most = context.max_snapshot_bytes
             self.notices += await _keep(cell, state, self._runtime, sandbox, snapshots, limit_bytes=most)
         at = cell.get("snapshot") or sandbox.head or self._after  # it may be asleep by now, and then it has no head
-        messages = [ToolMessage(cell["observation"], tool_call_id=self.pending["call_id"], name=step_title(cell))]
+        messages = result_messages(self.pending, cell)
         messages += self._drop_rest() if cell["status"] != "ok" else []
         return {
             **answered,
@@ -255,7 +256,7 @@ class _Attempt:
         if dropped:
             failed = f"because cell {self.number} failed"
             self.notices.append(f"{len(dropped)} further cells of that reply were not run, {failed}.")
-        return [ToolMessage("Not run: the cell before it failed.", tool_call_id=one["call_id"]) for one in dropped]
+        return not_run(dropped, "the cell before it failed")
 
 
 def _show(runtime: Runtime[Context], number: int, streamed: Streamed) -> None:

@@ -4,12 +4,11 @@ A reply holds cells to run, or the answer, and beside either the plan of the tur
 """
 
 import re
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from graph.context import context_of
@@ -25,6 +24,7 @@ from nodes.prompts.instructions import last_call, plan_first
 from nodes.prompts.observation import shorten
 from nodes.prompts.prompt import write_prompt
 from nodes.prompts.tools import TOOLS
+from nodes.shown_conversation import reply_messages
 from sandboxes.functions import Description
 from sandboxes.network import Network
 
@@ -133,7 +133,7 @@ def _as_state(wanted: Next, state: State, runtime: Runtime[Any]) -> State:
         cells = [Pending(**{**wanted.cells[0], "planned": True}), *wanted.cells[1:]] if wanted.plan else wanted.cells
         return {
             **changed,
-            "messages": [_as_message(wanted.cells)],
+            "messages": list(reply_messages(wanted.cells)),
             "pending": list(cells),
             "approval": context_of(runtime).approval_after(state.get("approval")),
         }
@@ -328,13 +328,3 @@ def _pending(code: str, *, purpose: str, step: Any, thought: str, call_id: str) 
     if first and first["back"]:
         cell["back_to"] = int(first["back"])
     return cell
-
-
-def _as_message(cells: Sequence[Pending]) -> AIMessage:
-    for cell in cells:
-        cell["call_id"] = cell["call_id"] or f"call_{uuid.uuid4().hex[:12]}"
-    calls = [
-        ToolCall(name="run_python", args={"purpose": cell["purpose"], "code": cell["code"]}, id=cell["call_id"])
-        for cell in cells
-    ]
-    return AIMessage(cells[0]["thought"], tool_calls=calls)

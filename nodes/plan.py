@@ -1,6 +1,6 @@
 """Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model how it begins."""
 
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
@@ -21,6 +21,7 @@ from nodes.prompts.observation import shorten
 from nodes.restoration.line import BEGINNING
 from nodes.restoration.restore import RestoreService
 from nodes.restoration.unknown_outcome import function_effects, possible_effects
+from nodes.shown_conversation import not_run
 from sandboxes.base import Sandbox
 from sandboxes.host.programs import describe_environment
 from sandboxes.network import NO_NETWORK, Network
@@ -153,8 +154,5 @@ def _left_open(state: State) -> State:
     steps = [step["text"] for step in state.get("plan") or []]
     return {
         "turns": [Turn(number=state["turn"], question=state["question"], plan=steps, answer="")],
-        "messages": [
-            ToolMessage("Not run: another question came first.", tool_call_id=pending["call_id"])
-            for pending in state.get("pending") or []
-        ],
+        "messages": list(not_run(state.get("pending") or [], "another question came first")),
     }

@@ -64,12 +64,13 @@ def as_document(question: str, answer: str, published: Iterable[Artifact]) -> st
         title = match[2] if match[2] == ")" else f" {match[2]}"
         return f"]({quote(names[path])}{title}" if path in names else match[0]
 
-    listed = "".join(f"- {_as_code(path)}: {_as_code(name)}\n" for path, name in renamed.items())
+    listed = "".join(f"- {as_code(path)}: {as_code(name)}\n" for path, name in renamed.items())
     ending = f"\nPublished under other names:\n\n{listed}" if listed else ""
     return clean_prose(f"# {_title(question)}\n\n{LINK.sub(linked, answer)}\n{ending}")
 
 
-def _as_code(name: str) -> str:
+def as_code(name: str) -> str:
+    """A file's name as Markdown that is nothing else, whatever characters are in it."""
     return f"`{name.replace('`', chr(39))}`"
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from graph.context import Context, context_of
@@ -17,6 +16,7 @@ from graph.users.identity import thread_of
 from nodes.publishing import OURS, as_document, as_script, is_renamed, published_names, reason_for, shown
 from nodes.restoration.line import line_of
 from nodes.restoration.restore import RestoreService
+from nodes.shown_conversation import answer_message
 from sandboxes.base import Sandbox
 from sandboxes.host.scratch import scratch_folder
 from storage.artifacts import Artifacts, StorageError, mime_of
@@ -123,9 +123,14 @@ async def upload(
                 answer=answer,
             )
         ],
-        "messages": [AIMessage(answer)],
+        "messages": [answer_message(answer, current.values(), _numbers(state, turn))],
         "proposal": "",
     }
+
+
+def _numbers(state: State, turn: int) -> set[int]:
+    """The numbers of a turn's cells."""
+    return {cell["number"] for cell in state.get("cells") or [] if cell["turn"] == turn}
 
 
 async def _publish_files(

@@ -50,16 +50,17 @@ class Artifacts:
     in_working_directory: bool = False
     """Whether the threads' folders lie among a person's own files and must be told from them by their names."""
     route: str = ""
-    """For a server with users: the route that hands files out, with `{thread}` and `{name}`. It stands for them in the
-    place of where they lie, which is nothing that users need to know."""
+    """For a server: the address that hands files out, with `{thread}` and `{name}`, in the place of where they lie."""
+    hidden: bool = False
+    """Whether errors leave out where files lie, which is nothing that users of a server need to know."""
 
     @classmethod
-    def at(cls, destination: str, *, route: str = "") -> Self:
+    def at(cls, destination: str, *, route: str = "", hidden: bool = False) -> Self:
         """Artifacts at a folder or an fsspec URL; empty: folders named `stepwell-…` in the working directory."""
         if not destination:
-            return cls(str(Path.cwd()), in_working_directory=True, route=route)
+            return cls(str(Path.cwd()), in_working_directory=True, route=route, hidden=hidden)
         place = destination if "://" in destination else str(Path(destination).expanduser().absolute())
-        return cls(place, route=route)
+        return cls(place, route=route, hidden=hidden)
 
     def folder(self, thread: str) -> str:
         """Where a thread's files go: an absolute path, or a URL."""
@@ -69,12 +70,12 @@ class Artifacts:
     def address(self, thread: str, name: str) -> str:
         """What a published file is said to be at: an absolute path or a URL, or with a route the server's own."""
         if self.route:
-            return self.route.format(thread=thread, name=quote(name))
+            return self.route.replace("{thread}", thread).replace("{name}", quote(name))
         return f"{self.folder(thread)}/{name}"
 
     def shown(self, thread: str) -> str:
         """The place of a thread's files as errors name it."""
-        return "the storage of published files" if self.route else without_password(self.folder(thread))
+        return "the storage of published files" if self.hidden else without_password(self.folder(thread))
 
     async def publish(self, thread: str, name: str, file: Path) -> str:
         """Copy a file there, whole or not at all.

@@ -1,0 +1,89 @@
+"""The conversation as chat pages show it: a message for each reply with cells, for each cell's result, for each answer.
+
+Models never read it; their prompts are built by `nodes.prompts`. Each tool call that it shows is answered, since
+clients and providers refuse a conversation in which one is not.
+"""
+
+import re
+import uuid
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+
+from graph.state import Artifact, Cell, Pending
+from nodes.computed_answers import ONLY_VALUES
+from nodes.prompts.observation import step_title
+from nodes.publishing import LINK, as_code
+
+MOST_SHOWN = 20
+"""Figures, and files, that are shown below an answer."""
+
+
+def reply_messages(cells: Sequence[Pending]) -> list[AIMessage]:
+    """A reply with cells, each of which gets a call that its result answers.
+
+    A cell that only computes the values of an answer is not shown: the answer is.
+    """
+    if cells[0]["code"] == ONLY_VALUES:
+        return []
+    for cell in cells:
+        cell["call_id"] = cell["call_id"] or f"call_{uuid.uuid4().hex[:12]}"
+    calls = [
+        ToolCall(name="run_python", args={"purpose": cell["purpose"], "code": cell["code"]}, id=cell["call_id"])
+        for cell in cells
+    ]
+    return [AIMessage(cells[0]["thought"], tool_calls=calls)]
+
+
+def result_messages(pending: Pending, cell: Cell) -> list[ToolMessage]:
+    """What a cell printed, in answer to its call."""
+    if not pending["call_id"]:
+        return []
+    return [ToolMessage(cell["observation"], tool_call_id=pending["call_id"], name=step_title(cell))]
+
+
+def not_run(cells: Iterable[Pending], why: str) -> list[ToolMessage]:
+    """Answers to the calls of cells that will not run."""
+    return [ToolMessage(f"Not run: {why}.", tool_call_id=one["call_id"]) for one in cells if one["call_id"]]
+
+
+def answer_message(answer: str, published: Iterable[Artifact], cells: Collection[int]) -> AIMessage:
+    """The answer, in which links and pictures lead to where the published files can be had.
+
+    Where a page can open the files, figures and files of this turn that the answer does not link are shown below it.
+
+    Args:
+        answer: Markdown, with links to workspace files.
+        published: The files, of which those with an address for browsers are linked.
+        cells: The numbers of this turn's cells.
+    """
+    reachable = [one for one in published if one["url"].startswith(("http://", "https://", "/stepwell/"))]
+    urls = {path: one["url"] for one in reachable for path in _paths(one)}
+    linked_to: set[str] = set()
+
+    def linked(match: re.Match[str]) -> str:
+        path = unquote(match[1].strip().removeprefix("<").removesuffix(">").strip()).removeprefix("./")
+        if path not in urls:
+            return match[0]
+        linked_to.add(urls[path])
+        title = match[2] if match[2] == ")" else f" {match[2]}"
+        return f"]({urls[path]}{title}"
+
+    text = LINK.sub(linked, answer)
+    more = [one for one in reachable if one["cell"] in cells and one["url"] not in linked_to]
+    figures = [one for one in more if one["name"].startswith("figures/")]
+    files = [one for one in more if one not in figures]
+    pictures = [f"![{PurePosixPath(one['name']).name}]({one['url']})" for one in figures[:MOST_SHOWN]]
+    listed = [f"- [{as_code(one['name'])}]({one['url']})" for one in files[:MOST_SHOWN]]
+    if left := max(0, len(figures) - MOST_SHOWN) + max(0, len(files) - MOST_SHOWN):
+        listed.append(f"- {left} more among the thread's artifacts")
+    parts = [text, *pictures, *(["Files:", "\n".join(listed)] if listed else [])]
+    return AIMessage("\n\n".join(parts))
+
+
+def _paths(one: Artifact) -> list[str]:
+    """What an answer may call a published file."""
+    name, path = one["name"], one.get("path") or one["name"]
+    return [name, path, path.removeprefix("outputs/"), *([] if path.startswith("figures/") else [f"outputs/{path}"])]
