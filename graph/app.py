@@ -10,6 +10,7 @@ from graph.settings import NO_ISOLATION_WARNING, read_settings, server_keeps_our
 from graph.users.policy import read_policy
 from graph.wiring import make_blobs, make_functions, make_sandboxes, make_uploads, wire
 from storage.artifacts import Artifacts
+from storage.signed_links import LinkSigner
 
 ROUTE = "/stepwell/threads/{thread}/artifacts/{name}"
 """Where published files are had; `server.artifacts` answers there."""
@@ -21,9 +22,11 @@ if settings.without_isolation:
     logging.getLogger(__name__).error("%s", NO_ISOLATION_WARNING)
 roots = tuple(Path(root).expanduser() for root in settings.input_roots.split(":") if root)
 sandboxes = make_sandboxes(settings)
+links = LinkSigner(settings.home / "links.key", settings.link_secret.get_secret_value(), settings.link_days * 86_400)
 artifacts = Artifacts.at(
     settings.artifacts or str(settings.home / "artifacts"),
     route=(settings.public_url or os.environ.get(OWN_ADDRESS, "").rstrip("/")) + ROUTE,
+    signer=links,
     hidden=settings.has_users,  # users of a server are not told where it keeps things
 )
 blobs = make_blobs(

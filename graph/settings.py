@@ -23,6 +23,8 @@ from storage.uploads import DEFAULT_TYPES
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
 """Variables of our prefix that the command and the installer read by themselves."""
 
+LINK_SECRET_LENGTH = 32
+"""Characters that nobody guesses, if they are drawn by lot."""
 
 NO_ISOLATION_WARNING = (
     "STEPWELL_ISOLATION=process: code runs without walls. "
@@ -57,6 +59,10 @@ class Settings(BaseSettings):
     public_url: str = ""
     """`https://…`: where a server's users reach it, for links to files; empty: the address of `langgraph dev`, and on
     any other server links without an address."""
+    link_secret: SecretStr = SecretStr("")
+    """What signs a server's links to files, the same for all servers; empty: a key in the data folder."""
+    link_days: int = Field(default=7, ge=1, le=365)
+    """How long such a link works."""
     blobs: str = ""
     """Folder or fsspec URL that snapshots are kept in; empty: `blobs/` in the data folder."""
     database_url: SecretStr = SecretStr("")
@@ -190,6 +196,13 @@ class Settings(BaseSettings):
     """All uploads of one user together."""
     upload_days: float = Field(default=7.0, gt=0, allow_inf_nan=False)
     """How long an upload is kept after it was last written."""
+
+    @field_validator("link_secret", mode="after")
+    @classmethod
+    def _long_enough(cls, secret: SecretStr) -> SecretStr:
+        if 0 < len(secret.get_secret_value()) < LINK_SECRET_LENGTH:
+            raise ValueError(f"it needs {LINK_SECRET_LENGTH} characters or more, such as `openssl rand -hex 32` gives")
+        return secret
 
     @field_validator("public_url", mode="after")
     @classmethod

@@ -6,7 +6,7 @@ clients and providers refuse a conversation in which one is not.
 
 import re
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
@@ -49,18 +49,22 @@ def not_run(cells: Iterable[Pending], why: str) -> list[ToolMessage]:
     return [ToolMessage(f"Not run: {why}.", tool_call_id=one["call_id"]) for one in cells if one["call_id"]]
 
 
-def answer_message(answer: str, published: Iterable[Artifact], cells: Collection[int]) -> AIMessage:
+async def answer_message(
+    answer: str, published: Sequence[Artifact], cells: Collection[int], link: Callable[[str], Awaitable[str]]
+) -> AIMessage:
     """The answer, in which links and pictures lead to where the published files can be had.
 
     Where a page can open the files, figures and files of this turn that the answer does not link are shown below it.
 
     Args:
         answer: Markdown, with links to workspace files.
-        published: The files, of which those with an address for browsers are linked.
+        published: The files.
         cells: The numbers of this turn's cells.
+        link: What a browser opens to see a file of this name; empty where there is nothing.
     """
-    reachable = [one for one in published if one["url"].startswith(("http://", "https://", "/stepwell/"))]
-    urls = {path: one["url"] for one in reachable for path in _paths(one)}
+    links = {one["name"]: url for one in published if (url := await link(one["name"]))}
+    reachable = [one for one in published if one["name"] in links]
+    urls = {path: links[one["name"]] for one in reachable for path in _paths(one)}
     linked_to: set[str] = set()
 
     def linked(match: re.Match[str]) -> str:
@@ -72,11 +76,11 @@ def answer_message(answer: str, published: Iterable[Artifact], cells: Collection
         return f"]({urls[path]}{title}"
 
     text = LINK.sub(linked, answer)
-    more = [one for one in reachable if one["cell"] in cells and one["url"] not in linked_to]
+    more = [one for one in reachable if one["cell"] in cells and links[one["name"]] not in linked_to]
     figures = [one for one in more if one["name"].startswith("figures/")]
     files = [one for one in more if one not in figures]
-    pictures = [f"![{PurePosixPath(one['name']).name}]({one['url']})" for one in figures[:MOST_SHOWN]]
-    listed = [f"- [{as_code(one['name'])}]({one['url']})" for one in files[:MOST_SHOWN]]
+    pictures = [f"![{PurePosixPath(one['name']).name}]({links[one['name']]})" for one in figures[:MOST_SHOWN]]
+    listed = [f"- [{as_code(one['name'])}]({links[one['name']]})" for one in files[:MOST_SHOWN]]
     if left := max(0, len(figures) - MOST_SHOWN) + max(0, len(files) - MOST_SHOWN):
         listed.append(f"- {left} more among the thread's artifacts")
     parts = [text, *pictures, *(["Files:", "\n".join(listed)] if listed else [])]

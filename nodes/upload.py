@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from langgraph.runtime import Runtime
@@ -123,7 +124,9 @@ async def upload(
                 answer=answer,
             )
         ],
-        "messages": [answer_message(answer, current.values(), _numbers(state, turn))],
+        "messages": [
+            await answer_message(answer, list(current.values()), _numbers(state, turn), partial(artifacts.link, thread))
+        ],
         "proposal": "",
     }
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from graph.app import artifacts, consumption, draining, policy, sandboxes, settings, uploads
+from graph.app import artifacts, consumption, draining, links, policy, sandboxes, settings, uploads
 from graph.env_files import make_home
 from graph.settings import named
 from sandboxes.host.descriptors import raise_limit
@@ -94,7 +94,7 @@ async def _sweep() -> None:
 all_routes = [*routes, fallback_route(routes)]
 middleware = [
     Middleware(connections.middleware),
-    Middleware(Guard, users=users, origins=named(settings.origins)),
+    Middleware(Guard, users=users, origins=named(settings.origins), links=links),
     Middleware(RateLimiter, policy=policy),
     Middleware(BodyLimits, bodies=policy.bodies if policy is not None else None),
     Middleware(Admission, policy=policy, consumption=consumption),

@@ -14,12 +14,12 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from graph.app import artifacts
+from graph.app import artifacts, links
 from graph.state import Artifact, State
 from nodes.publishing import OURS, as_script
 from server.file_response import FILE, SAFE, RangeFileResponse, disposition
 from server.platform import Platform
-from server.routing import THREAD, RefusedError, external_path, path_parameter, response_schema, route, sender
+from server.routing import LINKED, THREAD, RefusedError, external_path, path_parameter, response_schema, route, sender
 from server.step_routes import newest_values
 from storage.artifacts import StorageError, mime_of
 from storage.clean_text import clean
@@ -106,7 +106,7 @@ LISTED = {
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["name", "size", "sha256", "mime", "cell", "figure", "href"],
+                "required": ["name", "size", "sha256", "mime", "cell", "figure", "href", "link"],
                 "properties": {
                     "name": {"type": "string"},
                     "size": {"type": "integer"},
@@ -115,6 +115,10 @@ LISTED = {
                     "cell": {"type": "integer", "description": "The cell that last wrote it; 0: Stepwell itself."},
                     "figure": {"type": "boolean"},
                     "href": {"type": "string", "description": "Where it is, below this server's address."},
+                    "link": {
+                        "type": "string",
+                        "description": "The same with a signature: for some days a browser opens it without a key.",
+                    },
                 },
             },
         }
@@ -143,7 +147,7 @@ async def list_artifacts(request: Request) -> Response:
     sender(request)
     thread = request.path_params["thread_id"]
     values = await newest_values(request, thread)
-    return JSONResponse({"artifacts": [_shown(request, thread, one) for one in published(values)]})
+    return JSONResponse({"artifacts": [await _shown(request, thread, one) for one in published(values)]})
 
 
 @route(
@@ -156,9 +160,14 @@ async def list_artifacts(request: Request) -> Response:
     tag="Stepwell: files",
 )
 async def get_artifact(request: Request) -> Response:
-    """One file, or a part of it. Only what the thread has published is found, by its exact name."""
-    sender(request)
+    """One file, or a part of it. Only what the thread has published is found, by its exact name.
+
+    Whoever has a signed link to it needs no key: the name was published when it was signed.
+    """
     thread, name = request.path_params["thread_id"], request.path_params["name"]
+    if request.scope.get(LINKED):
+        return RangeFileResponse(request, name, partial(open_published, artifacts, thread, name))
+    sender(request)
     values = await newest_values(request, thread)
     if all(one["name"] != name for one in published(values)):
         raise RefusedError(404, "This thread has published no file of that name.")
@@ -234,7 +243,8 @@ def _packed_name(name: str) -> str:
     return name if OURS.fullmatch(name) else harmless_name(name)
 
 
-def _shown(request: Request, thread: str, one: Artifact) -> dict[str, Any]:
+async def _shown(request: Request, thread: str, one: Artifact) -> dict[str, Any]:
+    href = external_path(request, f"/stepwell/threads/{thread}/artifacts/{quote(one['name'])}")
     return {
         "name": one["name"],
         "size": one["size"],
@@ -242,7 +252,8 @@ def _shown(request: Request, thread: str, one: Artifact) -> dict[str, Any]:
         "mime": one["mime"],
         "cell": one["cell"],
         "figure": one["name"].startswith("figures/"),
-        "href": external_path(request, f"/stepwell/threads/{thread}/artifacts/{quote(one['name'])}"),
+        "href": href,
+        "link": f"{href}?{await links.query(thread, one['name'])}",
     }
 
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from server.routing import Json, RefusedError
+from server.routing import LINKED, Json, RefusedError
 from storage.artifacts import StorageError, mime_of
 from storage.published_files import NoSuchArtifactError, PublishedFile
 
@@ -106,8 +106,10 @@ class RangeFileResponse(Response):
         asked = self._request.headers
         kind = mime_of(self._name)
         tag = f'"{version}"'
+        from_any_page = {"Cross-Origin-Resource-Policy": "cross-origin"} if self._request.scope.get(LINKED) else {}
         headers = {
             **SAFE,
+            **from_any_page,
             "ETag": tag,
             "Accept-Ranges": "bytes",
             "Content-Type": f"{kind}; charset=utf-8" if kind.startswith("text/") or kind in TEXT else kind,

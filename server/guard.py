@@ -3,15 +3,16 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.bodies import replay_body
 from server.platform import has_thread
-from server.routing import USER, RefusedError
+from server.routing import LINKED, USER, RefusedError
 from server.users import UnknownUserError, User, Users
+from storage.signed_links import SIGNATURE, LinkSigner
 
 OPEN = frozenset({"/", "/ok", "/info", "/docs", "/openapi.json", "/stepwell/health", "/stepwell/ready"})
 """Answered without asking who it is: they tell nothing of anybody."""
@@ -37,6 +38,9 @@ FORWARDED_BEGINNINGS = tuple(
     for name in ("x-forwarded", "x-envoy", "x-arr", "x-azure", "x-fastly", "cf", "fastly", "fly", "tailscale", "ngrok")
 )
 """What proxies, load balancers and tunnels add to a request."""
+FILE = re.compile(r"/stepwell/threads/([^/]+)/artifacts/(.+)", re.DOTALL)
+"""What a link may lead to."""
+READING = ("GET", "HEAD")
 OLD_HTTP = ("0.9", "1.0")
 """What browsers and clients do not speak any more, and nginx does to what is behind it unless told otherwise."""
 ASKS_NOBODY = (
@@ -54,11 +58,15 @@ class Guard:
         app: What it stands before.
         users: Who may come in.
         origins: Web pages that are answered, besides Studio's and this machine's, where nobody is asked.
+        links: Knows signed links to files, which are opened without a key, and from any page.
     """
 
-    def __init__(self, app: ASGIApp, users: Users, origins: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, app: ASGIApp, users: Users, origins: tuple[str, ...] = (), links: LinkSigner | None = None
+    ) -> None:
         self._app = app
         self._users = users
+        self._links = links
         self._origins = frozenset((*STUDIO, *origins))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
@@ -66,17 +74,41 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
+        user, linked = None, False
         try:
-            user = await self._let_in(scope, headers)
+            linked = await self._is_linked(scope, headers)
+            if not linked:
+                user = await self._let_in(scope, headers)
         except RefusedError as refusal:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": REFUSED, "reason": str(refusal)[:120]})
             else:
                 await refusal.answer()(scope, receive, send)
             return
-        if user is None and scope["type"] == "http":
+        if user is None and not linked and scope["type"] == "http":
             receive = replay_body(b"", receive)  # nobody reads what comes from nobody
-        await self._app({**scope, USER: user} if user is not None else scope, receive, send)
+        known = {LINKED: True} if linked else {} if user is None else {USER: user}
+        await self._app({**scope, **known}, receive, send)
+
+    async def _is_linked(self, scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether a request has a signed link to the file that it asks for.
+
+        Raises:
+            RefusedError: its link has ended, or was signed for something else.
+        """
+        given = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
+        file = FILE.fullmatch(get_route_path(scope)) if SIGNATURE in given and scope.get("method") in READING else None
+        if file is None or self._links is None:
+            return False
+        try:
+            admitted = await self._links.admits(file[1], file[2], given)
+        except OSError as error:
+            raise RefusedError(503, f"Links to files cannot be checked ({error.strerror or error}).") from None
+        if not admitted:
+            raise RefusedError(403, "This link to a file has ended, or is not of this server. List the files anew.")
+        if not self._users.auth_required:
+            self._only_this_machine(scope, headers, from_any_page=True)
+        return True
 
     async def _let_in(self, scope: Scope, headers: Mapping[bytes, bytes]) -> User | None:
         path = get_route_path(scope)
@@ -99,7 +131,7 @@ class Guard:
             raise RefusedError(404, "There is no such thread.")
         return user
 
-    def _only_this_machine(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
+    def _only_this_machine(self, scope: Scope, headers: Mapping[bytes, bytes], *, from_any_page: bool = False) -> None:
         """Refuse what comes from elsewhere: also through a proxy, from another page, or by a name that leads here.
 
         Raises:
@@ -113,6 +145,8 @@ class Guard:
         host = headers.get(b"host", b"localhost").decode("latin-1")
         if not is_loopback(_name_in(f"//{host}")):
             raise RefusedError(403, f"This server is asked for under the name {host[:100]!r}; use localhost.")
+        if from_any_page:
+            return
         origin = headers.get(b"origin", b"").decode("latin-1")
         if origin and origin not in self._origins and not is_loopback(_name_in(origin)):
             raise RefusedError(403, f"Pages of {origin[:100]} are not answered here; see STEPWELL_ORIGINS.")

@@ -18,6 +18,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "CONNECT"]
 USER = "stepwell_user"
 """Where the guard leaves in the scope who sends the request."""
+LINKED = "stepwell.linked"
+"""Where the guard says in a scope that a request has a signed link to the file that it asks for."""
 THREAD: Json = {
     "name": "thread_id",
     "in": "path",

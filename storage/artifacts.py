@@ -17,6 +17,7 @@ from urllib.parse import quote
 import fsspec
 
 from storage.inputs import without_password
+from storage.signed_links import LinkSigner
 
 MIME_TYPES = {
     ".md": "text/markdown",
@@ -53,14 +54,16 @@ class Artifacts:
     """For a server: the address that hands files out, with `{thread}` and `{name}`, in the place of where they lie."""
     hidden: bool = False
     """Whether errors leave out where files lie, which is nothing that users of a server need to know."""
+    signer: LinkSigner | None = None
+    """Signs links to the route for browsers, which send no key."""
 
     @classmethod
-    def at(cls, destination: str, *, route: str = "", hidden: bool = False) -> Self:
+    def at(cls, destination: str, *, route: str = "", hidden: bool = False, signer: LinkSigner | None = None) -> Self:
         """Artifacts at a folder or an fsspec URL; empty: folders named `stepwell-…` in the working directory."""
         if not destination:
-            return cls(str(Path.cwd()), in_working_directory=True, route=route, hidden=hidden)
+            return cls(str(Path.cwd()), in_working_directory=True, route=route, hidden=hidden, signer=signer)
         place = destination if "://" in destination else str(Path(destination).expanduser().absolute())
-        return cls(place, route=route, hidden=hidden)
+        return cls(place, route=route, hidden=hidden, signer=signer)
 
     def folder(self, thread: str) -> str:
         """Where a thread's files go: an absolute path, or a URL."""
@@ -72,6 +75,21 @@ class Artifacts:
         if self.route:
             return self.route.replace("{thread}", thread).replace("{name}", quote(name))
         return f"{self.folder(thread)}/{name}"
+
+    async def link(self, thread: str, name: str) -> str:
+        """What a browser can open to see a published file; empty where no server hands it out.
+
+        Raises:
+            StorageError: the key of links cannot be read or made.
+        """
+        if not self.route:
+            return ""
+        if self.signer is None:
+            return self.address(thread, name)
+        try:
+            return f"{self.address(thread, name)}?{await self.signer.query(thread, name)}"
+        except OSError as error:
+            raise StorageError(f"Links to files cannot be signed ({error.strerror or error}).") from None
 
     def shown(self, thread: str) -> str:
         """The place of a thread's files as errors name it."""

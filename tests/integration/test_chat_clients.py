@@ -1,6 +1,7 @@
 """What clients of chat pages get from a real `langgraph dev`: a conversation whose parts are shown once each."""
 
 import re
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.scripted_model import Call, Scripted, ScriptedServer
-from tests.serving import serving
+from tests.serving import serving, with_keys
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("chat")]
 
@@ -123,14 +124,48 @@ async def test_figures_and_files_are_where_a_browser_can_fetch_them(
     shown = done["messages"][-1]["content"]
     base = str(client.http.client.base_url).rstrip("/")
     links = re.findall(r"\]\((.*?)\)", shown)
-    assert links == [
+    paths = [link.partition("?")[0] for link in links]
+    assert paths == [
         f"{base}/stepwell/threads/{thread}/artifacts/figures/cell-001-1.png",
         f"{base}/stepwell/threads/{thread}/artifacts/a%20b.csv",
     ]
     assert done["answer"] == "See ![the line](figures/cell-001-1.png)."
-    async with httpx.AsyncClient() as browser:
+    from_a_page = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    async with httpx.AsyncClient(headers=from_a_page) as browser:
         figure, table = [await browser.get(link) for link in links]
+        assert [(await browser.get(path)).status_code for path in paths] == [403, 403], "other pages see nothing else"
+    assert figure.headers["cross-origin-resource-policy"] == "cross-origin"
     assert (figure.headers["content-type"], figure.content[:4]) == ("image/png", b"\x89PNG")
     assert table.text == "x\n1\n"
     urls = {one["name"]: one["url"] for one in done["artifacts"]}
-    assert urls["a b.csv"] == links[1]
+    assert urls["a b.csv"] == paths[1]
+
+
+async def test_where_there_are_users_a_link_needs_no_key_and_opens_one_file(
+    model: ScriptedServer, tmp_path: Path
+) -> None:
+    keys, known = with_keys(tmp_path, "ann")
+    environment = {
+        "STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url,
+        "STEPWELL_PUBLIC_URL": "https://stepwell.example.org/here/", **keys,
+    }  # fmt: skip
+    make = Call("run_python", purpose="Write", code="for n in 'ab': open(f'outputs/{n}.csv', 'w').write(n)\nprint(1)")
+    script(model, make, Call("submit_answer", answer="See [a](outputs/a.csv)."), REVIEW)
+    with serving(tmp_path / "served", environment) as server:
+        async with get_client(url=server.url, api_key=known["ann"]) as ann:
+            thread = (await ann.threads.create())["thread_id"]
+            done: Any = await ann.runs.wait(thread, "stepwell", input=QUESTION)
+            listed = (await ann.http.client.get(f"/stepwell/threads/{thread}/artifacts")).json()["artifacts"]
+        [link, _] = re.findall(r"\]\((.*?)\)", done["messages"][-1]["content"])
+        public = f"https://stepwell.example.org/here/stepwell/threads/{thread}/artifacts/a.csv"
+        assert link.startswith(f"{public}?until=")
+        async with httpx.AsyncClient(base_url=server.url) as browser:
+            here = link.removeprefix("https://stepwell.example.org/here")
+            assert (await browser.get(here)).text == "a"
+            assert (await browser.get(here.replace("a.csv", "b.csv"))).status_code == 403
+            assert (await browser.get(here.partition("?")[0])).status_code == 401
+            assert (await browser.get(here.replace("/a.csv", ""))).status_code == 401
+            assert (await browser.put(here)).status_code == 401
+            assert (await browser.get(here.replace(thread, str(uuid.uuid4())))).status_code == 403
+            again = next(one["link"] for one in listed if one["name"] == "b.csv")
+            assert (await browser.get(again)).text == "b"
