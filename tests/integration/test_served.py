@@ -69,7 +69,7 @@ async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGr
     assert titles[0] == f"1 · {first['cells'][0]['purpose']}"
     assert len(titles) == len(first["cells"])
     result = await client.runs.wait(thread, "stepwell", input=asking("And units by region?"))
-    assert set(result) == {"answer", "artifacts", "concerns"}
+    assert set(result) == {"messages", "answer", "artifacts", "concerns"}
     second = await values_of(client, thread)
     assert len(second["cells"]) > len(first["cells"])
     assert len(second["turns"]) == 2

@@ -243,7 +243,7 @@ async def test_an_artifact_of_a_server_with_users_names_the_servers_route(tmp_pa
     file = tmp_path / "file"
     file.write_text("1")
     route = "/stepwell/threads/{thread}/artifacts/{name}"
-    artifacts = Artifacts.at(str(tmp_path / "artifacts"), route=route)
+    artifacts = Artifacts.at(str(tmp_path / "artifacts"), route=route, hidden=True)
     url = await artifacts.publish("t", "figures/a b.png", file)
     assert url == artifacts.address("t", "figures/a b.png") == "/stepwell/threads/t/artifacts/figures/a%20b.png"
     assert (tmp_path / "artifacts" / "t" / "figures" / "a b.png").exists()
