@@ -118,6 +118,7 @@ def _header(name: str, description: str, schema: Json, *, required: bool = False
             "description": "What the file is called; needed unless `Upload-Metadata` says it.",
         },
         _header("Upload-Length", "The file's bytes: it comes in pieces, by PATCH.", {"type": "integer", "minimum": 0}),
+        _header("Upload-Defer-Length", "`1`: a later piece says with `Upload-Length` how long it is.", {"enum": ["1"]}),
         _header("Upload-Metadata", "As tus says: `filename` and its value in base64.", {"type": "string"}),
     ],
     body={"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
@@ -126,18 +127,20 @@ def _header(name: str, description: str, schema: Json, *, required: bool = False
     tag="Stepwell: uploads",
 )
 async def create_upload(request: Request) -> Response:
-    """Without `Upload-Length` the body is the whole file."""
+    """Without `Upload-Length` or `Upload-Defer-Length` the body is the whole file."""
     user = sender(request)
     _check(request)
-    length = request.headers.get("upload-length")
-    size = _number("Upload-Length", length) if length is not None else _content_length(request)
+    length, deferred = request.headers.get("upload-length"), request.headers.get("upload-defer-length")
+    if deferred is not None and (deferred != "1" or length is not None):
+        raise RefusedError(400, "Send `Upload-Defer-Length: 1`, or Upload-Length, not both.", LAST)
+    whole = length is None and deferred is None
+    size = _number("Upload-Length", length) if length is not None else _content_length(request) if whole else None
     upload = await _refusing(uploads.create(user.id, _name(request), size))
-    pieces = length is not None and _kind(request) != PIECE_TYPE
-    if not pieces:
+    if whole or _kind(request) == PIECE_TYPE:
         try:
-            upload = await _receive(request, user, upload.id, 0)
+            upload = await _receive(request, user, upload.id, 0, last=whole)
         except (RefusedError, ClientDisconnect):
-            if length is None:  # nobody was told what it is called, so nobody can go on with it
+            if whole:  # nobody was told what it is called, so nobody can go on with it
                 await uploads.remove(user.id, upload.id)
             raise
     elif upload.size == 0:
@@ -160,7 +163,7 @@ async def about_uploads(request: Request) -> Response:
     headers = {
         **TUS,
         "Tus-Version": "1.0.0",
-        "Tus-Extension": "creation,creation-with-upload,termination",
+        "Tus-Extension": "creation,creation-with-upload,creation-defer-length,termination",
         "Tus-Max-Size": str(uploads.max_bytes),
     }
     return Response(status_code=204, headers=headers)
@@ -208,6 +211,7 @@ async def get_upload(request: Request) -> Response:
     parameters=[
         UPLOAD_ID,
         _header("Upload-Offset", "Where the piece begins.", {"type": "integer", "minimum": 0}, required=True),
+        _header("Upload-Length", "The file's bytes, where that was deferred.", {"type": "integer", "minimum": 0}),
     ],
     body=BODY,
     responses={204: {"description": "It has arrived; `Upload-Offset` is where the next one begins."}},
@@ -223,7 +227,10 @@ async def continue_upload(request: Request) -> Response:
     offset = request.headers.get("upload-offset")
     if offset is None:
         raise RefusedError(400, "Say with Upload-Offset where the piece begins.", LAST)
-    upload = await _receive(request, user, request.path_params["upload_id"], _number("Upload-Offset", offset))
+    length = request.headers.get("upload-length")
+    size = _number("Upload-Length", length) if length is not None else None
+    begins = _number("Upload-Offset", offset)
+    upload = await _receive(request, user, request.path_params["upload_id"], begins, last=False, size=size)
     return Response(status_code=204, headers=_told(upload))
 
 
@@ -242,11 +249,16 @@ async def remove_upload(request: Request) -> Response:
     return Response(status_code=204, headers=TUS)
 
 
-async def _receive(request: Request, user: User, id: str, offset: int) -> Upload:
+async def _receive(
+    request: Request, user: User, id: str, offset: int, *, last: bool, size: int | None = None
+) -> Upload:
     try:
         async with uploads.open_writer(user.id, id, offset) as receiver:
+            if size is not None:
+                await receiver.announce(size)
             await receive(request.stream(), receiver)
-            await receiver.mark_complete()
+            if last:
+                await receiver.mark_complete()
         return await uploads.look(user.id, id)
     except UploadError as error:
         raise _refusal(error) from None
@@ -308,7 +320,7 @@ def _told(upload: Upload) -> dict[str, str]:
     return {
         **TUS,
         "Upload-Offset": str(upload.offset),
-        **({"Upload-Length": str(upload.size)} if upload.size is not None else {}),
+        **({"Upload-Defer-Length": "1"} if upload.size is None else {"Upload-Length": str(upload.size)}),
     }
 
 

@@ -14,7 +14,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -328,13 +328,34 @@ class UploadWriter:
     async def mark_complete(self) -> None:
         """Say that an upload whose size was not known is complete."""
         if self._upload.size is None:
-            about = {"name": self._upload.name, "size": self.offset}
-            try:
-                await asyncio.to_thread(_write_whole, self._folder / "about.json", about)
-            except FileNotFoundError:
-                raise NoSuchUploadError("This upload was removed while it arrived.") from None
-            except OSError as error:
-                raise _not_stored(error) from None
+            await self._keep_size(self.offset)
+
+    async def announce(self, size: int) -> None:
+        """Say how many bytes an upload will have that was begun without saying so.
+
+        Raises:
+            UploadError: another size was said before, or more has arrived.
+            UploadTooLargeError: they are more than one may have.
+        """
+        if self._upload.size is not None and self._upload.size != size:
+            raise UploadError(f"{self._upload.size:,} bytes were announced before; that cannot be changed.")
+        if size < self.offset:
+            raise UploadError(f"{self.offset:,} bytes have arrived, which is more than the {size:,} announced now.")
+        if size > self._most:
+            raise UploadTooLargeError(f"Only {self._most:,} bytes may be uploaded here.")
+        if self._upload.size is None:
+            await self._keep_size(size)
+
+    async def _keep_size(self, size: int) -> None:
+        try:
+            await asyncio.to_thread(
+                _write_whole, self._folder / "about.json", {"name": self._upload.name, "size": size}
+            )
+        except FileNotFoundError:
+            raise NoSuchUploadError("This upload was removed while it arrived.") from None
+        except OSError as error:
+            raise _not_stored(error) from None
+        self._upload = replace(self._upload, size=size)
 
     async def close(self) -> None:
         """Flush what has arrived to the disk.

@@ -58,6 +58,45 @@ def test_uploads_in_pieces_of_unknown_number_arrive_whole(world: World) -> None:
     assert (sent["size"], sent["complete"]) == (8_000, True)
 
 
+def test_an_upload_whose_length_is_told_at_its_end_loses_nothing(world: World) -> None:
+    """It was answered with a complete upload of no bytes, and the client took that for success."""
+    about = world.alice.options("/stepwell/uploads").headers["tus-extension"]
+    assert "creation-defer-length" in about.split(",")
+    begun = world.alice.post(
+        "/stepwell/uploads", params={"name": "a.csv"}, headers={"Tus-Resumable": "1.0.0", "Upload-Defer-Length": "1"}
+    )
+    place = begun.headers["location"]
+    assert (begun.status_code, begun.json()["complete"]) == (201, False)
+
+    def send(offset: int, content: bytes, **length: str) -> int:
+        said = {"Upload-Offset": str(offset), **{name.replace("_", "-"): value for name, value in length.items()}}
+        return world.alice.patch(place, content=content, headers={"Content-Type": PIECE, **said}).status_code
+
+    assert send(0, b"a,b\n") == 204
+    known = world.alice.head(place).headers
+    assert (known["upload-defer-length"], known["upload-offset"]) == ("1", "4")
+    assert "upload-length" not in known
+    assert not world.alice.get(place).json()["complete"]
+    assert send(4, b"1,2\n", Upload_Length="3") == 400, "more has arrived"
+    assert send(4, b"", Upload_Length="3000001") == 413
+    assert send(4, b"1,2\n", Upload_Length="8") == 204
+    assert world.alice.head(place).headers["upload-length"] == "8"
+    assert world.alice.get(place).json()["complete"]
+    assert send(8, b"", Upload_Length="9") == 400, "it cannot be changed"
+    assert world.alice.delete(place).status_code == 204
+
+
+def test_a_first_piece_may_come_with_the_beginning_of_such_an_upload(world: World) -> None:
+    headers = {"Content-Type": PIECE, "Upload-Defer-Length": "1"}
+    begun = world.alice.post("/stepwell/uploads", params={"name": "a.csv"}, content=b"a,b\n", headers=headers)
+    assert (begun.status_code, begun.json()["offset"], begun.json()["complete"]) == (201, 4, False)
+    last = {"Content-Type": PIECE, "Upload-Offset": "4", "Upload-Length": "4"}
+    place = begun.headers["location"]
+    assert world.alice.patch(place, content=b"", headers=last).status_code == 204
+    assert world.alice.get(place).json()["complete"]
+    assert world.alice.delete(place).status_code == 204
+
+
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
@@ -66,6 +105,8 @@ def test_uploads_in_pieces_of_unknown_number_arrive_whole(world: World) -> None:
         ({"params": {"name": "a"}}, 415),
         ({"headers": {"Upload-Length": "3000001"}}, 413),
         ({"headers": {"Upload-Length": "-1"}}, 400),
+        ({"headers": {"Upload-Defer-Length": "0"}}, 400),
+        ({"headers": {"Upload-Defer-Length": "1", "Upload-Length": "3"}}, 400),
         ({"headers": {"Upload-Length": "9" * 40}}, 400),
         ({"headers": {"Upload-Metadata": "filename not-base64!"}}, 400),
         ({"headers": {"Tus-Resumable": "0.2.2"}}, 412),
