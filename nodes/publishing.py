@@ -1,7 +1,7 @@
 """What the files and texts of cells are published as."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote, unquote
 
 from graph.state import Artifact, State
@@ -54,19 +54,30 @@ LINK = re.compile(r"\]\(([^()\"]{1,1000}+)((?:\"[^\"\n]{0,1000}+\"\s{0,9}+)?\))"
 """The end of a Markdown link or picture, from the bracket on, and its title; nothing of it is tried twice."""
 
 
-def as_document(question: str, answer: str, published: Iterable[Artifact]) -> str:
-    """An answer as a Markdown file, with links to files by the names that they are published under."""
-    renamed = {one["path"]: one["name"] for one in published if one.get("path")}
-    names = {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
+def relinked(text: str, targets: Mapping[str, str]) -> str:
+    """Markdown whose links and pictures lead elsewhere.
+
+    Args:
+        text: Markdown.
+        targets: For the path of a file, in any of the ways in which a link may name it, where its link leads instead.
+    """
 
     def linked(match: re.Match[str]) -> str:
         path = unquote(match[1].strip().removeprefix("<").removesuffix(">").strip()).removeprefix("./")
         title = match[2] if match[2] == ")" else f" {match[2]}"
-        return f"]({quote(names[path])}{title}" if path in names else match[0]
+        return f"]({targets[path]}{title}" if path in targets else match[0]
 
+    return LINK.sub(linked, text)
+
+
+def as_document(question: str, answer: str, published: Iterable[Artifact]) -> str:
+    """An answer as a Markdown file, with links to files by the names that they are published under."""
+    renamed = {one["path"]: one["name"] for one in published if one.get("path")}
+    names = {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
     listed = "".join(f"- {as_code(path)}: {as_code(name)}\n" for path, name in renamed.items())
     ending = f"\nPublished under other names:\n\n{listed}" if listed else ""
-    return clean_prose(f"# {_title(question)}\n\n{LINK.sub(linked, answer)}\n{ending}")
+    text = relinked(answer, {path: quote(name) for path, name in names.items()})
+    return clean_prose(f"# {_title(question)}\n\n{text}\n{ending}")
 
 
 def as_code(name: str) -> str:

@@ -4,18 +4,17 @@ Models never read it; their prompts are built by `nodes.prompts`. Each tool call
 clients and providers refuse a conversation in which one is not.
 """
 
-import re
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import PurePosixPath
-from urllib.parse import unquote
+from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 
 from graph.state import Artifact, Cell, Pending
 from nodes.computed_answers import ONLY_VALUES
 from nodes.prompts.observation import step_title
-from nodes.publishing import LINK, as_code
+from nodes.publishing import as_code, relinked
 
 MOST_SHOWN = 20
 """Figures, and files, that are shown below an answer."""
@@ -64,22 +63,12 @@ async def answer_message(
     """
     links = {one["name"]: url for one in published if (url := await link(one["name"]))}
     reachable = [one for one in published if one["name"] in links]
-    urls = {path: links[one["name"]] for one in reachable for path in _paths(one)}
-    linked_to: set[str] = set()
-
-    def linked(match: re.Match[str]) -> str:
-        path = unquote(match[1].strip().removeprefix("<").removesuffix(">").strip()).removeprefix("./")
-        if path not in urls:
-            return match[0]
-        linked_to.add(urls[path])
-        title = match[2] if match[2] == ")" else f" {match[2]}"
-        return f"]({urls[path]}{title}"
-
-    text = LINK.sub(linked, answer)
-    more = [one for one in reachable if one["cell"] in cells and links[one["name"]] not in linked_to]
+    named = links | {path: links[one["name"]] for one in reachable for path in _paths(one)}
+    text = relinked(answer, named)
+    more = [one for one in reachable if one["cell"] in cells and f"]({links[one['name']]}" not in text]
     figures = [one for one in more if one["name"].startswith("figures/")]
     files = [one for one in more if one not in figures]
-    pictures = [f"![{PurePosixPath(one['name']).name}]({links[one['name']]})" for one in figures[:MOST_SHOWN]]
+    pictures = [f"![{quote(PurePosixPath(one['name']).name)}]({links[one['name']]})" for one in figures[:MOST_SHOWN]]
     listed = [f"- [{as_code(one['name'])}]({links[one['name']]})" for one in files[:MOST_SHOWN]]
     if left := max(0, len(figures) - MOST_SHOWN) + max(0, len(files) - MOST_SHOWN):
         listed.append(f"- {left} more among the thread's artifacts")
@@ -88,6 +77,7 @@ async def answer_message(
 
 
 def _paths(one: Artifact) -> list[str]:
-    """What an answer may call a published file."""
-    name, path = one["name"], one.get("path") or one["name"]
-    return [name, path, path.removeprefix("outputs/"), *([] if path.startswith("figures/") else [f"outputs/{path}"])]
+    """What an answer may call a published file: by its workspace path, with or without the folder."""
+    path = one.get("path") or one["name"]
+    below = path.removeprefix("outputs/")
+    return [path] if path.startswith("figures/") else [below, f"outputs/{below}"]
