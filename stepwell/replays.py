@@ -39,6 +39,7 @@ from stepwell.snapshot_manifest import ManifestFile, SnapshotManifest, changed, 
 from stepwell.steps import StepState, state_at_step
 from stepwell.threads import open_graph, saver_of
 from storage.blobs import BlobError, Blobs
+from storage.published_files import is_plain
 
 ANYTHING = (Parameter("arguments", "VAR_POSITIONAL"), Parameter("options", "VAR_KEYWORD"))
 
@@ -172,8 +173,14 @@ async def _assemble(file: ManifestFile, blobs: Blobs, target: Path) -> None:
     await asyncio.to_thread(target.write_bytes, b"".join(pieces))
 
 
-async def published(sandbox: Sandbox, state: State, folder: Path) -> tuple[int, tuple[str, ...]]:
+async def published(sandbox: Sandbox, state: State, folder: Path, served: Path) -> tuple[int, tuple[str, ...]]:
     """Compare what was published.
+
+    Args:
+        sandbox: Where the cells ran again.
+        state: Names what was published.
+        folder: For what is fetched.
+        served: Where a server of this data folder keeps what the thread published: State has its route then.
 
     Returns:
         How many files are the same, and the names of the others.
@@ -189,11 +196,16 @@ async def published(sandbox: Sandbox, state: State, folder: Path) -> tuple[int, 
         name = artifact["name"]
         if path := paths.get(name):
             fetched = await sandbox.fetch(path, now, max_bytes=sizes[path])
-            if fetched.sha256 == artifact["sha256"] or await asyncio.to_thread(same_parts, artifact["url"], now):
+            recorded = served / name if SERVED in artifact["url"] and is_plain(name) else artifact["url"]
+            if fetched.sha256 == artifact["sha256"] or await asyncio.to_thread(same_parts, recorded, now):
                 same += 1
                 continue
         differ.append(name)
     return same, tuple(differ)
+
+
+SERVED = "/stepwell/threads/"
+"""What the address of a file that a server hands out holds."""
 
 
 def same_parts(recorded: str | Path, now: Path) -> bool:
@@ -307,7 +319,10 @@ async def replay(
                 replayed = await _again(fresh, cell, cells[:at], context, blobs, record.of(cell), bool(versions))
                 same = same and replayed.same
                 yield replayed
-            files_same, differ = await published(fresh.sandbox, state, fresh.folder) if step is None else (0, ())
+            files_same, differ = 0, tuple[str, ...]()
+            if step is None:
+                served = settings.home / "artifacts" / thread
+                files_same, differ = await published(fresh.sandbox, state, fresh.folder, served)
             end = ReplayEnd(same and not differ, files_same, differ, versions)
             if variables:
                 end = await _with_variables(end, fresh.sandbox, state, settings, sandboxes, blobs, fresh.folder)

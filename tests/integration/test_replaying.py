@@ -1,6 +1,8 @@
 """A replay runs the recorded cells again without a model, and says what differs and why it may."""
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 from graph.events import Finished
 from graph.functions.registry import HostFunction
@@ -8,6 +10,7 @@ from graph.settings import Settings
 from stepwell.forks import fork_thread
 from stepwell.replays import ReplayedCell, ReplayEnd, replay
 from stepwell.runs import start
+from stepwell.threads import open_graph
 from tests.analyses import follow, last, with_model, write_sales
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
@@ -59,6 +62,24 @@ async def test_the_playbook_gives_the_same_files_again(settings: Settings) -> No
     assert isinstance(end, ReplayEnd)
     assert {Path(one["name"]).suffix for one in finished.artifacts} >= {".xlsx", ".png"}
     assert end.files_same == len([one for one in finished.artifacts if one["cell"]])
+
+
+async def test_workbooks_that_a_server_published_are_compared_without_their_times(settings: Settings) -> None:
+    """State has the server's route for them, and not their place."""
+    sales = write_sales(settings.home.parent / "sales.csv")
+    finished = last(await follow(start("What is there?", files=[str(sales)], settings=settings)), Finished)
+    route = f"http://127.0.0.1:2024/stepwell/threads/{finished.thread}/artifacts"
+    kept = settings.home / "artifacts" / finished.thread
+    for one in finished.artifacts:
+        (kept / one["name"]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(one["url"], kept / one["name"])
+    served: Any = [{**one, "url": f"{route}/{one['name']}"} for one in finished.artifacts]
+    async with open_graph(settings) as (graph, _):
+        config: Any = {"configurable": {"thread_id": finished.thread}}
+        await graph.aupdate_state(config, {"artifacts": served}, as_node="upload")
+    end = [one async for one in replay(finished.thread, settings)][-1]
+    assert isinstance(end, ReplayEnd)
+    assert (end.same, end.files_differ) == (True, ())
 
 
 async def test_calls_of_host_functions_are_answered_from_the_record(settings: Settings) -> None:
