@@ -22,6 +22,7 @@ from server.connections import Connections
 from server.crons import remove_ownerless
 from server.deletion import Deletion
 from server.guard import Guard
+from server.mcp_results import McpResults
 from server.rates import RateLimiter, handlers
 from server.readiness import health, readiness, ready
 from server.routing import fallback_route
@@ -99,5 +100,6 @@ middleware = [
     Middleware(BodyLimits, bodies=policy.bodies if policy is not None else None),
     Middleware(Admission, policy=policy, consumption=consumption),
     Middleware(Deletion, artifacts=artifacts, consumption=consumption),
+    Middleware(McpResults),
 ]
 app = Starlette(routes=all_routes, middleware=middleware, lifespan=lifespan, exception_handlers={**handlers})

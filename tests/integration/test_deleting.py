@@ -61,7 +61,7 @@ def test_a_deleted_thread_leaves_no_workspace_no_files_and_no_sandbox_and_only_i
 def test_a_run_without_a_thread_leaves_its_published_files_alone(world: World) -> None:
     before = active(world)
     said = asked(world.alice, "")
-    thread = said["artifacts"][0]["url"].split("/")[3]
+    thread = said["artifacts"][0]["url"].partition("/stepwell/threads/")[2].partition("/")[0]
     files = [world.served.home / "artifacts" / thread / one["name"] for one in said["artifacts"]]
     assert {"answer.md", "analysis.py"} <= {file.name for file in files}
     assert all(file.exists() for file in files)

@@ -4,6 +4,7 @@ webhooks, MCP and A2A leave a thread whose state and whose sandbox agree."""
 import asyncio
 import base64
 import json
+import re
 import signal
 import sqlite3
 import threading
@@ -273,9 +274,15 @@ async def test_mcp_offers_the_analysis_as_a_tool_with_a_small_result(server: Dev
     result = await rpc(f"{server.url}/mcp", "tools/call", {"name": "stepwell", "arguments": given})
     text = "".join(part["text"] for part in result["content"])
     assert not result.get("isError")
-    assert "Answered make." in text
-    assert "log.txt" in text
+    assert text.startswith("Answered make."), text
+    assert f"]({server.url}/stepwell/threads/" in text
+    assert "log.txt?until=" in text
     assert len(text) < 2_000, text
+    assert result["structuredContent"]["answer"] == "Answered make."
+    assert "log.txt" in [one["name"] for one in result["structuredContent"]["artifacts"]]
+    async with httpx.AsyncClient() as anybody:
+        file = await anybody.get(re.findall(r"log\.txt`\]\((.*?)\)", text)[0])
+    assert file.status_code == 200
 
 
 async def test_a2a_takes_text_and_file_parts(server: DevServer, client: LangGraphClient) -> None:
