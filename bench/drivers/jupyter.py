@@ -21,7 +21,7 @@ KEPT = 65_536
 READY_SECONDS = 60.0
 
 
-class Walled(KernelManager):  # type: ignore[misc]  # untyped, and only there where rivals run
+class Walled(KernelManager):
     """Starts its kernel in bubblewrap."""
 
     bwrap = ""
