@@ -1,4 +1,4 @@
-"""The commands about what is kept, `threads`, `show`, `log`, `export`, `delete`, `gc`; and this machine's, `doctor`, `trust`."""
+"""The commands about what is kept: `threads`, `show`, `log`, `export`, `delete`, `gc`; and `doctor`, `trust`."""
 
 from pathlib import Path
 from typing import Annotated
