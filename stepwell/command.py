@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from sandboxes.host.descriptors import raise_limit
-from stepwell.cli import commands_eval, commands_inspect, commands_placement, commands_run, commands_steps
+from stepwell.cli import (
+    commands_eval,
+    commands_inspect,
+    commands_page,
+    commands_placement,
+    commands_run,
+    commands_steps,
+)
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
 
@@ -59,6 +66,8 @@ for command in (
     *(commands_inspect.delete, commands_inspect.gc, commands_inspect.doctor, commands_inspect.trust),
 ):
     app.command()(command)
+app.command()(commands_page.ui)
+app.command("open")(commands_page.open_thread)
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 

@@ -1,0 +1,88 @@
+"""The list of threads, a thread, and deleting it."""
+
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from stepwell.exports.analysis import analysis_of
+from stepwell.page.backend import ThreadView
+from stepwell.page.forms import fingerprint, knobs_as_typed
+from stepwell.page.rendering import backend_of, base_of, page
+from stepwell.page.shown_thread import PICTURES, shown_thread
+
+AT_ONCE, MOST = 30, 3_000
+LONGEST_SEARCH = 500
+
+
+async def list_threads(request: Request) -> Response:
+    """The newest threads, or those that a search finds."""
+    words = request.query_params.get("q", "")[:LONGEST_SEARCH]
+    wanted = request.query_params.get("show", "")
+    shown = min(int(wanted), MOST) if wanted.isdecimal() and len(wanted) < 6 else AT_ONCE
+    found = await backend_of(request).threads(words, limit=shown + 1)
+    more = urlencode({"q": words, "show": shown + 4 * AT_ONCE}) if len(found) > shown else ""
+    return await page(request, "threads.html.jinja", threads=found[:shown], words=words, more=more)
+
+
+async def show_thread(request: Request) -> Response:
+    """A thread with all its questions."""
+    view = await backend_of(request).thread(request.path_params["thread"])
+    return await thread_page(request, view)
+
+
+async def thread_page(
+    request: Request,
+    view: ThreadView,
+    status: int = 200,
+    *,
+    problem: str = "",
+    question: str = "",
+    files: object = (),
+    edited: str = "",
+    difference: str = "",
+    typed: dict[str, str] | None = None,
+) -> Response:
+    """A thread, with what was typed into its forms when that could not be used."""
+    asked = view.asked
+    original = ("\n".join(asked.plan) if asked.plan is not None else asked.code) if asked is not None else ""
+    return await page(
+        request,
+        "shown.html.jinja",
+        status,
+        view=view,
+        shown=shown_thread(view, base_of(request)),
+        offer=await backend_of(request).offer(),
+        typed=typed or knobs_as_typed(view.context),
+        pictures=PICTURES,
+        waits=fingerprint(asked) if asked is not None else "",
+        original=original,
+        problem=problem,
+        question=question,
+        files=files,
+        edited=edited,
+        difference=difference,
+    )
+
+
+async def ask_to_delete(request: Request) -> Response:
+    """Asks once more."""
+    view = await backend_of(request).thread(request.path_params["thread"])
+    cells = len(view.state.get("cells") or [])
+    title = analysis_of(view.id, view.state).title if view.state.get("turn") else view.state.get("question", "")
+    return await page(request, "delete.html.jinja", thread=view.id, title=title, cells=cells)
+
+
+async def delete_thread(request: Request) -> Response:
+    """Deletes a thread for good."""
+    await backend_of(request).delete(request.path_params["thread"])
+    return RedirectResponse(f"{base_of(request)}/", 303)
+
+
+routes = [
+    Route("/", list_threads),
+    Route("/threads/{thread}", show_thread),
+    Route("/threads/{thread}/delete", ask_to_delete, methods=["GET"]),
+    Route("/threads/{thread}/delete", delete_thread, methods=["POST"]),
+]
