@@ -19,7 +19,7 @@ from graph.events import Finished, Planned, read_event
 
 COMMANDS = (
     *("run", "ask", "resume", "fork", "shell", "diff", "replay"),
-    *("threads", "show", "log", "delete", "gc", "doctor", "trust"),
+    *("threads", "show", "log", "delete", "gc", "doctor", "trust", "rename", "tag"),
 )
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
 PATIENCE = 60.0
