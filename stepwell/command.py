@@ -8,6 +8,7 @@ import typer
 
 from sandboxes.host.descriptors import raise_limit
 from stepwell.cli import (
+    commands_config,
     commands_eval,
     commands_inspect,
     commands_placement,
@@ -67,6 +68,7 @@ for command in (
     *(commands_inspect.delete, commands_inspect.gc, commands_inspect.doctor, commands_inspect.trust),
 ):
     app.command()(command)
+app.add_typer(commands_config.config, name="config")
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 
