@@ -69,6 +69,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(commands_config.config, name="config")
+app.command()(commands_config.models)
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 

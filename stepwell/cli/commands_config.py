@@ -1,4 +1,4 @@
-"""The command about settings: `config` with `set`, `unset`, `path`."""
+"""The commands about settings: `config` with `set`, `unset`, `path`; and `models`."""
 
 from typing import Annotated
 
@@ -68,5 +68,22 @@ def path() -> None:
         from stepwell.cli import user_settings
 
         return user_settings.path()
+
+    exit_with(work)
+
+
+def models(as_json: AsJson = False) -> None:
+    """List which models can be used now, what the others lack, and which is the default and why.
+
+    Keys are not tried. In a pipe the fields are separated by tabs: name, `ready` or `missing`, what is missing or a
+    remark, `default`.
+
+    Example: stepwell models
+    """
+
+    def work() -> int:
+        from stepwell.cli import user_settings
+
+        return user_settings.list_models(as_json=as_json)
 
     exit_with(work)

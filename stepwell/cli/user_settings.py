@@ -5,11 +5,12 @@ import re
 import sys
 from urllib.parse import urlsplit
 
-from graph.settings import SettingsError
+from graph.settings import SettingsError, read_settings
 from graph.settings_file import SetVariable, set_variable, set_variables, unset_variable, user_file
 from stepwell.cli.exits import FAILED, FINISHED, print_error
 from stepwell.cli.terminal_text import one_line
 from stepwell.cli.thread_list import json_out, line_out
+from stepwell.model_list import default_reason, model_sources
 
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|DATABASE_URL|_HEADERS", re.IGNORECASE)
 
@@ -69,4 +70,18 @@ def remove(name: str) -> int:
 def path() -> int:
     """`stepwell config path`."""
     line_out(str(user_file()))
+    return FINISHED
+
+
+def list_models(*, as_json: bool) -> int:
+    """`stepwell models`."""
+    origin = next((one.origin for one in set_variables() if one.name == "STEPWELL_MODEL" and one.value.strip()), "")
+    settings = read_settings()
+    for one in model_sources(settings):
+        if as_json:
+            json_out({"name": one.name, "missing": one.missing, "remark": one.remark, "default": one.default})
+        else:
+            said = f"needs {', '.join(one.missing)}" if one.missing else one.remark
+            line_out(one.name, "missing" if one.missing else "ready", said, "default" if one.default else "")
+    print_error(one_line(default_reason(settings, origin), 500))
     return FINISHED

@@ -1,4 +1,4 @@
-"""`stepwell config` as a real process: what is set in one folder holds in others, and keys stay unseen."""
+"""`stepwell config` and `stepwell models` as real processes: what is set in one folder holds in others."""
 
 import subprocess
 from pathlib import Path
@@ -35,3 +35,30 @@ def test_settings_are_set_shown_and_removed(tmp_path: Path) -> None:
     assert desk.command("config", "unset", "prices").returncode == 0
     assert desk.command("threads").returncode == 0
     assert desk.command("config", "unset", "prices").returncode == 1
+
+
+def test_models_are_listed_with_what_they_lack_and_the_default_with_its_reason(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+
+    def listed() -> tuple[dict[str, list[str]], str]:
+        done = desk.command("models")
+        assert done.returncode == 0, done.stderr
+        return {line.split("\t")[0]: line.split("\t")[1:] for line in done.stdout.splitlines()}, done.stderr
+
+    rows, said = listed()
+    assert rows["playbook"][0] == "ready"
+    assert rows["playbook"][2] == "default"
+    assert rows["openai:NAME"][0] == rows["anthropic:NAME"][0] == "missing"
+    assert "ANTHROPIC_API_KEY" in rows["anthropic:NAME"][1]
+    assert "STEPWELL_MODEL is not set" in said
+    desk.command("config", "set", "model", "own-model")
+    desk.command("config", "set", "openai_base_url", "http://127.0.0.1:9/v1")
+    rows, said = listed()
+    assert rows["openai:NAME"][::2] == ["ready", "default"]
+    assert rows["playbook"][2] == ""
+    assert f"The default is own-model, since STEPWELL_MODEL says so in {desk.home / '.env'}" in said
+    desk.variables["STEPWELL_MODEL"] = "anthropic:x"
+    desk.variables["ANTHROPIC_API_KEY"] = "sk-unseen"
+    rows, said = listed()
+    assert "ANTHROPIC_API_KEY" not in rows["anthropic:NAME"][1]
+    assert "in the environment" in said
