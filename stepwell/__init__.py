@@ -59,11 +59,8 @@ _WHERE = {
     "StepDetail": "stepwell.step_detail",
     "Swept": "stepwell.cleanup",
     "ThreadError": "stepwell.errors",
-<<<<<<< HEAD
-    "UsageError": "stepwell.errors",
-=======
     "ThreadSummary": "stepwell.thread_summaries",
->>>>>>> main
+    "UsageError": "stepwell.errors",
 }
 
 __all__ = [
@@ -87,11 +84,8 @@ __all__ = [
     "StepDetail",
     "Swept",
     "ThreadError",
-<<<<<<< HEAD
-    "UsageError",
-=======
     "ThreadSummary",
->>>>>>> main
+    "UsageError",
     "at",
     "delete",
     "diff",
@@ -355,7 +349,6 @@ async def replay(
             yield one
 
 
-<<<<<<< HEAD
 async def export(
     step: str, to: "str | PathLike[str]", *, overwrite: bool = False, settings: "Settings | None" = None
 ) -> "Exported":
@@ -374,7 +367,8 @@ async def export(
     from stepwell.exports.export import export
 
     return await export(step, to, overwrite=overwrite, settings=settings)
-=======
+
+
 async def list_threads(
     *, limit: int = 20, search: str = "", tags: "Sequence[str]" = (), settings: "Settings | None" = None
 ) -> "list[ThreadSummary]":
@@ -420,7 +414,6 @@ async def tag(thread: str, *tags: str, remove: bool = False, settings: "Settings
     from stepwell import labels
 
     return (await labels.tag(thread, *tags, remove=remove, settings=settings))[1]
->>>>>>> main
 
 
 async def delete(thread: str, *, settings: "Settings | None" = None) -> "Swept":
