@@ -152,7 +152,7 @@ def test_questions_concerns_plan_and_what_was_left_aside() -> None:
     ]
     plan = [{"text": "Look again", "done": False}]
     state = make_state(turn=2, turns=[first, second], question="Second?", answer="Two.", cells=cells, plan=plan)
-    page = page_of(State(**{**state, "concerns": ["The total is not shown."]}))  # type: ignore[typeddict-item]
+    page = page_of(State(**{**state, "concerns": ["The total is not shown."]}))
     assert [one["href"] for one in page.named("a")] == ["#turn-1", "#turn-2"]
     assert [one.get("class") for one in page.named("section")] == [
         "cell ok",
