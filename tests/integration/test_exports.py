@@ -252,16 +252,14 @@ def test_wrong_use_is_one_sentence(words: tuple[str, ...], code: int, says: str,
 
 
 def test_exporting_while_the_thread_goes_on(desk: Desk) -> None:
-    going = desk.start("run", "What does this table hold?", "sales.csv", "--json")
-    assert going.stdout is not None
-    said = json.loads(going.stdout.readline())
-    for line in going.stdout:
-        if "cell_finished" in line:
-            break
-    done = desk.command("export", str(said["thread"]), "--to", "halfway.zip")
-    assert done.returncode == 0, done.stderr
-    going.stdout.read()
-    assert going.wait() == 0
+    with desk.start("run", "What does this table hold?", "sales.csv", "--json") as going:
+        assert going.stdout is not None
+        thread = str(json.loads(going.stdout.readline())["thread"])
+        assert any("cell_finished" in line for line in going.stdout)
+        done = desk.command("export", thread, "--to", "halfway.zip")
+        assert done.returncode == 0, done.stderr
+        going.communicate()
+    assert going.returncode == 0
     with zipfile.ZipFile(desk.folder / "halfway.zip") as archive:
         assert b"has not been answered yet" in archive.read("report.html")
 
