@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import secrets
+import shlex
 import stat
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import platformdirs
 from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 
 PRIVATE, OTHERS = 0o700, 0o077
 
@@ -179,6 +181,26 @@ def read_env_file(folder: Path) -> EnvFile | None:
     return EnvFile(path, hashlib.sha256(content).hexdigest(), values)
 
 
+def read_own_file(home: Path) -> EnvFile | None:
+    """The `.env` file of the data folder, which decides without being trusted. Blocks.
+
+    Raises:
+        EnvFileError: it cannot be read or understood, or others could have written it.
+    """
+    found = read_env_file(home)
+    if found is None:
+        return None
+    if found.path.stat().st_mode & stat.S_IWOTH:
+        raise EnvFileError(
+            f"Everybody on this machine can write {found.path}, which decides where keys go; look through it, then "
+            f"close it with: chmod 600 {shlex.quote(str(found.path))}"
+        )
+    for binding in parse_stream(io.StringIO(found.path.read_text("utf-8"))):
+        if binding.error:
+            raise EnvFileError(f"Line {binding.original.line} of {found.path} is not NAME=VALUE; mend or remove it.")
+    return found
+
+
 def load_env_files() -> None:
     """Load the working directory's `.env` into the environment, if it is trusted, and then that of the data folder.
 
@@ -188,7 +210,7 @@ def load_env_files() -> None:
         EnvFileError: a file that counts cannot be read.
     """
     home = home_folder()
-    own = read_env_file(home)
+    own = read_own_file(home)
     try:
         here = read_env_file(Path())
     except EnvFileError as error:  # nobody can have trusted it as it is now

@@ -27,6 +27,8 @@ class Started(Event):
     thread: str
     question: str
     resumed: bool = False
+    model: str = ""
+    """The name of the model that is asked: `playbook`, or as a run or the settings name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,8 @@ class Finished(Event):
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+    model: str = ""
+    """The name of the model that has answered."""
 
 
 @dataclass(frozen=True, slots=True)

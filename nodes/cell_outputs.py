@@ -11,33 +11,35 @@ TEXT_KEPT = 8_000
 HTML_KEPT = 20_000
 """Characters of all its HTML. A table that is longer is kept as text alone: cut HTML would show something else."""
 MOST_OUTPUTS = 50
-NO_ROOM = 200
-"""What is left of the room below which a text is left out and only counted."""
 
 
 def outputs_of(result: CellResult) -> list[CellOutput]:
     """What a cell printed and showed, within bounds.
 
-    What was printed comes first: when a display was shown among the printed lines is not known.
+    What was printed comes first: when a display was shown among the printed lines is not known. Short texts are kept
+    whole, and long ones share the room that these leave.
     """
-    found: list[CellOutput] = []
-    room, html_room, left_out = TEXT_KEPT, HTML_KEPT, 0
-    for output in _outputs(result):
-        text, html = output["text"], output.get("html", "")
-        if len(found) >= MOST_OUTPUTS or (room < NO_ROOM and len(text) > room):
-            left_out += 1
-            continue
-        output["text"] = shorten(text, max(room, NO_ROOM))
-        room -= len(output["text"])
+    every = list(_outputs(result))
+    found, html_room = every[:MOST_OUTPUTS], HTML_KEPT
+    for output, room in zip(found, _shares([len(one["text"]) for one in found]), strict=True):
+        output["text"] = shorten(output["text"], room)
+        html = output.get("html", "")
         if len(html) > html_room:
             del output["html"]
         else:
             html_room -= len(html)
-        found.append(output)
-    if left_out:
+    if left_out := len(every) - len(found):
         more = "1 more output" if left_out == 1 else f"{left_out} more outputs"
         found.append(CellOutput(kind="stderr", text=f"… {more} left out …\n"))
     return found
+
+
+def _shares(lengths: list[int]) -> list[int]:
+    shares, room = [0] * len(lengths), TEXT_KEPT
+    for done, index in enumerate(sorted(range(len(lengths)), key=lengths.__getitem__)):
+        shares[index] = min(lengths[index], room // (len(lengths) - done))
+        room -= shares[index]
+    return shares
 
 
 def outputs_shown(cell: Cell) -> list[CellOutput]:

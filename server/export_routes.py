@@ -27,7 +27,6 @@ FORMAT = {
     "schema": {"type": "string", "enum": list(TYPES), "default": "zip"},
     "description": "An archive with all of it, a report in one HTML file, or a Jupyter notebook.",
 }
-FILE_SCHEMA = {"schema": {"type": "string", "format": "binary"}}
 
 
 @route(
@@ -36,7 +35,14 @@ FILE_SCHEMA = {"schema": {"type": "string", "format": "binary"}}
     summary="Download a thread as an archive, a report or a notebook",
     parameters=[THREAD, FORMAT],
     responses={
-        200: {"description": "The file.", "content": {mime.partition(";")[0]: FILE_SCHEMA for mime in TYPES.values()}}
+        200: {
+            "description": "The file.",
+            "content": {
+                TYPES["zip"]: {"schema": {"type": "string", "format": "binary"}},
+                "text/html": {"schema": {"type": "string"}},
+                TYPES["ipynb"]: {"schema": {"type": "object"}},
+            },
+        }
     },
     refusals=[404, 409, 422, 503],
     tag="Stepwell: files",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from stepwell.runs import Run as Run
     from stepwell.runs import RunFailedError as RunFailedError
     from stepwell.step_detail import StepDetail as StepDetail
+    from stepwell.thread_summaries import ThreadSummary as ThreadSummary
 
 _WHERE = {
     "ApprovalNeededError": "stepwell.runs",
@@ -58,6 +59,7 @@ _WHERE = {
     "StepDetail": "stepwell.step_detail",
     "Swept": "stepwell.cleanup",
     "ThreadError": "stepwell.errors",
+    "ThreadSummary": "stepwell.thread_summaries",
     "UsageError": "stepwell.errors",
 }
 
@@ -82,6 +84,7 @@ __all__ = [
     "StepDetail",
     "Swept",
     "ThreadError",
+    "ThreadSummary",
     "UsageError",
     "at",
     "delete",
@@ -89,12 +92,15 @@ __all__ = [
     "export",
     "fork",
     "gc",
+    "list_threads",
     "log",
+    "rename",
     "replay",
     "resume",
     "run",
     "show",
     "stream",
+    "tag",
 ]
 
 
@@ -361,6 +367,53 @@ async def export(
     from stepwell.exports.export import export
 
     return await export(step, to, overwrite=overwrite, settings=settings)
+
+
+async def list_threads(
+    *, limit: int = 20, search: str = "", tags: "Sequence[str]" = (), settings: "Settings | None" = None
+) -> "list[ThreadSummary]":
+    """The newest threads, newest first: question, status, name, tags.
+
+    Args:
+        limit: At most so many.
+        search: Only those with all these words in name, questions or answers.
+        tags: Only those that have all these tags.
+        settings: Where threads are kept; None reads the environment.
+    """
+    from stepwell import threads
+    from stepwell.thread_summaries import ThreadFilter
+
+    return await threads.list_threads(limit=limit, wanted=ThreadFilter(search, tuple(tags)), settings=settings)
+
+
+async def rename(thread: str, name: str, *, settings: "Settings | None" = None) -> str:
+    """Give a thread a name, by which it is found in the place of its id; an empty one takes the name away.
+
+    Args:
+        thread: The thread's name so far, its id, the first characters of that, or `last`.
+        name: Up to 100 characters, no other thread's name.
+        settings: Where threads are kept; None reads the environment.
+
+    Returns:
+        The thread's id.
+
+    Raises:
+        ThreadError: there is no such thread, or the name cannot be used.
+    """
+    from stepwell import labels
+
+    return await labels.rename(thread, name, settings=settings)
+
+
+async def tag(thread: str, *tags: str, remove: bool = False, settings: "Settings | None" = None) -> tuple[str, ...]:
+    """Give a thread tags, or take them away; returns all that it has then.
+
+    Raises:
+        ThreadError: there is no such thread, or a tag cannot be used or, with `remove`, is not there.
+    """
+    from stepwell import labels
+
+    return (await labels.tag(thread, *tags, remove=remove, settings=settings))[1]
 
 
 async def delete(thread: str, *, settings: "Settings | None" = None) -> "Swept":

@@ -8,12 +8,14 @@ import typer
 
 from sandboxes.host.descriptors import raise_limit
 from stepwell.cli import (
+    commands_config,
     commands_eval,
     commands_inspect,
     commands_page,
     commands_placement,
     commands_run,
     commands_steps,
+    commands_threads,
 )
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
@@ -62,12 +64,15 @@ for command in (
     *(commands_run.run, commands_run.ask, commands_run.resume),
     *(commands_steps.fork, commands_steps.shell, commands_steps.diff, commands_steps.replay),
     *(commands_inspect.threads, commands_inspect.show, commands_inspect.log, commands_inspect.export),
+    *(commands_threads.rename, commands_threads.tag),
     *(commands_placement.move, commands_placement.sandboxes),
     *(commands_inspect.delete, commands_inspect.gc, commands_inspect.doctor, commands_inspect.trust),
 ):
     app.command()(command)
 app.command()(commands_page.ui)
 app.command("open")(commands_page.open_thread)
+app.add_typer(commands_config.config, name="config")
+app.command()(commands_config.models)
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 

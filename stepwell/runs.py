@@ -28,6 +28,7 @@ from graph.state import Input, State
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ModelError
 from models.messages import without_surrogates
+from models.selection import PLAYBOOK
 from nodes.budget import tokens_spent
 from nodes.inputs import LOCAL_KIND
 from nodes.plan import NoQuestionError
@@ -244,7 +245,9 @@ class Run:
                 goes_on = given is not before and (self.resumes or self.follows)
                 told = await self._look_at_inputs(before, sandboxes, settings) if goes_on else []
                 started, begun = time.monotonic(), True
-                yield Started(self.thread, self.question or last_question(before.values), resumed=self.resumes)
+                model = context.model.strip() or settings.model.strip() or PLAYBOOK
+                question = self.question or last_question(before.values)
+                yield Started(self.thread, question, resumed=self.resumes, model=model)
                 if settings.without_isolation and context.sandbox == "local":
                     told.insert(0, NO_ISOLATION_WARNING)
                 for sentence in told:
@@ -260,7 +263,7 @@ class Run:
                         ending = Failed(self.thread, str(error))
                 if ending is None:
                     mark, after = await saver.mark(self.thread), await graph.aget_state(self.config)
-                    ending = ending_of(self.thread, after, time.monotonic() - started)
+                    ending = ending_of(self.thread, after, time.monotonic() - started, model)
                     await saver.keep_summary(self.thread, mark, summary_of(self.thread, after).as_text())
         except (SettingsError, OSError) as error:  # of the checkpoints or the disk, while the run went on
             said = disk_problem(error) if isinstance(error, OSError) else str(error)
@@ -425,7 +428,7 @@ def _answer(decision: Decision, asked: dict[str, Any], thread: str) -> dict[str,
     return {"verdict": decision.verdict, "remark": decision.remark, "call": call["id"]}
 
 
-def ending_of(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:
+def ending_of(thread: str, snapshot: StateSnapshot, seconds: float, model: str = "") -> Event:
     """The last event of a run that has left a thread like this."""
     if snapshot.tasks and not snapshot.interrupts:
         return Failed(thread, "The run ended before the turn did.")
@@ -453,4 +456,5 @@ def ending_of(thread: str, snapshot: StateSnapshot, seconds: float) -> Event:
         input_tokens=spent_in,
         output_tokens=spent_out,
         seconds=round(seconds, 3),
+        model=model,
     )

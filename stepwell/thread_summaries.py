@@ -4,10 +4,15 @@ Nothing heavy is imported here, so that `stepwell threads` can do without LangGr
 """
 
 import json
-from dataclasses import asdict, dataclass
+import os
+import unicodedata
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
+from graph.checkpoints.labels import Labels, kept_labels
 from graph.checkpoints.summaries import kept_summaries
 
 if TYPE_CHECKING:
@@ -30,26 +35,73 @@ class ThreadSummary:
     turns: int
     cells: int
     updated: datetime
+    text: str = field(default="", repr=False)
+    """All questions and answers, for a search."""
+    name: str = ""
+    """What its user calls it, and the tags that they gave it."""
+    tags: tuple[str, ...] = ()
 
     def as_text(self) -> str:
-        """The same, to be kept beside the checkpoints."""
-        return json.dumps({**asdict(self), "updated": self.updated.isoformat()})
+        """The same, to be kept beside the checkpoints, but for the name and the tags, which are kept on their own."""
+        kept = {name: value for name, value in asdict(self).items() if name not in ("name", "tags")}
+        return json.dumps({**kept, "updated": self.updated.isoformat()})
+
+    def with_labels(self, labels: Labels | None) -> "ThreadSummary":
+        """The same thread with its name and tags."""
+        return replace(self, name=labels.name, tags=labels.tags) if labels else self
 
 
-def listed_without_states(settings: "Settings", *, limit: int) -> list[ThreadSummary] | None:
+@dataclass(frozen=True, slots=True)
+class ThreadFilter:
+    """Which threads are listed: those that have all of this."""
+
+    search: str = ""
+    """Words that occur in the name, the questions or the answers, in any order and case."""
+    tags: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether any thread can be left out."""
+        return bool(self.search.strip() or self.tags)
+
+    def matches(self, summary: ThreadSummary) -> bool:
+        """Whether it is listed."""
+        if not all(Labels(tags=summary.tags).tagged(tag) for tag in self.tags):
+            return False
+        text = _comparable(f"{summary.name}\n{summary.question}\n{summary.text}")
+        return all(word in text for word in _comparable(self.search).split())
+
+
+ANY = ThreadFilter()
+ALL_THREADS = 1_000_000_000
+"""More than a list can have."""
+
+
+def _comparable(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def listed_without_states(
+    settings: "Settings", *, limit: int, wanted: ThreadFilter = ANY
+) -> list[ThreadSummary] | None:
     """The newest threads as their last runs left them; None when their states must be read to know."""
     if settings.database_url.get_secret_value():
         return None
-    kept = kept_summaries(settings.home / "threads.sqlite", limit=limit)
+    file = settings.home / "threads.sqlite"
+    kept, labels = kept_summaries(file, limit=ALL_THREADS if wanted else limit), kept_labels(file)
+    summaries = None if kept is None else [summary_from(text) for text in kept]
+    if summaries is None or labels is None or None in summaries:
+        return None
+    named = (summary.with_labels(labels.get(summary.id)) for summary in summaries if summary is not None)
+    return list(islice(filter(wanted.matches, named), limit))
+
+
+def summary_from(text: str) -> ThreadSummary | None:
+    """What was kept of a thread; None: it was written by another version."""
     try:
-        return None if kept is None else [_from_text(text) for text in kept]
+        told = json.loads(text)
+        return ThreadSummary(**{**told, "text": told["text"], "updated": datetime.fromisoformat(told["updated"])})
     except (ValueError, TypeError, KeyError):
-        return None  # written by another version
-
-
-def _from_text(text: str) -> ThreadSummary:
-    told = json.loads(text)
-    return ThreadSummary(**{**told, "updated": datetime.fromisoformat(told["updated"])})
+        return None
 
 
 def summary_of(thread: str, snapshot: "StateSnapshot") -> ThreadSummary:
@@ -62,7 +114,15 @@ def summary_of(thread: str, snapshot: "StateSnapshot") -> ThreadSummary:
         turns=max(state.get("turn", 0), len(state.get("turns") or [])),
         cells=len(state.get("cells") or []),
         updated=updated_at(snapshot),
+        text=said_in(state),
     )
+
+
+def said_in(state: Any) -> str:
+    """All questions and answers of a thread, the oldest first."""
+    said = [part for turn in state.get("turns") or [] for part in (turn["question"], turn["answer"])]
+    now = [state.get("question") or "", last_question(state), state.get("answer") or ""]
+    return "\n".join(dict.fromkeys(part for part in [*said, *now] if part))
 
 
 def updated_at(snapshot: "StateSnapshot") -> datetime:
@@ -89,12 +149,29 @@ def status_of(snapshot: "StateSnapshot") -> ThreadStatus:
     return "failed" if failed else "paused"
 
 
-async def keep_summary(saver: "Saver", graph: Any, thread: str) -> ThreadSummary:
-    """Read a thread's state, and keep what a list says of it.
+def bytes_on_disk(settings: "Settings", thread: str) -> int:
+    """What a thread's folder takes on this machine: inputs, workspace, what its sandbox keeps. Blocks.
+
+    Snapshots are not counted: threads share them.
+    """
+    seen: dict[tuple[int, int], int] = {}
+    for folder, _, names in os.walk(settings.home / "threads" / thread):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):  # noqa: PTH118 - many of them
+            with suppress(OSError):  # gone meanwhile
+                told = os.lstat(path)
+                seen[told.st_dev, told.st_ino] = told.st_blocks * 512
+    return sum(seen.values())
+
+
+async def kept_or_read(saver: "Saver", graph: Any, thread: str) -> ThreadSummary:
+    """What a list says of a thread: what is kept of it, or else what its state says, which is kept then.
 
     Raises:
         DamagedThreadError: it cannot be read.
     """
+    kept = await saver.kept_summary(thread)
+    if kept is not None and (known := summary_from(kept)) is not None:
+        return known
     mark = await saver.mark(thread)
     summary = summary_of(thread, await graph.aget_state({"configurable": {"thread_id": thread}}))
     await saver.keep_summary(thread, mark, summary.as_text())

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 import psycopg
@@ -17,9 +17,12 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from graph.checkpoints import labels as labelling
 from graph.checkpoints.damage import recording_store_failure
+from graph.checkpoints.labels import Change, Labels, labels_in
 from graph.checkpoints.order import MADE, advance_ids_past, with_time
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
+from graph.checkpoints.summaries import KEPT, TABLE, mark_of
 from graph.checkpoints.task_writes import (
     ABOUT_A_TASK,
     COUNTERS,
@@ -49,6 +52,8 @@ OURS = (
     "insert into stepwell_identity select gen_random_uuid() where not exists (select 1 from stepwell_identity)",
     "create index if not exists stepwell_checkpoints_newest on checkpoints (checkpoint_id)",
     "create index if not exists stepwell_checkpoints_run on checkpoints ((metadata ->> 'run_id'))",
+    TABLE,
+    labelling.TABLE,
 )
 """Which run wrote what: a run that is rolled back takes along what it wrote on checkpoints of the runs before it."""
 ALL_TABLES = ("checkpoints", "checkpoint_writes", "stepwell_write_runs")
@@ -75,6 +80,18 @@ from checkpoints c where thread_id = %s and checkpoint_ns = %s
 """  # noqa: S608 - a full copy of a growing channel is marked by `true`, with a blob behind it
 
 
+HEAD = (
+    "select checkpoint_id, checkpoint::text from checkpoints where thread_id = %s and checkpoint_ns = '' "
+    "order by checkpoint_id desc limit 1"
+)
+WRITTEN = (
+    "select task_id, task_path, idx, channel, type, blob from checkpoint_writes where thread_id = %s "
+    "and checkpoint_ns = '' and checkpoint_id = %s order by task_id, idx"
+)
+KEEP = (
+    "insert into stepwell_summaries values (%s, %s, %s) "
+    "on conflict (thread_id) do update set mark = excluded.mark, summary = excluded.summary"
+)
 AT = "thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s"
 LEFT_BY_BROKEN_OFF = (
     f"delete from checkpoint_writes where {AT} and task_id = %s and idx >= 0 "  # noqa: S608 - ours
@@ -207,6 +224,42 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         )
         return [ThreadHead(row["thread_id"], row["head"]) for row in await self._rows(query, limit)]
 
+    async def mark(self, thread: str) -> str:
+        """See `Saver`."""
+        head = await self._rows(HEAD, thread)
+        if not head:
+            return ""
+        written = await self._rows(WRITTEN, thread, head[0]["checkpoint_id"])
+        return mark_of(head[0].values(), (row.values() for row in written))
+
+    async def keep_summary(self, thread: str, mark: str, summary: str) -> None:
+        """See `Saver`."""
+        with suppress(psycopg.Error):  # a list is made without it, too
+            async with self._changing() as cursor:
+                await cursor.execute(KEEP, (thread, mark, summary.replace("\x00", "")))
+
+    async def kept_summary(self, thread: str) -> str | None:
+        """See `Saver`."""
+        rows = await self._rows(KEPT.replace("?", "%s"), thread)
+        return str(rows[0]["summary"]) if rows and rows[0]["mark"] == await self.mark(thread) else None
+
+    async def labels(self) -> dict[str, Labels]:
+        """See `Saver`."""
+        return labels_in(row.values() for row in await self._rows(labelling.ALL))
+
+    async def change_labels(self, thread: str, change: Change) -> bool:
+        """See `Saver`."""
+        async with self._changing() as cursor:
+            # First, since what is seen afterwards is what there is once others are done.
+            await cursor.execute("lock table stepwell_labels in share row exclusive mode")
+            if not await _fetched(cursor, "select 1 from checkpoints where thread_id = %s limit 1", thread):
+                return False
+            new = change(labels_in(row.values() for row in await _fetched(cursor, labelling.ALL)))
+            await cursor.execute("delete from stepwell_labels where thread_id = %s", (thread,))
+            if new:
+                await cursor.execute("insert into stepwell_labels values (%s, %s, %s)", new.row(thread))
+        return True
+
     async def newest_metadata(self, thread: str, key: str) -> str | None:
         """See `Saver`."""
         query = (
@@ -324,7 +377,7 @@ async def _links(cursor: AsyncCursor[DictRow], thread: str, namespace: str) -> d
 
 
 async def _delete_threads(cursor: AsyncCursor[DictRow], threads: Sequence[str]) -> None:
-    for table in (*ALL_TABLES, "checkpoint_blobs", "stepwell_holders"):
+    for table in (*ALL_TABLES, "checkpoint_blobs", "stepwell_holders", "stepwell_summaries", "stepwell_labels"):
         await cursor.execute(cast("Any", f"delete from {table} where thread_id = any(%s)"), (list(threads),))  # noqa: S608 - ours
 
 

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, DeltaChannelHistory
 
 from graph.checkpoints.damage import check_checkpoint, check_write, reporting_damage
+from graph.checkpoints.labels import Change, Labels
 from graph.checkpoints.order import advance_ids_past
 from graph.checkpoints.task_writes import interrupted_tasks, is_last, without_values_of
 
@@ -77,6 +78,26 @@ class Saver(BaseCheckpointSaver[str], ABC):
             thread: The thread.
             mark: Its end, taken before its state was read.
             summary: The text.
+        """
+
+    async def kept_summary(self, thread: str) -> str | None:
+        """The text that was kept for this end of the thread; None: there is none, or the thread has gone on."""
+        return None
+
+    @abstractmethod
+    async def labels(self) -> dict[str, Labels]:
+        """The names and tags of all threads that have any."""
+
+    @abstractmethod
+    async def change_labels(self, thread: str, change: Change) -> bool:
+        """Change what a thread is called; nobody else changes a label meanwhile.
+
+        Args:
+            thread: Its full id.
+            change: See `Change`.
+
+        Returns:
+            False when there is no such thread.
         """
 
     @abstractmethod

@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoin
 from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from graph.checkpoints import labels as labelling
 from graph.checkpoints.damage import (
     DamagedThreadError,
     check_checkpoint,
@@ -20,9 +21,10 @@ from graph.checkpoints.damage import (
     recording_store_failure,
     reporting_damage,
 )
+from graph.checkpoints.labels import Change, Labels, labels_in
 from graph.checkpoints.order import MADE, advance_ids_past, with_time
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
-from graph.checkpoints.summaries import HEAD, NEWEST, TABLE, WRITTEN, mark_of
+from graph.checkpoints.summaries import HEAD, KEPT, NEWEST, TABLE, WRITTEN, mark_of
 from graph.checkpoints.task_writes import (
     ABOUT_A_TASK,
     COUNTERS,
@@ -79,7 +81,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         if self._has_all_tables:
             return
         await AsyncSqliteSaver.setup(self)
-        async with self.lock, self.conn.executescript(OURS + TABLE):
+        async with self.lock, self.conn.executescript(f"{OURS}{TABLE}{labelling.TABLE};"):
             await self.conn.commit()
         newest = await self._rows("select max(checkpoint_id) from checkpoints")
         advance_ids_past(str(newest[0][0] or ""))  # so that a new thread is the newest one
@@ -201,6 +203,26 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 await self.conn.execute(
                     "insert or replace into stepwell_summaries values (?, ?, ?)", (thread, mark, summary)
                 )
+
+    async def kept_summary(self, thread: str) -> str | None:
+        """See `Saver`."""
+        rows = await self._rows(KEPT, thread)
+        return str(rows[0][1]) if rows and rows[0][0] == await self.mark(thread) else None
+
+    async def labels(self) -> dict[str, Labels]:
+        """See `Saver`."""
+        return labels_in(await self._rows(labelling.ALL))
+
+    async def change_labels(self, thread: str, change: Change) -> bool:
+        """See `Saver`."""
+        async with self._changing():
+            if not await self.has(thread):
+                return False
+            new = change(await self.labels())
+            await self.conn.execute("delete from stepwell_labels where thread_id = ?", (thread,))
+            if new:
+                await self.conn.execute("insert into stepwell_labels values (?, ?, ?)", new.row(thread))
+        return True
 
     async def newest_metadata(self, thread: str, key: str) -> str | None:
         """See `Saver`."""
@@ -347,7 +369,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         return found
 
     async def _delete_threads(self, threads: Sequence[str]) -> None:
-        for table in (*ALL_TABLES, "stepwell_summaries"):
+        for table in (*ALL_TABLES, "stepwell_summaries", "stepwell_labels"):
             await self.conn.executemany(
                 f"delete from {table} where thread_id = ?",  # noqa: S608 - ours
                 [(thread,) for thread in threads],

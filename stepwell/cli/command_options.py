@@ -118,7 +118,8 @@ Files = Annotated[
     typer.Argument(metavar="FILE", help="Files, folders, globs (quoted) and URLs (https://, s3://)."),
 ]
 Thread = Annotated[
-    str, typer.Argument(metavar="THREAD", help="A thread's id, its first characters (four or more), or `last`.")
+    str,
+    typer.Argument(metavar="THREAD", help="A thread's name, its id or the first characters of that (four), or `last`."),
 ]
 ThreadOrStep = Annotated[
     str, typer.Argument(metavar="THREAD[@STEP]", help="A thread, or a step of it: `last@3`, `last@4b`.")

@@ -10,17 +10,27 @@ from stepwell.cli.command_options import AsJson, Thread, ThreadOrStep, exit_with
 
 def threads(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many (20).")] = 20,
+    search: Annotated[
+        str, typer.Option("--search", "-s", metavar="TEXT", help="With all these words in name, questions or answers.")
+    ] = "",
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="With this tag; may be repeated.")
+    ] = None,
+    size: Annotated[bool, typer.Option("--size", help="What each workspace takes on the disk, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the threads, newest first.
 
-    In a pipe the fields are separated by tabs: id, status, cells, time, question.
+    In a pipe the fields are separated by tabs: id, status, cells, time, question, name, tags (with commas), and with
+    --size bytes.
+
+    Example: stepwell threads --search "sales May" --tag 2026
     """
 
     def work() -> int:
         from stepwell.cli.thread_list import print_threads
 
-        return print_threads(limit, as_json=as_json)
+        return print_threads(limit, as_json=as_json, search=search, tags=tag or [], sizes=size)
 
     exit_with(work)
 

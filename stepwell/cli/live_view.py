@@ -292,9 +292,11 @@ def highlighted(code: str) -> tuple[Text, ...]:
 def scrollback(event: Event) -> Iterator[Text]:
     """What remains of an event above the live part: a line or two, or nothing."""
     match event:
-        case Started(thread=thread, question=question, resumed=resumed):
+        case Started(thread=thread, question=question, resumed=resumed, model=model):
             verb = "goes on" if resumed else "begins"
             yield Text.assemble((f"thread {thread} {verb}: ", "dim"), (one_line(question, 500), "bold"))
+            if model:
+                yield Text(f"model {one_line(model, 200)}", "dim")
         case Notice(text=text) if text == NO_ISOLATION_WARNING:
             pass  # the command has said so
         case Notice(text=text, level=level):
@@ -345,7 +347,7 @@ def result(event: Finished) -> Iterator[Text | Markdown | Table]:
     if event.artifacts:
         yield files_table(event.artifacts)
         yield Text()
-    yield Text(sums(event.cells, event.input_tokens + event.output_tokens, event.seconds), "dim")
+    yield Text(sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model), "dim")
     yield Text(next_command("ask", event.thread, question="…") + "  to go on", "dim")
 
 

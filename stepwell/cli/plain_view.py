@@ -71,7 +71,7 @@ class PlainView:
 
     def _finish(self, event: Finished) -> None:
         print(result_text(event), file=self._result, flush=True)
-        total = sums(event.cells, event.input_tokens + event.output_tokens, event.seconds)
+        total = sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model)
         self.say(f"finished: {total}; go on with: {next_command('ask', event.thread, question='…')}")
 
 
@@ -113,8 +113,9 @@ def result_text(event: Finished) -> str:
 def progress_lines(event: Event) -> Sequence[str]:
     """The lines that a log keeps of an event: none for what only moves on a screen."""
     match event:
-        case Started(thread=thread, question=question, resumed=resumed):
-            return [f"thread {thread}{' goes on' if resumed else ''}: {one_line(question)}"]
+        case Started(thread=thread, question=question, resumed=resumed, model=model):
+            asked = [f"model {one_line(model, 200)}"] if model else []
+            return [f"thread {thread}{' goes on' if resumed else ''}: {one_line(question)}", *asked]
         case Notice(text=text) if text == NO_ISOLATION_WARNING:
             return []  # the command has said so
         case Notice(text=text, level=level):

@@ -26,6 +26,8 @@ def detail_json(detail: ThreadDetail) -> dict[str, Any]:
     state: dict[str, Any] = dict(detail.state)
     return {
         "thread": detail.id,
+        "name": detail.labels.name,
+        "tags": list(detail.labels.tags),
         "status": detail.status,
         "updated": detail.updated.isoformat(),
         "next": list(detail.next),
@@ -70,6 +72,10 @@ def _detail_parts(detail: ThreadDetail) -> Iterator[tuple[str, str]]:
     cells = state.get("cells") or []
     when = detail.updated.astimezone().strftime("%Y-%m-%d %H:%M")
     yield "head", f"thread {detail.id}\n{detail.status}, {len(cells)} cells, last changed {when}"
+    if detail.labels:
+        named = [f"name: {one_line(detail.labels.name)}"] if detail.labels.name else []
+        named += [f"tags: {', '.join(map(one_line, detail.labels.tags))}"] if detail.labels.tags else []
+        yield "labels", "\n".join(named)
     earlier = [turn["question"] for turn in state.get("turns") or []]
     question = state.get("question") or (earlier[-1] if earlier else "")
     before = earlier[:-1] if earlier and earlier[-1] == question else earlier

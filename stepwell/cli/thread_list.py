@@ -5,17 +5,19 @@ It comes without LangGraph unless a thread has changed since a run of it ended.
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graph.settings import Settings, read_settings
 from stepwell.cli.exits import FINISHED
-from stepwell.cli.terminal_text import ago_text, one_line
-from stepwell.thread_summaries import ThreadSummary, listed_without_states
+from stepwell.cli.terminal_text import ago_text, one_line, size_text
+from stepwell.thread_summaries import ThreadFilter, ThreadSummary, bytes_on_disk, listed_without_states
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 STATUS_STYLES = {"finished": "green", "waiting": "yellow", "paused": "yellow", "failed": "red", "damaged": "red"}
 
@@ -30,7 +32,7 @@ def json_out(data: Any) -> None:
     line_out(json.dumps(data))
 
 
-def summary_json(summary: ThreadSummary) -> dict[str, Any]:
+def summary_json(summary: ThreadSummary, size: int | None = None) -> dict[str, Any]:
     """A thread of the list as JSON shapes."""
     return {
         "thread": summary.id,
@@ -39,17 +41,25 @@ def summary_json(summary: ThreadSummary) -> dict[str, Any]:
         "turns": summary.turns,
         "cells": summary.cells,
         "updated": summary.updated.isoformat(),
+        "name": summary.name,
+        "tags": list(summary.tags),
+        **({} if size is None else {"bytes": size}),
     }
 
 
-def threads_table(summaries: Sequence[ThreadSummary], now: datetime) -> "Table":
+def threads_table(
+    summaries: Sequence[ThreadSummary], now: datetime, sizes: Mapping[str, int] = MappingProxyType({})
+) -> "Table":
     """The list of threads for a terminal."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("thread", "status", "cells", "updated"):
-        table.add_column(name, no_wrap=True, justify="right" if name == "cells" else "left")
+    for name in ("thread", "status", "cells", "updated", *(["size"] if sizes else [])):
+        table.add_column(name, no_wrap=True, justify="right" if name in ("cells", "size") else "left")
+    called = any(summary.name or summary.tags for summary in summaries)
+    if called:
+        table.add_column("name, tags", max_width=32, no_wrap=True, overflow="ellipsis")
     table.add_column("question", no_wrap=True, overflow="ellipsis", ratio=1)
     for summary in summaries:
         table.add_row(
@@ -57,41 +67,56 @@ def threads_table(summaries: Sequence[ThreadSummary], now: datetime) -> "Table":
             Text(summary.status, STATUS_STYLES[summary.status]),
             Text(str(summary.cells)),
             Text(ago_text((now - summary.updated).total_seconds())),
+            *([Text(size_text(sizes[summary.id]))] if sizes else []),
+            *([_called(summary)] if called else []),
             Text(one_line(summary.question, 300)),
         )
     return table
 
 
-def thread_line(summary: ThreadSummary) -> tuple[str, ...]:
-    """A thread of the list for a pipe: id, status, cells, time, question."""
+def _called(summary: ThreadSummary) -> "Text":
+    from rich.text import Text
+
+    parts = [(one_line(summary.name, 100), "bold")] if summary.name else []
+    parts += [(f"#{one_line(tag)}", "magenta") for tag in summary.tags]
+    return Text(" ").join(Text(text, style) for text, style in parts)
+
+
+def thread_line(summary: ThreadSummary, size: int | None = None) -> tuple[str, ...]:
+    """A thread of the list for a pipe: id, status, cells, time, question, name, tags, and bytes if they are known."""
     when = summary.updated.astimezone(UTC).isoformat(timespec="seconds")
-    return summary.id, summary.status, str(summary.cells), when, one_line(summary.question, 300)
+    said = (one_line(summary.question, 300), one_line(summary.name), ",".join(map(one_line, summary.tags)))
+    return summary.id, summary.status, str(summary.cells), when, *said, *([] if size is None else [str(size)])
 
 
-def print_threads(limit: int, *, as_json: bool) -> int:
+def print_threads(limit: int, *, as_json: bool, search: str = "", tags: Sequence[str] = (), sizes: bool = False) -> int:
     """`stepwell threads`."""
-    summaries = _newest(limit, read_settings())
+    settings, wanted = read_settings(), ThreadFilter(search, tuple(tags))
+    summaries = _newest(limit, wanted, settings)
+    taken = {summary.id: bytes_on_disk(settings, summary.id) for summary in summaries} if sizes else {}
     if as_json:
         for summary in summaries:
-            json_out(summary_json(summary))
+            json_out(summary_json(summary, taken.get(summary.id)))
+    elif not summaries and wanted:
+        sys.stderr.write("No thread matches; without --search and --tag `stepwell threads` lists all.\n")
     elif not summaries:
         sys.stderr.write("There are no threads yet; start one with: stepwell run QUESTION FILE\n")
     elif sys.stdout.isatty():
         from stepwell.cli.live_view import Terminal
 
-        Terminal().print(threads_table(summaries, datetime.now(UTC)))
+        Terminal().print(threads_table(summaries, datetime.now(UTC), taken))
     else:
         for summary in summaries:
-            line_out(*thread_line(summary))
+            line_out(*thread_line(summary, taken.get(summary.id)))
     return FINISHED
 
 
-def _newest(limit: int, settings: Settings) -> list[ThreadSummary]:
-    kept = listed_without_states(settings, limit=limit)
+def _newest(limit: int, wanted: ThreadFilter, settings: Settings) -> list[ThreadSummary]:
+    kept = listed_without_states(settings, limit=limit, wanted=wanted)
     if kept is not None:
         return kept
     import asyncio
 
     from stepwell.threads import list_threads
 
-    return asyncio.run(list_threads(limit=limit, settings=settings))
+    return asyncio.run(list_threads(limit=limit, wanted=wanted, settings=settings))

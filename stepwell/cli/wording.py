@@ -65,12 +65,14 @@ def restore_problems(event: SessionRestored) -> list[str]:
     return lines
 
 
-def sums(cells: int, tokens: int, seconds: float) -> str:
-    """`12 s · 3 cells · 4,210 tokens`; tokens are left out when there are none."""
+def sums(cells: int, tokens: int, seconds: float, model: str = "") -> str:
+    """`12 s · 3 cells · 4,210 tokens`; tokens are left out when there are none, the model when it is not known."""
     parts = [duration_text(seconds)] if seconds > 0 else []
     parts.append("1 cell" if cells == 1 else f"{cells} cells")
     if tokens:
         parts.append(f"{tokens:,} tokens")
+    if model:
+        parts.append(one_line(model, 200))
     return " · ".join(parts)
 
 

@@ -55,13 +55,14 @@ def prose(
 def table(text: str) -> str:
     """The HTML that an object wrote of itself, as far as it is a table: no styles, no links, no pictures."""
     tags = TABLE_TAGS | INLINE_TAGS
-    return nh3.clean(
+    cleaned = nh3.clean(
         text,
         tags=tags,
         attributes={"th": SPANS, "td": SPANS},
         clean_content_tags={"script", "style", "template", "noscript", "svg", "math", "iframe", "object"},
         link_rel=None,
-    ).strip()
+    )
+    return clean_prose(cleaned).strip()
 
 
 @cache
@@ -70,7 +71,7 @@ def _parser() -> MarkdownIt:
 
 
 def _cleaned(text: str) -> str:
-    return nh3.clean(
+    cleaned = nh3.clean(
         text,
         tags=PROSE_TAGS,
         attributes={
@@ -85,6 +86,7 @@ def _cleaned(text: str) -> str:
         link_rel="noopener noreferrer",
         attribute_filter=_allowed,
     )
+    return clean_prose(cleaned)  # again: characters that were written as entities are themselves now
 
 
 def _allowed(tag: str, attribute: str, value: str) -> str | None:

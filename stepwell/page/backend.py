@@ -16,7 +16,7 @@ from stepwell.page.progress import Progress
 from stepwell.page.variables import VariablePage, VariableWindow
 from stepwell.runs import Decision
 from stepwell.step_detail import StepDetail
-from stepwell.thread_summaries import ThreadStatus
+from stepwell.thread_summaries import ThreadFilter, ThreadStatus
 from storage.published_files import PublishedFile
 
 Running = Literal["", "here", "elsewhere"]
@@ -52,6 +52,8 @@ class ThreadLine:
     turns: int
     cells: int
     updated: datetime
+    name: str = ""
+    tags: tuple[str, ...] = ()
     tokens: int = 0
     seconds: float = 0.0
     """Time of its cells."""
@@ -85,6 +87,9 @@ class ThreadView:
     """The run that goes on here, or was the last one here."""
     error: str = ""
     """Why the last run stopped."""
+    name: str = ""
+    """What its user calls it, and the tags that they gave it."""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +112,8 @@ class Backend(Protocol):
     async def offer(self) -> Offer:
         """What a run can be given."""
 
-    async def threads(self, words: str, *, limit: int) -> list[ThreadLine]:
-        """The newest threads, newest first; where words are given, those whose questions or answers have all."""
+    async def threads(self, wanted: ThreadFilter, *, limit: int) -> list[ThreadLine]:
+        """The newest threads that match, newest first."""
 
     async def thread(self, thread: str, step: str = "") -> ThreadView:
         """A thread, where it is now or at a step."""
@@ -139,6 +144,9 @@ class Backend(Protocol):
 
     async def fork(self, thread: str, step: str, *, here: bool, new_turn: bool) -> str:
         """Begin a new thread, or a branch of the same, at a step; returns its id."""
+
+    async def label(self, thread: str, name: str, tags: Sequence[str]) -> None:
+        """Give a thread this name, or none, and these tags and no others."""
 
     async def delete(self, thread: str) -> None:
         """Delete a thread for good."""

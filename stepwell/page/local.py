@@ -11,13 +11,14 @@ from typing import Any, Self, cast
 from langgraph.types import StateSnapshot
 
 from graph.checkpoints.damage import DamagedThreadError, reporting_damage
+from graph.checkpoints.labels import Labels
 from graph.checkpoints.order import time_named
 from graph.checkpoints.step_tree import StepTree
 from graph.checkpoints.thread_lock import is_thread_held
 from graph.context import Context, stored_context
 from graph.events import ApprovalAsked, Failed
 from graph.settings import NO_ISOLATION_WARNING, Settings
-from graph.state import State
+from graph.state import Artifact, Cell, State
 from graph.wiring import make_blobs, make_uploads
 from nodes.budget import tokens_spent
 from nodes.restoration.manifests import NotRestoredError
@@ -31,10 +32,12 @@ from stepwell.exports.archive import published
 from stepwell.exports.export import Exporter, exporter_at, published_opener
 from stepwell.exports.pictures import Pictures
 from stepwell.forks import fork_here, fork_thread
+from stepwell.labels import rename, tag
+from stepwell.model_list import PLAYBOOK, model_sources
 from stepwell.page.backend import NothingFoundError, Offer, Running, ThreadLine, ThreadView, UploadedFile
-from stepwell.page.live_runs import LiveRuns
+from stepwell.page.live_runs import LiveRun, LiveRuns
 from stepwell.page.progress import Progress
-from stepwell.page.search import excerpt, texts_of
+from stepwell.page.search import excerpt
 from stepwell.page.variables import VariablePage, VariableReader, VariableWindow
 from stepwell.restored_step import at
 from stepwell.runs import CONTEXT_KEY, Decision, ending_of
@@ -42,16 +45,24 @@ from stepwell.snapshot_manifest import read_manifest
 from stepwell.step_detail import StepDetail, show_step
 from stepwell.steps import STEP, read_steps, state_at_step
 from stepwell.stored_context import changed, changed_context
-from stepwell.thread_summaries import ThreadStatus, last_question, status_of, summary_of, updated_at
+from stepwell.thread_summaries import (
+    ALL_THREADS,
+    ThreadFilter,
+    ThreadStatus,
+    ThreadSummary,
+    kept_or_read,
+    last_question,
+    status_of,
+    updated_at,
+)
 from stepwell.threads import Graph, open_graph, saver_of
 from storage.blobs import BlobError
-from storage.published_files import PublishedFile, StoredFile, is_plain
+from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain
 from storage.uploads import UploadError, Uploads
 
 USER = "page of this machine"
 """Whose uploads they are."""
 VIEWS_KEPT = 8
-MOST_THREADS = 10_000
 
 
 class LocalBackend:
@@ -66,7 +77,7 @@ class LocalBackend:
         self.live = LiveRuns()
         self._stack = AsyncExitStack()
         self._graph: Graph | None = None
-        self._lines: dict[str, tuple[str, ThreadLine, list[str]]] = {}
+        self._spending: dict[str, tuple[str, tuple[int, float, float | None]]] = {}
         self._views: dict[tuple[str, str], ThreadView] = {}
         self._trees: dict[str, tuple[str, StepTree]] = {}
         self._variables = VariableReader(lambda step: at(step, settings=settings))
@@ -91,68 +102,76 @@ class LocalBackend:
 
     async def offer(self) -> Offer:
         """See `Backend`."""
-        models = dict.fromkeys((self.settings.model or "playbook", "playbook"))
+        usable = await asyncio.to_thread(model_sources, self.settings)
+        named = [one.name for one in usable if not one.missing]
         return Offer(
-            model=self.settings.model or "playbook",
-            models=tuple(models),
+            model=self.settings.model or PLAYBOOK,
+            models=tuple(dict.fromkeys((self.settings.model or PLAYBOOK, PLAYBOOK, *named))),
             sandboxes=("local", "docker", "daytona"),
             max_upload=self.settings.max_input_bytes,
             warning=NO_ISOLATION_WARNING if self.settings.without_isolation else "",
         )
 
-    async def threads(self, words: str, *, limit: int) -> list[ThreadLine]:
+    async def threads(self, wanted: ThreadFilter, *, limit: int) -> list[ThreadLine]:
         """See `Backend`."""
-        wanted = words.casefold().split()
+        saver = saver_of(self.graph)
+        labels = await saver.labels()
         found: list[ThreadLine] = []
-        heads = await saver_of(self.graph).newest_threads(limit=MOST_THREADS if wanted else limit)
-        kept = {head.thread for head in heads}
-        begun = [run for run in self.live.going_on() if run.thread not in kept]
+        heads = await saver.newest_threads(limit=ALL_THREADS if wanted else limit)
         for head in heads:
-            line, texts = await self._line(head.thread, head.checkpoint)
-            if wanted:
-                part = excerpt(texts, wanted)
-                if part is None:
-                    continue
-                line = replace(line, found=part)
-            found.append(replace(line, running=await self._running(head.thread)))
+            summary = (await self._summary(head.thread, head.checkpoint)).with_labels(labels.get(head.thread))
+            if wanted and not wanted.matches(summary):
+                continue
+            found.append(await self._line(summary, wanted))
             if len(found) >= limit:
                 break
-        lines = [
-            ThreadLine(run.thread, run.progress.question, "paused", "here", 1, 0, updated=run.progress.began_at)
-            for run in begun
-            if not wanted
-        ]
-        return [*lines, *found]
+        kept = {head.thread for head in heads}
+        begun = [] if wanted else [run for run in self.live.going_on() if run.thread not in kept]
+        return [*(self._begun(run) for run in begun), *found]
 
-    async def _line(self, thread: str, checkpoint: str) -> tuple[ThreadLine, list[str]]:
-        saver = saver_of(self.graph)
+    async def _summary(self, thread: str, checkpoint: str) -> ThreadSummary:
         try:
-            mark = await saver.mark(thread)
-            if (before := self._lines.get(thread)) is not None and before[0] == mark:
-                return before[1], before[2]
             with reporting_damage(thread):
-                snapshot = await self.graph.aget_state({"configurable": {"thread_id": thread}})
+                return await kept_or_read(saver_of(self.graph), self.graph, thread)
         except DamagedThreadError as error:
             when = time_named(checkpoint) or datetime.now(UTC)
-            return ThreadLine(thread, str(error), "damaged", "", 0, 0, when), [str(error)]
-        said = summary_of(thread, snapshot)
-        state = cast("State", snapshot.values)
-        spent = tokens_spent(state)
-        line = ThreadLine(
-            thread,
+            return ThreadSummary(thread, str(error), "damaged", turns=0, cells=0, updated=when)
+
+    async def _line(self, said: ThreadSummary, wanted: ThreadFilter) -> ThreadLine:
+        tokens, seconds, cost = await self._spent(said)
+        return ThreadLine(
+            said.id,
             said.question,
             said.status,
-            "",
+            await self._running(said.id),
             said.turns,
             said.cells,
             said.updated,
-            tokens=sum(spent),
-            seconds=sum(cell["seconds"] for cell in state.get("cells") or []),
-            cost=self._cost(state),
+            name=said.name,
+            tags=said.tags,
+            tokens=tokens,
+            seconds=seconds,
+            cost=cost,
+            found=excerpt(said.text, wanted.search),
         )
-        texts = texts_of(state)
-        self._lines[thread] = (mark, line, texts)
-        return line, texts
+
+    def _begun(self, run: LiveRun) -> ThreadLine:
+        """A thread of which nothing is kept yet."""
+        return ThreadLine(run.thread, run.progress.question, "paused", "here", 1, 0, run.progress.began_at)
+
+    async def _spent(self, said: ThreadSummary) -> tuple[int, float, float | None]:
+        """Tokens, seconds of cells, and what the tokens cost."""
+        if said.status == "damaged":
+            return 0, 0.0, None
+        mark = await saver_of(self.graph).mark(said.id)
+        before = self._spending.get(said.id)
+        if before is None or before[0] != mark:
+            with reporting_damage(said.id):
+                state = (await self.graph.aget_state({"configurable": {"thread_id": said.id}})).values
+            seconds = sum(cell["seconds"] for cell in state.get("cells") or [])
+            before = mark, (sum(tokens_spent(cast("State", state))), seconds, self._cost(cast("State", state)))
+            self._spending[said.id] = before
+        return before[1]
 
     def _cost(self, state: State) -> float | None:
         prices = self.settings.price_list
@@ -185,6 +204,8 @@ class LocalBackend:
         error = view.error
         if view.status == "failed" and progress is not None and isinstance(progress.ending, Failed):
             error = progress.ending.error
+        labels = (await saver_of(self.graph).labels()).get(thread, Labels())
+        view = replace(view, name=labels.name, tags=labels.tags)
         return replace(view, running=running, progress=progress if running == "here" else None, error=error)
 
     async def _read(self, thread: str, mark: str) -> ThreadView:
@@ -296,12 +317,22 @@ class LocalBackend:
         begin = fork_here if here else fork_thread
         return await begin(thread, step=step or None, new_turn=new_turn, settings=self.settings)
 
+    async def label(self, thread: str, name: str, tags: Sequence[str]) -> None:
+        """See `Backend`."""
+        _check(thread)
+        before = (await saver_of(self.graph).labels()).get(thread, Labels())
+        if name != before.name:
+            await rename(thread, name, settings=self.settings)
+        await tag(thread, *(one for one in tags if not before.tagged(one)), settings=self.settings)
+        gone = [one for one in before.tags if not Labels(tags=tuple(tags)).tagged(one)]
+        await tag(thread, *gone, remove=True, settings=self.settings)
+
     async def delete(self, thread: str) -> None:
         """See `Backend`."""
         _check(thread)
         await delete(thread, settings=self.settings)
         self.live.forget(thread)
-        self._lines.pop(thread, None)
+        self._spending.pop(thread, None)
         self._trees.pop(thread, None)
 
     async def upload(self, name: str, data: AsyncIterator[bytes], *, size: int | None = None) -> UploadedFile:
@@ -358,16 +389,37 @@ class LocalBackend:
         if found is None:
             raise NothingFoundError("This thread has published no file of that name.")
         opener = await asyncio.to_thread(published_opener, self.settings, thread)
-        async with opener(found) as file:
+        async with AsyncExitStack() as stack:
+            try:
+                file = await stack.enter_async_context(opener(found))
+            except NoSuchArtifactError:  # it was published to a place of that run's own
+                file = await self._from_snapshot(view.state, found)
             yield file
+
+    async def _from_snapshot(self, state: State, one: Artifact) -> PublishedFile:
+        """A published file as it was after the cell that wrote it.
+
+        Raises:
+            NoSuchArtifactError: it is not kept there.
+        """
+        cell = next((cell for cell in state.get("cells") or [] if cell["number"] == one["cell"]), None)
+        for path in (one.get("path") or "", one["name"], f"outputs/{one['name']}"):
+            try:
+                return await self._kept_file([cell] if cell is not None else [], path)
+            except NothingFoundError:
+                continue
+        raise NoSuchArtifactError(one["name"])
 
     @asynccontextmanager
     async def step_file(self, thread: str, step: str, path: str) -> AsyncIterator[PublishedFile]:
         """See `Backend`."""
         _check(thread, step)
         place = await state_at_step(self.graph, thread, step)
+        yield await self._kept_file(place.state.get("cells") or [], path)
+
+    async def _kept_file(self, cells: list[Cell], path: str) -> PublishedFile:
+        """A file of the workspace as it was after the last of these cells."""
         blobs = make_blobs(self.settings)
-        cells = place.state.get("cells") or []
         try:
             kept = await read_manifest(blobs, (cells[-1].get("snapshot") or "") if cells else "", count_missing=False)
         except (NotRestoredError, BlobError, ValueError):
@@ -376,7 +428,7 @@ class LocalBackend:
         if file is None or not is_plain(path) or len(file.chunks) != -(-file.size // CHUNK):
             raise NothingFoundError("There is no such file in this step's snapshot.")
         version = hashlib.sha256(",".join(file.chunks).encode()).hexdigest()[:32]
-        yield StoredFile(blobs, file.chunks, file.size, version, piece=CHUNK)
+        return StoredFile(blobs, file.chunks, file.size, version, piece=CHUNK)
 
     async def exporter(self, thread: str, step: str = "") -> Exporter:
         """See `Backend`."""

@@ -8,9 +8,10 @@ from starlette.routing import Route
 
 from stepwell.exports.analysis import analysis_of
 from stepwell.page.backend import ThreadView
-from stepwell.page.forms import fingerprint, knobs_as_typed
+from stepwell.page.forms import fingerprint, form_of, knobs_as_typed, text_of
 from stepwell.page.rendering import backend_of, base_of, page
 from stepwell.page.shown_thread import PICTURES, shown_thread
+from stepwell.thread_summaries import ThreadFilter
 
 AT_ONCE, MOST = 30, 3_000
 LONGEST_SEARCH = 500
@@ -18,12 +19,13 @@ LONGEST_SEARCH = 500
 
 async def list_threads(request: Request) -> Response:
     """The newest threads, or those that a search finds."""
-    words = request.query_params.get("q", "")[:LONGEST_SEARCH]
-    wanted = request.query_params.get("show", "")
-    shown = min(int(wanted), MOST) if wanted.isdecimal() and len(wanted) < 6 else AT_ONCE
-    found = await backend_of(request).threads(words, limit=shown + 1)
-    more = urlencode({"q": words, "show": shown + 4 * AT_ONCE}) if len(found) > shown else ""
-    return await page(request, "threads.html.jinja", threads=found[:shown], words=words, more=more)
+    words, tag = (request.query_params.get(name, "")[:LONGEST_SEARCH] for name in ("q", "tag"))
+    many = request.query_params.get("show", "")
+    shown = min(int(many), MOST) if many.isdecimal() and len(many) < 6 else AT_ONCE
+    wanted = ThreadFilter(words, (tag,) if tag else ())
+    found = await backend_of(request).threads(wanted, limit=shown + 1)
+    more = urlencode({"q": words, "tag": tag, "show": shown + 4 * AT_ONCE}) if len(found) > shown else ""
+    return await page(request, "threads.html.jinja", threads=found[:shown], words=words, tag=tag, more=more)
 
 
 async def show_thread(request: Request) -> Response:
@@ -66,6 +68,15 @@ async def thread_page(
     )
 
 
+async def label_thread(request: Request) -> Response:
+    """Gives a thread a name and tags."""
+    thread = request.path_params["thread"]
+    async with form_of(request) as form:
+        tags = text_of(form, "tags").replace(",", " ").split()
+        await backend_of(request).label(thread, text_of(form, "name").strip(), tags)
+    return RedirectResponse(f"{base_of(request)}/threads/{thread}", 303)
+
+
 async def ask_to_delete(request: Request) -> Response:
     """Asks once more."""
     view = await backend_of(request).thread(request.path_params["thread"])
@@ -83,6 +94,7 @@ async def delete_thread(request: Request) -> Response:
 routes = [
     Route("/", list_threads),
     Route("/threads/{thread}", show_thread),
+    Route("/threads/{thread}/labels", label_thread, methods=["POST"]),
     Route("/threads/{thread}/delete", ask_to_delete, methods=["GET"]),
     Route("/threads/{thread}/delete", delete_thread, methods=["POST"]),
 ]

@@ -19,7 +19,7 @@ from graph.events import Finished, Planned, read_event
 
 COMMANDS = (
     *("run", "ask", "resume", "fork", "shell", "diff", "replay"),
-    *("threads", "show", "log", "delete", "gc", "doctor", "trust"),
+    *("threads", "show", "log", "delete", "gc", "doctor", "trust", "rename", "tag"),
 )
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
 PATIENCE = 60.0
@@ -227,6 +227,7 @@ def test_json_is_one_readable_event_a_line(finished: FinishedThread) -> None:
     kinds = [event["event"] for event in finished.events]
     assert kinds[0] == "started"
     assert kinds[-1] == "finished"
+    assert finished.events[0]["model"] == finished.events[-1]["model"] == "playbook"
     assert {"plan", "cell_started", "cell_finished", "published"} <= set(kinds)
     assert {event["thread"] for event in finished.events} == {finished.id}
     last = read_event(finished.events[-1])
@@ -247,6 +248,7 @@ def test_the_answer_goes_to_stdout_and_progress_to_stderr(desk: Desk) -> None:
     assert all((desk.folder / place).is_file() and place.startswith("out/") for place in places)
     thread = thread_in(done.stderr)
     assert done.stderr.startswith(f"thread {thread}: What does this table hold?")
+    assert "\nmodel playbook\n" in done.stderr
     assert re.search(r"^cell 1 ok, ", done.stderr, re.MULTILINE)
     assert "\x1b" not in done.stdout + done.stderr
 
