@@ -26,6 +26,10 @@ ENTRY = "/enter"
 GRACE = 3
 """Seconds that browsers have to finish what they read when the page ends."""
 COOKIE_SECONDS = 30 * 86_400
+ENTERED = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Stepwell</title><link rel="icon" href="data:,">
+<meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Go on to Stepwell</a></p></html>
+"""
 
 
 class Doorkeeper:
@@ -86,10 +90,7 @@ class Doorkeeper:
         self._key = ""
         target = html.escape(to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/")
         # No redirect: after one from elsewhere, a browser would not send a strict cookie.
-        page = (
-            f'<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={target}">'
-        )
-        answer = HTMLResponse(f'{page}<title>Stepwell</title><p><a href="{target}">Go on to Stepwell</a></p></html>')
+        answer = HTMLResponse(ENTERED.format(target))
         answer.set_cookie(self._cookie, self._session, COOKIE_SECONDS, path="/", httponly=True, samesite="strict")
         return answer
 

@@ -1,6 +1,5 @@
 """The page in a browser: asking with files, watching, tracing a number, forking, comparing, approving, downloading."""
 
-import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -62,7 +61,10 @@ async def opened(page_process: PageProcess, tmp_path: Path) -> AsyncIterator[Pag
             page = await browser.new_page(viewport={"width": 1280, "height": 900}, accept_downloads=True)
             page.set_default_timeout(60_000)
             page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-            page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+            page.on(
+                "console",
+                lambda said: problems.append(f"{said.text} {said.location}") if said.type == "error" else None,
+            )
             await page.goto(page_process.address)
             await page.wait_for_url(f"{page_process.origin}/**")
             await expect(page.locator("h1")).to_be_visible()
@@ -73,9 +75,9 @@ async def opened(page_process: PageProcess, tmp_path: Path) -> AsyncIterator[Pag
 
 
 def two_files(folder: Path) -> list[Path]:
-    prices = folder / "prices.csv"
+    sales, prices = write_sales(folder / "sales.csv"), folder / "prices.csv"
     prices.write_text("region,price\nnorth,2\nsouth,3\n")
-    return [write_sales(folder / "sales.csv"), prices]
+    return [sales, prices]
 
 
 async def ask(page: Page, question: str, files: list[Path]) -> None:
@@ -92,7 +94,7 @@ async def ask(page: Page, question: str, files: list[Path]) -> None:
 async def test_a_question_is_asked_watched_traced_forked_compared_and_downloaded(
     tmp_path: Path, settings: Settings
 ) -> None:
-    files = await asyncio.to_thread(two_files, tmp_path / "mine")
+    files = two_files(tmp_path / "mine")
     async with (
         ScriptedServer([*answered("north"), *forked()]) as model,
         running_page(settings, model.base_url, OPENAI_API_KEY="none") as process,
@@ -114,7 +116,7 @@ async def test_a_question_is_asked_watched_traced_forked_compared_and_downloaded
         async with page.expect_download() as loading:
             await page.get_by_role("link", name="Report").click()
         report = await (await loading.value).path()
-        assert "How much did the north sell?" in await asyncio.to_thread(report.read_text)
+        assert "How much did the north sell?" in report.read_text()
         original = page.url.partition("#")[0]
         await page.get_by_role("link", name="Steps").click()
         await page.get_by_role("link", name="1", exact=True).click()

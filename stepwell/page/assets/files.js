@@ -33,7 +33,12 @@ function watch(field) {
     request.send(file);
   }
 
-  input.addEventListener("change", () => { [...input.files].forEach(send); input.value = ""; });
+  function take() { // also what was chosen before this was loaded
+    [...input.files].forEach(send);
+    input.value = "";
+  }
+  input.addEventListener("change", take);
+  take();
   field.addEventListener("dragover", (event) => { event.preventDefault(); field.classList.add("over"); });
   field.addEventListener("dragleave", () => field.classList.remove("over"));
   field.addEventListener("drop", (event) => {
