@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
 
@@ -78,6 +78,17 @@ class Progress:
     def began_at(self) -> datetime:
         """When it began."""
         return datetime.fromtimestamp(self.began, UTC)
+
+    def copied(self) -> "Progress":
+        """The same as it is now; what is added later is not in it."""
+        return replace(
+            self,
+            inputs=list(self.inputs),
+            cells=list(self.cells),
+            artifacts=list(self.artifacts),
+            running=replace(self.running) if self.running is not None else None,
+            changed=dict(self.changed),
+        )
 
     def changed_since(self, seen: int) -> list[str]:
         """The parts that have changed after so many events, in the order in which they did."""

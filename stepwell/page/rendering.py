@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from stepwell.amounts import ago_text, duration_text, size_text
 from stepwell.exports.markdown import prose
@@ -32,6 +32,9 @@ STATUS = {
 }
 """Where a thread stands, in words."""
 DIFF_KINDS = {"+": "added", "-": "removed", "@": "place"}
+
+PARTS = 60
+"""Pieces of a template that are sent together."""
 
 BackendOf = Callable[[Request], Backend]
 
@@ -82,19 +85,27 @@ async def page(request: Request, template: str, status: int = 200, **values: Any
     return HTMLResponse(text, status)
 
 
+async def long_page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    """A page as an answer that begins before all of it is made."""
+    values = {**values, **about(request), "asset": await asyncio.to_thread(_asset_version)}
+    made = await asyncio.to_thread(lambda: environment().get_template(template).stream(values))
+    made.enable_buffering(PARTS)
+    return StreamingResponse(made, status, media_type="text/html; charset=utf-8")
+
+
 def about(request: Request) -> dict[str, Any]:
     """What every template knows."""
-    return {"base": base_of(request), "asset": _asset_version(), "path": request.url.path}
+    return {"base": base_of(request), "path": request.url.path}
 
 
 def part(template: str, name: str, values: Mapping[str, Any], *arguments: Any) -> str:
-    """What a macro of a template makes."""
+    """What a macro of a template makes; reads the disk the first time."""
     module = environment().get_template(template).make_module(dict(values))
     return str(getattr(module, name)(*arguments)).strip()
 
 
 def _rendered(template: str, values: Mapping[str, Any]) -> str:
-    return environment().get_template(template).render(values)
+    return environment().get_template(template).render(values, asset=_asset_version())
 
 
 @cache

@@ -125,7 +125,8 @@ async def difference(request: Request) -> Response:
     asked = (await backend_of(request).thread(request.path_params["thread"])).asked
     if asked is None or fingerprint(asked) != of:
         raise FormError("Something else waits now; load the page again.")
-    return HTMLResponse(part("page.html.jinja", "diff", about(request), _difference(asked, edited)))
+    text = _difference(asked, edited)
+    return HTMLResponse(await asyncio.to_thread(part, "page.html.jinja", "diff", about(request), text))
 
 
 def _difference(asked: ApprovalAsked, edited: str) -> str:
@@ -160,10 +161,10 @@ async def _events(request: Request, backend: Backend, thread: str, run: str, see
             coming = None
             if str(progress.began) != run:
                 break  # another run than the one that the page shows
-            until = progress.seen
-            for message in list(_messages(request, thread, progress, seen)):
+            now = progress.copied()  # it goes on while this is rendered beside the event loop
+            for message in await asyncio.to_thread(_messages, request, thread, now, seen):
                 yield message
-            seen = until
+            seen = now.seen
             await asyncio.sleep(PAUSE)
     finally:
         if coming is not None:
@@ -172,7 +173,12 @@ async def _events(request: Request, backend: Backend, thread: str, run: str, see
     yield as_event("end", seen, {})
 
 
-def _messages(request: Request, thread: str, progress: Progress, seen: int) -> Iterator[bytes]:
+def _messages(request: Request, thread: str, progress: Progress, seen: int) -> list[bytes]:
+    """The parts of the page that have changed."""
+    return list(_changed_parts(request, thread, progress, seen))
+
+
+def _changed_parts(request: Request, thread: str, progress: Progress, seen: int) -> Iterator[bytes]:
     figure = figures_of(base_of(request), thread)
     values = about(request)
     ended = {cell["number"]: cell for cell in progress.cells}

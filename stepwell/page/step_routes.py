@@ -1,5 +1,6 @@
 """The steps of a thread: the tree, one step, its variables, going on from there, comparing two."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
@@ -134,7 +135,10 @@ async def compare(request: Request) -> Response:
     difference = await backend.compare(places[0], places[1])
     views: list[ThreadView] = [await backend.thread(thread, step) for thread, step in places]
     base, common = base_of(request), difference.cells_in_common
-    shown = [_side(view, base, common, prefix) for view, prefix in zip(views, ("a-", "b-"), strict=True)]
+    shown = [
+        await asyncio.to_thread(_side, view, base, common, prefix)
+        for view, prefix in zip(views, ("a-", "b-"), strict=True)
+    ]
     return await page(request, "compare.html.jinja", names=names, one=difference, sides=shown)
 
 

@@ -1,5 +1,6 @@
 """The list of threads, a thread, and deleting it."""
 
+import asyncio
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -9,7 +10,7 @@ from starlette.routing import Route
 from stepwell.exports.analysis import analysis_of
 from stepwell.page.backend import ThreadView
 from stepwell.page.forms import fingerprint, form_of, knobs_as_typed, text_of
-from stepwell.page.rendering import backend_of, base_of, page
+from stepwell.page.rendering import backend_of, base_of, long_page, page
 from stepwell.page.shown_thread import PICTURES, shown_thread
 from stepwell.thread_summaries import ThreadFilter
 
@@ -49,12 +50,12 @@ async def thread_page(
     """A thread, with what was typed into its forms when that could not be used."""
     asked = view.asked
     original = ("\n".join(asked.plan) if asked.plan is not None else asked.code) if asked is not None else ""
-    return await page(
+    return await long_page(
         request,
         "shown.html.jinja",
         status,
         view=view,
-        shown=shown_thread(view, base_of(request)),
+        shown=await asyncio.to_thread(shown_thread, view, base_of(request)),
         offer=await backend_of(request).offer(),
         typed=typed or knobs_as_typed(view.context),
         pictures=PICTURES,
