@@ -12,6 +12,7 @@ from graph.events import ApprovalAsked
 from graph.state import State
 from stepwell.comparison import Difference
 from stepwell.exports.export import Exporter
+from stepwell.exports.report import ShownCell
 from stepwell.page.progress import Progress
 from stepwell.page.variables import VariablePage, VariableWindow
 from stepwell.runs import Decision
@@ -90,6 +91,8 @@ class ThreadView:
     name: str = ""
     """What its user calls it, and the tags that they gave it."""
     tags: tuple[str, ...] = ()
+    answer: str = ""
+    """What was answered at the step, or after it and before the next cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,9 @@ class Backend(Protocol):
 
     async def variable(self, thread: str, step: str, name: str, window: VariableWindow) -> VariablePage:
         """A part of a variable as it was at a step."""
+
+    async def try_out(self, thread: str, step: str, code: str) -> ShownCell:
+        """Run code in a session at a step that is thrown away later; nothing of the thread changes."""
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """How the second of two steps differs from the first; each is a thread and a step's name."""

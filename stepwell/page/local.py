@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Self, cast
 
 from langgraph.types import StateSnapshot
@@ -15,7 +16,7 @@ from graph.checkpoints.labels import Labels
 from graph.checkpoints.order import time_named
 from graph.checkpoints.step_tree import StepTree
 from graph.checkpoints.thread_lock import is_thread_held
-from graph.context import Context, stored_context
+from graph.context import Context, parse_context, stored_context
 from graph.events import ApprovalAsked, Failed
 from graph.settings import NO_ISOLATION_WARNING, Settings
 from graph.state import Artifact, Cell, State
@@ -31,6 +32,7 @@ from stepwell.errors import ThreadError
 from stepwell.exports.archive import published
 from stepwell.exports.export import Exporter, exporter_at, published_opener
 from stepwell.exports.pictures import Pictures
+from stepwell.exports.report import ShownCell
 from stepwell.forks import fork_here, fork_thread
 from stepwell.labels import rename, tag
 from stepwell.model_list import PLAYBOOK, model_sources
@@ -38,13 +40,13 @@ from stepwell.page.backend import NothingFoundError, Offer, Running, ThreadLine,
 from stepwell.page.live_runs import LiveRun, LiveRuns
 from stepwell.page.progress import Progress
 from stepwell.page.search import excerpt
-from stepwell.page.variables import VariablePage, VariableReader, VariableWindow
+from stepwell.page.step_sessions import StepSessions, run_there
+from stepwell.page.variables import VariablePage, VariableWindow, read_window
 from stepwell.restored_step import at
 from stepwell.runs import CONTEXT_KEY, Decision, ending_of
 from stepwell.snapshot_manifest import read_manifest
 from stepwell.step_detail import StepDetail, show_step
-from stepwell.steps import STEP, read_steps, state_at_step
-from stepwell.stored_context import changed, changed_context
+from stepwell.steps import STEP, answer_after, read_steps, state_at_step
 from stepwell.thread_summaries import (
     ALL_THREADS,
     ThreadFilter,
@@ -80,13 +82,13 @@ class LocalBackend:
         self._spending: dict[str, tuple[str, tuple[int, float, float | None]]] = {}
         self._views: dict[tuple[str, str], ThreadView] = {}
         self._trees: dict[str, tuple[str, StepTree]] = {}
-        self._variables = VariableReader(lambda step: at(step, settings=settings))
+        self._sessions = StepSessions(lambda step: at(step, settings=settings))
         any_type: Uploads = replace(make_uploads(settings), types=frozenset({"*"}))
         self._uploads = any_type
 
     async def __aenter__(self) -> Self:
         self._graph, _ = await self._stack.enter_async_context(open_graph(self.settings))
-        self._stack.push_async_callback(self._variables.close)
+        self._stack.push_async_callback(self._sessions.close)
         self._stack.push_async_callback(self.live.close)
         await self._uploads.sweep()
         return self
@@ -226,6 +228,7 @@ class LocalBackend:
             context=await self._context(thread),
             cost=self._cost(state),
             asked=asked if isinstance(asked, ApprovalAsked) else None,
+            answer=state.get("answer") or "" if status == "finished" else "",
             error=_error_of(snapshot, status),
         )
 
@@ -243,6 +246,7 @@ class LocalBackend:
             steps=await self._steps_by_cell(thread, mark, place.step.name),
             context=await self._context(thread),
             cost=self._cost(place.state),
+            answer=await answer_after(self.graph, place),
         )
 
     async def _context(self, thread: str) -> Context:
@@ -275,8 +279,13 @@ class LocalBackend:
         """See `Backend`."""
         _check(thread, step)
         place = await state_at_step(self.graph, thread, step)
-        mark = place.state["sandbox"]["snapshot"]
-        return await self._variables.read(f"{thread}@{step}", mark, name, window)
+        mark = place.state["sandbox"]["snapshot"]  # the same name may stand for another step one day
+        return await self._sessions.use(f"{thread}@{step}", mark, partial(read_window, name=name, window=window))
+
+    async def try_out(self, thread: str, step: str, code: str) -> ShownCell:
+        """See `Backend`."""
+        _check(thread, step)
+        return await self._sessions.use(f"{thread}@{step}", "prompt", partial(run_there, code=code))
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """See `Backend`."""
@@ -289,7 +298,7 @@ class LocalBackend:
         if thread:
             _check(thread)
         paths = [await asyncio.to_thread(self._path, file) for file in files]
-        context = (await changed_context(thread, knobs, self.settings)) if thread else changed(Context(), knobs)
+        context = _changed(await self._context(thread) if thread else Context(), knobs)
         run = runs.start(question, files=paths, thread=thread or None, context=context, settings=self.settings)
         await self.live.begin(run)
         return run.thread
@@ -297,7 +306,7 @@ class LocalBackend:
     async def resume(self, thread: str, knobs: Mapping[str, Any], decision: Decision | None = None) -> None:
         """See `Backend`."""
         _check(thread)
-        context = await changed_context(thread, knobs, self.settings)
+        context = _changed(await self._context(thread), knobs)
         await self.live.begin(runs.resume(thread, decision=decision, context=context, settings=self.settings))
 
     async def stop(self, thread: str) -> None:
@@ -441,6 +450,15 @@ def _check(thread: str, step: str = "") -> None:
         raise ThreadError("There is no such thread.")
     if step and not STEP.fullmatch(step):
         raise ThreadError("There is no such step.")
+
+
+def _changed(before: Context, knobs: Mapping[str, Any]) -> Context | None:
+    """The knobs of a run; None: those that its thread has.
+
+    Raises:
+        KnobError: one cannot be used.
+    """
+    return parse_context({**before.model_dump(exclude_unset=True), **knobs}) if knobs else None
 
 
 def _error_of(snapshot: StateSnapshot, status: ThreadStatus) -> str:

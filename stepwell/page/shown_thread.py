@@ -4,11 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from graph.state import Artifact, Cell, Input
+from nodes.answer_checks.number_sources import NumberSources
 from nodes.budget import tokens_spent
+from nodes.restoration.line import left_aside
 from stepwell.errors import ThreadError
 from stepwell.exports.analysis import Analysis, analysis_of
 from stepwell.exports.archive import published
+from stepwell.exports.markdown import prose
 from stepwell.exports.report import ShownCell, ShownTurn, shown_cell, shown_turn
 from stepwell.page.backend import ThreadView
 from stepwell.thread_summaries import last_question
@@ -110,6 +115,17 @@ def shown_thread(view: ThreadView, base: str) -> ShownThread:
         seconds=sum(cell["seconds"] for cell in cells),
         tokens=sum(tokens_spent(state)),
     )
+
+
+def shown_answer(view: ThreadView, base: str) -> Markup:
+    """What was answered at a step, with its numbers traced to the cells."""
+    if not view.answer:
+        return Markup()
+    addresses, cells = Addresses(base, view), view.state.get("cells") or []
+    aside = left_aside(cells)
+    numbers = NumberSources([cell for cell in cells if cell["number"] not in aside], view.answer)
+    made = prose(view.answer, numbers=numbers, picture=addresses.picture, link=addresses.link)
+    return Markup(made)  # noqa: S704 - it was made harmless
 
 
 def live_cell(cell: Cell, figure: Callable[[int, str], str]) -> ShownCell:

@@ -10,11 +10,11 @@ from starlette.routing import Route
 
 from graph.checkpoints.step_tree import Step
 from stepwell.errors import ThreadError
-from stepwell.exports.report import shown_cell
+from stepwell.exports.report import ShownCell, shown_cell
 from stepwell.page.backend import ThreadView
 from stepwell.page.forms import FormError, files_of, form_of, knobs_as_typed, knobs_of, text_of
 from stepwell.page.rendering import backend_of, base_of, page
-from stepwell.page.shown_thread import figures_of, shown_thread
+from stepwell.page.shown_thread import figures_of, shown_answer, shown_thread
 from stepwell.page.variables import VariableWindow
 from stepwell.steps import parse_step_name
 
@@ -60,7 +60,15 @@ async def show_step(request: Request) -> Response:
     return await _step_page(request)
 
 
-async def _step_page(request: Request, status: int = 200, *, problem: str = "", question: str = "") -> Response:
+async def _step_page(
+    request: Request,
+    status: int = 200,
+    *,
+    problem: str = "",
+    question: str = "",
+    code: str = "",
+    ran: ShownCell | None = None,
+) -> Response:
     backend, thread, name = backend_of(request), request.path_params["thread"], request.path_params["step"]
     detail = await backend.step(thread, name)
     tree = await backend.steps(thread)
@@ -85,6 +93,8 @@ async def _step_page(request: Request, status: int = 200, *, problem: str = "", 
         typed=knobs_as_typed(view.context),
         problem=problem,
         question=question,
+        code=code,
+        ran=ran,
     )
 
 
@@ -124,6 +134,17 @@ async def go_on_from(request: Request) -> Response:
     return RedirectResponse(f"{base_of(request)}/threads/{there}", 303)
 
 
+async def try_out(request: Request) -> Response:
+    """Runs what was typed at the prompt of a step."""
+    asked = request.path_params
+    async with form_of(request) as form:
+        code = text_of(form, "code")
+    if not code.strip():
+        return await _step_page(request, 422, code=code)
+    ran = await backend_of(request).try_out(asked["thread"], asked["step"], code)
+    return await _step_page(request, code=code, ran=ran)
+
+
 async def compare(request: Request) -> Response:
     """Two steps side by side."""
     backend = backend_of(request)
@@ -146,7 +167,7 @@ def _side(view: ThreadView, base: str, common: int, prefix: str) -> dict[str, ob
     """What stands on one side: the cells after those in common, and the answer, whose numbers lead to these cells."""
     whole = shown_thread(view, base)
     cells = [cell for turn in whole.turns for cell in turn.cells if cell.number > common]
-    answer = str(whole.turns[-1].answer if whole.turns else "").replace('href="#cell-', f'href="#{prefix}cell-')
+    answer = str(shown_answer(view, base)).replace('href="#cell-', f'href="#{prefix}cell-')
     safe = Markup(answer)  # noqa: S704 - it was made harmless
     return {"view": view, "title": whole.title, "cells": cells, "answer": safe, "prefix": prefix}
 
@@ -155,6 +176,7 @@ routes = [
     Route("/threads/{thread}/steps", show_tree),
     Route("/threads/{thread}/steps/{step}", show_step, methods=["GET"]),
     Route("/threads/{thread}/steps/{step}", go_on_from, methods=["POST"]),
+    Route("/threads/{thread}/steps/{step}/prompt", try_out, methods=["POST"]),
     Route("/threads/{thread}/steps/{step}/variables/{name}", show_variable),
     Route("/compare", compare),
 ]

@@ -1,11 +1,10 @@
-"""Variables of a step, part by part: read in a session that is restored for it and kept for a while."""
+"""Variables of a step, part by part, as a session that was restored for it tells them."""
 
 import asyncio
 import secrets
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from sandboxes.base import SandboxError
 from sandboxes.host.reading import read_json
@@ -14,10 +13,6 @@ from stepwell.restored_step import RestoredStep
 
 MAX_BYTES, MAX_ITEMS = 8 << 20, 100_000
 SECONDS = 30.0
-KEPT_SECONDS = 120.0
-"""How long a session is kept after it was last used."""
-MOST = 2
-"""Sessions that are kept at a time."""
 TAKING = "__import__('importlib').import_module('stepwell_kernel.windows').write({path!r}, {name!r}, {window});"
 
 
@@ -105,87 +100,3 @@ def _list(said: Any) -> list[Any]:
 
 def _texts(said: Any) -> tuple[str, ...]:
     return tuple(str(one) for one in _list(said))
-
-
-Question: TypeAlias = tuple[str, VariableWindow, "asyncio.Future[VariablePage]"]
-
-
-class _KeptSession:
-    """A session at a step, open in a task of its own until nobody has asked it for a while."""
-
-    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[RestoredStep]]) -> None:
-        self._opened = opened
-        self._asked: asyncio.Queue[Question] = asyncio.Queue()
-        self.task = asyncio.create_task(self._serve())
-
-    async def read(self, name: str, window: VariableWindow) -> VariablePage:
-        """See `read_window`."""
-        answer: asyncio.Future[VariablePage] = asyncio.get_running_loop().create_future()
-        self._asked.put_nowait((name, window, answer))
-        either: set[asyncio.Future[Any]] = {answer, self.task}
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        if answer.done():
-            return answer.result()
-        if not self.task.cancelled() and (error := self.task.exception()) is not None:
-            raise error
-        raise SandboxError("The session at this step was closed meanwhile; try again.")
-
-    async def _serve(self) -> None:
-        async with self._opened() as session:
-            while True:
-                try:
-                    name, window, answer = await asyncio.wait_for(self._asked.get(), KEPT_SECONDS)
-                except TimeoutError:
-                    return
-                try:
-                    page = await read_window(session, name, window)
-                except (ThreadError, SandboxError) as error:
-                    if not answer.done():
-                        answer.set_exception(error)
-                else:
-                    if not answer.done():
-                        answer.set_result(page)
-
-    async def close(self) -> None:
-        """End it."""
-        self.task.cancel()
-        await asyncio.wait([self.task])
-
-
-class VariableReader:
-    """Reads variables, and keeps the newest few sessions for the next page of the same table.
-
-    Args:
-        opened: Opens a session at a step, named `THREAD@STEP`.
-    """
-
-    def __init__(self, opened: Callable[[str], AbstractAsyncContextManager[RestoredStep]]) -> None:
-        self._opened = opened
-        self._kept: dict[str, _KeptSession] = {}
-
-    async def read(self, step: str, mark: str, name: str, window: VariableWindow) -> VariablePage:
-        """Read a part of a variable at a step.
-
-        Args:
-            step: `THREAD@STEP`.
-            mark: Names what the step holds, so that a step of the same name that holds something else is another.
-            name: The variable.
-            window: Which part.
-
-        Raises:
-            ThreadError: there is no such step or variable.
-            SandboxError: the session cannot be had.
-        """
-        key = f"{step} {mark}"
-        session = self._kept.pop(key, None)
-        if session is None or session.task.done():
-            session = _KeptSession(lambda: self._opened(step))
-        self._kept[key] = session
-        while len(self._kept) > MOST:
-            await self._kept.pop(next(iter(self._kept))).close()
-        return await session.read(name, window)
-
-    async def close(self) -> None:
-        """End all sessions."""
-        while self._kept:
-            await self._kept.popitem()[1].close()

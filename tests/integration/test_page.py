@@ -19,7 +19,7 @@ from stepwell.page.app import page_app
 from stepwell.thread_summaries import ANY
 from stepwell.threads import open_graph, read_thread
 from tests.analyses import with_model, write_sales
-from tests.hostile_thread import LiveParts, hostile_input, hostile_replies
+from tests.hostile_thread import QUESTION, LiveParts, hostile_input, hostile_replies
 from tests.page_process import ORIGIN, PageInside, page_inside, running_page
 from tests.scripted_model import Call, Scripted, ScriptedServer
 from tests.states import make_cell, make_state
@@ -169,6 +169,14 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
             gone = await page.client.get(f"{at}/1/variables/{name}")
             assert gone.status_code == 409
             assert "There is no variable" in gone.text
+        ran = await page.client.post(f"{at}/1/prompt", data={"code": "north = 7\r\nsales.shape"})
+        assert "(250, 4)" in ran.text
+        ran = await page.client.post(f"{at}/1/prompt", data={"code": "print(north)\nraise ValueError('<i>')"})
+        assert ">7\n</pre>" in ran.text, "the session is kept"
+        assert "ValueError: &lt;i&gt;" in ran.text
+        assert ">7<" not in (await page.client.get(f"{at}/1/variables/north")).text, "and is not the step"
+        drawn = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+        assert 'src="data:image/png;base64,' in (await page.client.post(f"{at}/1/prompt", data={"code": drawn})).text
         file = await page.client.get(f"{at}/1/files/outputs/first.csv")
         assert file.text.startswith("month,")
         for wrong in ("outputs/nothing.csv", "../../../etc/passwd", "/etc/passwd"):
@@ -203,6 +211,8 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         assert 'href="/threads/' + thread + '/steps/2b"' in (await page.client.get(f"/threads/{thread}/steps")).text
         compared = await page.client.get(f"/compare?a={thread}@2&b={thread}@2b")
         assert "1 cell at the beginning is the same" in compared.text
+        assert re.search(r'href="#a-cell-2" class="number"[^>]*>[\d,]+</a> units', compared.text)
+        assert re.search(r'Twice that is <a href="#b-cell-2"', compared.text)
         assert "print(north * 2)" in compared.text
         back = await page.client.post(at, data={"what": "back"})
         assert back.status_code == 303
@@ -210,11 +220,7 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
 
 
 async def test_nothing_of_a_hostile_thread_is_alive_on_any_page(settings: Settings, tmp_path: Path) -> None:
-    async with ScriptedServer(hostile_replies()) as model, page_inside(with_model(settings, model.base_url)) as page:
-        thread = await ask(page, {**ASKED, "question": "x"}, hostile_input(tmp_path / "in"))
-        await finished(page, thread)
-    from tests.hostile_thread import QUESTION
-
+    assert len(LiveParts(QUESTION).found) == 4, "what is looked for would be found"
     async with ScriptedServer(hostile_replies()) as model, page_inside(with_model(settings, model.base_url)) as page:
         thread = await ask(page, {**ASKED, "question": QUESTION}, hostile_input(tmp_path / "in"))
         assert "There are" in await finished(page, thread)
@@ -284,6 +290,9 @@ async def test_bad_input_gets_a_sentence_and_loses_nothing(page: PageInside, tmp
     assert (await page.client.get("/threads/..%2f..%2fetc")).status_code in (404, 409)
     unsaid = await page.client.put("/uploads?name=%20", content=b"x")
     assert unsaid.status_code == 422
+    wild = await page.client.post("/new", data={**ASKED, "max_cells": "4000"}, files=[("file", ("", b""))])
+    assert wild.status_code == 422
+    assert "max_cells cannot be 4000" in wild.text
 
 
 async def test_an_upload_is_no_larger_than_the_settings_say(settings: Settings) -> None:

@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 
 from graph.settings import Settings
 from tests.analyses import write_sales
+from tests.hostile_thread import QUESTION, hostile_input, hostile_replies
 from tests.page_process import PageProcess, running_page
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
@@ -52,8 +53,8 @@ def forked() -> list[Scripted]:
 
 
 @asynccontextmanager
-async def opened(page_process: PageProcess, tmp_path: Path) -> AsyncIterator[Page]:
-    """A browser on the page; a script error, a refused script or a failed request fails the test."""
+async def opened(page_process: PageProcess, tmp_path: Path, *, may_refuse: bool = False) -> AsyncIterator[Page]:
+    """A browser on the page; a script error fails the test, and a refused script or request unless it may be."""
     problems: list[str] = []
     async with async_playwright() as playwright:
         browser: Browser = await playwright.chromium.launch(executable_path=CHROMIUM)
@@ -71,7 +72,8 @@ async def opened(page_process: PageProcess, tmp_path: Path) -> AsyncIterator[Pag
             yield page
         finally:
             await browser.close()
-    assert not problems, problems
+    assert may_refuse or not problems, problems
+    assert not any(one.startswith("error:") for one in problems), problems
 
 
 def two_files(folder: Path) -> list[Path]:
@@ -85,8 +87,7 @@ async def ask(page: Page, question: str, files: list[Path]) -> None:
     await page.get_by_label("What do you want to know?").fill(question)
     if files:
         await page.get_by_label("Choose files").set_input_files(files)
-    for file in files:
-        await expect(page.get_by_role("checkbox", name=file.name)).to_be_checked()
+    await expect(page.locator(".given input:checked")).to_have_count(len(files))
     await page.get_by_role("button", name="Ask").click()
     await page.wait_for_url("**/threads/*")
 
@@ -197,3 +198,27 @@ async def test_a_run_is_stopped_and_goes_on(tmp_path: Path, settings: Settings) 
         await page.get_by_label("Seconds one cell may take").fill("1")
         await page.get_by_role("button", name="Go on").click()
         await expect(page.locator(".answer")).to_contain_text("Done.")
+
+
+async def test_nothing_of_a_hostile_thread_runs(tmp_path: Path, settings: Settings) -> None:
+    async with (
+        ScriptedServer(hostile_replies()) as model,
+        running_page(settings, model.base_url, OPENAI_API_KEY="none") as process,
+        opened(process, tmp_path, may_refuse=True) as page,
+    ):
+        dialogs: list[str] = []
+        page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+        await ask(page, QUESTION, [hostile_input(tmp_path / "in")])
+        await expect(page.locator(".answer")).to_contain_text("There are 2")
+        here = page.url
+        links = await page.eval_on_selector_all("main a[href]", "all => all.map(one => one.getAttribute('href'))")
+        places = [one for one in dict.fromkeys(links) if "/files/" in one or "/steps" in one]
+        assert len(places) > 6
+        table = f"{here.removeprefix(process.origin)}/steps/1/variables/hostile"
+        for path in (*places, table, "/", "/?q=script"):
+            await page.goto(f"{process.origin}{path}")
+            await expect(page.locator("h1").first).to_be_attached()
+            for element in await page.locator("main a[href], td, summary").all():
+                await element.hover(force=True, timeout=5_000) if await element.is_visible() else None
+            assert await page.evaluate("window.hostile === undefined"), path
+        assert dialogs == []

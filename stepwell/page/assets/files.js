@@ -3,6 +3,7 @@ function watch(field) {
   const input = field.querySelector("input[type=file]"), list = field.querySelector(".given");
   if (!input || field.dataset.watched) return;
   field.dataset.watched = "1";
+  field.classList.add("sends");
   const button = field.closest("form").querySelector("button.first");
   let sending = 0;
 
