@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 
 from graph.events import Failed
-from graph.settings import SettingsError
+from graph.settings import Prices, SettingsError
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError, UsageError
 from stepwell.page.progress import Progress
@@ -17,16 +17,21 @@ STOPS = (ThreadError, UsageError, SettingsError, SandboxError, StorageError, Blo
 """What ends a run with a sentence."""
 
 
+KEPT = 50
+"""Runs that are over of which something is kept."""
+
+
 class LiveRun:
     """One run, and what it has done so far.
 
     Args:
         run: What is gone through, from now on.
+        prices: What its tokens cost.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, prices: Prices | None = None) -> None:
         self.thread = run.thread
-        self.progress = Progress(question=run.question)
+        self.progress = Progress(question=run.question, prices=prices)
         self._run = run
         self._moved = asyncio.Event()
         self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -88,9 +93,14 @@ class LiveRun:
 
 
 class LiveRuns:
-    """The runs of this process, at most one a thread; the last one of a thread is kept after its end."""
+    """The runs of this process, at most one a thread; the last one of a thread is kept after its end.
 
-    def __init__(self) -> None:
+    Args:
+        prices: What tokens cost.
+    """
+
+    def __init__(self, prices: Prices | None = None) -> None:
+        self._prices = prices
         self._runs: dict[str, LiveRun] = {}
 
     def of(self, thread: str) -> LiveRun | None:
@@ -112,7 +122,7 @@ class LiveRuns:
         if before is not None and not before.ended:
             self._runs[run.thread] = before
             raise ThreadError("This thread is being worked on; wait for the end, or stop it first.")
-        live = self._runs[run.thread] = LiveRun(run)
+        live = self._runs[run.thread] = LiveRun(run, self._prices)
         try:
             await live.begun()
         except BaseException:
@@ -121,6 +131,9 @@ class LiveRuns:
             if before is not None:
                 self._runs[run.thread] = before
             raise
+        over = [thread for thread, one in self._runs.items() if one.ended]
+        for thread in over[:-KEPT]:
+            del self._runs[thread]
 
     async def stop(self, thread: str) -> None:
         """Pause the run of a thread, if one goes on."""

@@ -1,7 +1,9 @@
 """The threads of this machine's data folder, for the page: read, run and kept by this process."""
 
+import ast
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -65,6 +67,9 @@ from storage.uploads import UploadError, Uploads
 USER = "page of this machine"
 """Whose uploads they are."""
 VIEWS_KEPT = 8
+MOST_ERROR = 2_000
+EXCEPTION = re.compile(r"\w+\((.*)\)", re.DOTALL)
+"""How a checkpoint keeps an exception: as its `repr`."""
 
 
 class LocalBackend:
@@ -76,7 +81,7 @@ class LocalBackend:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.live = LiveRuns()
+        self.live = LiveRuns(settings.price_list)
         self._stack = AsyncExitStack()
         self._graph: Graph | None = None
         self._spending: dict[str, tuple[str, tuple[int, float, float | None]]] = {}
@@ -465,5 +470,10 @@ def _error_of(snapshot: StateSnapshot, status: ThreadStatus) -> str:
     """Why a run stopped, as far as the checkpoint tells."""
     if status != "failed":
         return ""
-    said = next((str(task.error) for task in snapshot.tasks if task.error), "")
-    return said[:1_000]
+    said = next((str(task.error) for task in snapshot.tasks if task.error), "")[:MOST_ERROR]
+    called = EXCEPTION.fullmatch(said)
+    try:
+        message = ast.literal_eval(called[1]) if called is not None else said
+    except (ValueError, SyntaxError):
+        return said
+    return message if isinstance(message, str) else said

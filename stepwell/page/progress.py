@@ -28,6 +28,7 @@ from graph.events import (
     SnapshotSaved,
     Started,
 )
+from graph.settings import Prices
 from graph.state import Artifact, Cell, Input, PlanStep
 
 MAKING = {"plan": "planning", "generate": "writing the next step", "check_final": "checking the answer"}
@@ -59,7 +60,11 @@ class Progress:
     now: str = "starting"
     """What happens at present, in words."""
     since: float = field(default_factory=time.time)
-    tokens: int = 0
+    model: str = ""
+    """The name of the model that is asked."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    prices: Prices | None = None
     notices: list[tuple[str, str]] = field(default_factory=list)
     """Level and text."""
     plan: list[PlanStep] = field(default_factory=list)
@@ -73,6 +78,16 @@ class Progress:
     changed: dict[str, int] = field(default_factory=dict)
     """By part of what people see (`now`, `notices`, `plan`, `inputs`, `cell-3`, `output-3`), the number of the event
     that changed it last."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of this run so far."""
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def cost(self) -> float:
+        """What they cost; 0 where there are no prices."""
+        return self.prices.cost(self.tokens_in, self.tokens_out) if self.prices is not None else 0.0
 
     @property
     def began_at(self) -> datetime:
@@ -114,8 +129,8 @@ class Progress:
 
     def _taken(self, event: Event, when: float) -> Iterator[str]:
         match event:
-            case Started(question=question):
-                self.question, self.began = question, when
+            case Started(question=question, model=model):
+                self.question, self.began, self.model = question, when, model
             case InputTaken(input=one):
                 self.inputs.append(one)
                 yield "inputs"
@@ -123,7 +138,8 @@ class Progress:
                 self.plan = steps
                 yield "plan"
             case ModelAnswered(input_tokens=tokens_in, output_tokens=tokens_out):
-                self.tokens += tokens_in + tokens_out
+                self.tokens_in += tokens_in
+                self.tokens_out += tokens_out
                 yield "now"
             case Published(artifact=artifact):
                 self.artifacts.append(artifact)

@@ -21,7 +21,7 @@ from stepwell.threads import open_graph, read_thread
 from tests.analyses import with_model, write_sales
 from tests.hostile_thread import QUESTION, LiveParts, hostile_input, hostile_replies
 from tests.page_process import ORIGIN, PageInside, page_inside, running_page
-from tests.scripted_model import Call, Scripted, ScriptedServer
+from tests.scripted_model import Call, Scripted, ScriptedServer, bad_key
 from tests.states import make_cell, make_state
 
 ASKED = {"question": "How much did the north sell?", "knobs": "1"}
@@ -426,3 +426,24 @@ async def long_thread(settings: Settings, cells: int) -> str:
     async with open_graph(settings) as (graph, _):
         await graph.aupdate_state({"configurable": {"thread_id": thread}}, dict(state), as_node="upload")
     return thread
+
+
+async def test_a_run_that_failed_says_why_and_goes_on(settings: Settings) -> None:
+    script: list[Scripted] = [bad_key("sk-1"), Call("submit_answer", answer="Forty-two.", skipped=[])]
+    async with ScriptedServer(script) as model:
+        with_prices = with_model(settings, model.base_url, prices="10,100")
+        async with page_inside(with_prices) as page:
+            thread = await ask(page, ASKED)
+            assert "does not accept the key" in await finished(page, thread)
+        async with page_inside(with_prices) as page:  # the page was ended meanwhile
+            shown = (await page.client.get(f"/threads/{thread}")).text
+            assert "This run stopped on an error." in shown
+            assert "does not accept the key" in shown
+            assert "ModelAccessError(" not in shown
+            assert "How much did the north sell?" in shown
+            assert "stopped on an error" in (await page.client.get("/")).text
+            resumed = await page.client.post(f"/threads/{thread}/resume", data={"knobs": "1", "max_cells": "5"})
+            assert resumed.status_code == 303
+            shown = await finished(page, thread)
+            assert "Forty-two." in shown
+            assert "cost 0.0030" in shown

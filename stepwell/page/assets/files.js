@@ -49,6 +49,10 @@ function watch(field) {
   });
 }
 
+// One press of a button is one question.
+document.addEventListener("submit", (event) => setTimeout(() => event.target.querySelectorAll("button").forEach((one) => { one.disabled = true; })));
+window.addEventListener("pageshow", (event) => { if (event.persisted) document.querySelectorAll("button").forEach((one) => { one.disabled = false; }); });
+
 const all = () => document.querySelectorAll(".drop").forEach(watch);
 for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
 document.addEventListener("renewed", all);
