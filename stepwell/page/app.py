@@ -64,7 +64,7 @@ def page_app(backend: BackendOf) -> Starlette:
     app = Starlette(
         routes=routes,
         middleware=[Middleware(SafePage)],
-        exception_handlers={**dict.fromkeys(STATUSES, _told), 404: _not_found, 405: _not_found},
+        exception_handlers={**dict.fromkeys(STATUSES, _told), 404: _not_found, 405: _not_found, Exception: _broken},
     )
     app.state.backend_of = backend
     return app
@@ -75,6 +75,11 @@ async def _told(request: Request, error: Exception) -> Response:
     if isinstance(error, NoSuchArtifactError):
         return await page(request, "error.html.jinja", status, sentence="There is no such file any more.")
     return await page(request, "error.html.jinja", status, sentence=str(error))
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    sentence = f"Something went wrong inside Stepwell ({type(error).__name__}); the terminal that it runs in says more."
+    return await page(request, "error.html.jinja", 500, sentence=sentence)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 import zipfile
 from collections.abc import AsyncIterator
 from io import BytesIO
@@ -20,6 +21,7 @@ from stepwell.thread_summaries import ANY
 from stepwell.threads import open_graph, read_thread
 from tests.analyses import with_model, write_sales
 from tests.hostile_thread import QUESTION, LiveParts, hostile_input, hostile_replies
+from tests.other_process import environment
 from tests.page_process import ORIGIN, PageInside, page_inside, running_page
 from tests.scripted_model import Call, Scripted, ScriptedServer, bad_key
 from tests.states import make_cell, make_state
@@ -447,3 +449,30 @@ async def test_a_run_that_failed_says_why_and_goes_on(settings: Settings) -> Non
             shown = await finished(page, thread)
             assert "Forty-two." in shown
             assert "cost 0.0030" in shown
+
+
+@pytest.mark.parametrize("arguments", [["ui", "nothing"], ["open", "nothing"], ["open", "last"], ["ui", "--port", "0"]])
+async def test_what_cannot_be_shown_is_said_in_a_sentence(settings: Settings, arguments: list[str]) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "from stepwell.command import main; main()", *arguments, "--no-browser"),
+        stderr=asyncio.subprocess.PIPE,
+        env=environment(settings, ""),
+    )
+    _, said = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 2
+    assert b"Traceback" not in said
+    assert said.decode().startswith("error: ") or b"Invalid value for '--port'" in said
+
+
+async def test_two_pages_at_a_time_have_two_ports(settings: Settings) -> None:
+    async with running_page(settings) as page, running_page(settings) as other:
+        assert page.origin != other.origin
+        port = page.origin.rpartition(":")[2]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", "from stepwell.command import main; main()", "ui", "--port", port, "--no-browser"),
+            stderr=asyncio.subprocess.PIPE,
+            env=environment(settings, ""),
+        )
+        _, said = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 2
+        assert f"error: Port {port} cannot be used (Address already in use)" in said.decode()
