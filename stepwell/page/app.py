@@ -17,16 +17,12 @@ from stepwell.errors import ThreadError, UsageError
 from stepwell.page import file_routes, run_routes, step_routes, thread_routes
 from stepwell.page.backend import NothingFoundError
 from stepwell.page.forms import FormError
-from stepwell.page.rendering import BackendOf, page
+from stepwell.page.rendering import POLICY, BackendOf, page
 from storage.artifacts import StorageError
 from storage.blobs import BlobError
 from storage.published_files import NoSuchArtifactError
 from storage.uploads import UploadError
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "object-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",

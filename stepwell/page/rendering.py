@@ -33,6 +33,11 @@ STATUS = {
 """Where a thread stands, in words."""
 DIFF_KINDS = {"+": "added", "-": "removed", "@": "place"}
 
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""What a page may load and run."""
 PARTS = 60
 """Pieces of a template that are sent together."""
 
