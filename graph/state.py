@@ -180,6 +180,19 @@ class AnswerValue(TypedDict):
     """What stands in the answer."""
 
 
+class CellOutput(TypedDict):
+    """One output of a cell, cut to what a page or a notebook shows of it."""
+
+    kind: Literal["stdout", "stderr", "result", "display", "figure", "error"]
+    """`result`: the value of its last expression. Called `kind`: see `Variable`."""
+    text: str
+    """As it was printed; of an error the traceback."""
+    html: NotRequired[str]
+    """As the object itself wrote it: whoever shows it must make it harmless first."""
+    path: NotRequired[str]
+    """The workspace path of its picture."""
+
+
 class Cell(TypedDict):
     """One piece of code run once, and its result, cut to the size of an observation."""
 
@@ -199,6 +212,9 @@ class Cell(TypedDict):
     files: list[FileChange]
     figures: list[str]
     """Workspace paths of the figures that it drew."""
+    outputs: NotRequired[list[CellOutput]]
+    """What it printed and showed, apart and in order, for people; missing when that is nothing, and in threads of older
+    versions, whose `observation` has it in one text."""
     snapshot: NotRequired[str]
     """The snapshot of variables and files after it; empty or missing when there is none: then the step is rebuilt by
     running cells again."""

@@ -35,6 +35,7 @@ from nodes.calls.held_cells import (
     records_of,
 )
 from nodes.calls.recorded_calls import CellCalls
+from nodes.cell_outputs import outputs_of
 from nodes.computed_answers import fill, wanted_values
 from nodes.next_step import Next, tick
 from nodes.prompts.observation import cell_record, namespace_rows
@@ -194,6 +195,8 @@ class _Attempt:
         state, context, sandbox = self._state, self._context, self._sandbox
         limit = context.observation_chars
         cell = cell_record(self.pending, result, number=self.number, turn=state["turn"], limit=limit)
+        if outputs := outputs_of(result):
+            cell["outputs"] = outputs
         answered = self._answer(cell, result)
         if calls:
             cell["calls"] = calls

@@ -1,6 +1,7 @@
 """Asks LangGraph's own routes, in this process and as the user: they alone decide whose a thread is."""
 
 from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
 from typing import Any, cast
 from urllib.parse import quote
 from uuid import UUID
@@ -107,6 +108,19 @@ class Platform:
         """
         what = f"state/{quote(checkpoint, safe='')}" if checkpoint else "state"
         return cast("State", (await self._ask("GET", thread, what)).get("values") or {})
+
+    async def state_and_time(self, thread: str) -> tuple[State, datetime | None]:
+        """The state that a thread is in now, and since when.
+
+        Raises:
+            RefusedError: there is no such thread, or it is not the sender's.
+        """
+        said = await self._ask("GET", thread, "state")
+        try:
+            when = datetime.fromisoformat(said.get("created_at") or "")
+        except (TypeError, ValueError):
+            when = None
+        return cast("State", said.get("values") or {}), when
 
     async def require_thread(self, thread: str) -> None:
         """Find out whose a thread is, without reading what is in it.

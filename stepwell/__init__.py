@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from stepwell.cleanup import Swept as Swept
     from stepwell.comparison import Difference as Difference
     from stepwell.errors import ThreadError as ThreadError
+    from stepwell.errors import UsageError as UsageError
+    from stepwell.exports.export import Exported as Exported
     from stepwell.replays import ReplayedCell as ReplayedCell
     from stepwell.replays import ReplayEnd as ReplayEnd
     from stepwell.restored_step import RestoredStep as RestoredStep
@@ -42,6 +44,7 @@ _WHERE = {
     "Decision": "stepwell.runs",
     "Difference": "stepwell.comparison",
     "Event": "graph.events",
+    "Exported": "stepwell.exports.export",
     "Finished": "graph.events",
     "FunctionError": "graph.functions.registry",
     "HostFunction": "graph.functions.registry",
@@ -57,6 +60,7 @@ _WHERE = {
     "Swept": "stepwell.cleanup",
     "ThreadError": "stepwell.errors",
     "ThreadSummary": "stepwell.thread_summaries",
+    "UsageError": "stepwell.errors",
 }
 
 __all__ = [
@@ -65,6 +69,7 @@ __all__ = [
     "Decision",
     "Difference",
     "Event",
+    "Exported",
     "Finished",
     "FunctionError",
     "HostFunction",
@@ -80,9 +85,11 @@ __all__ = [
     "Swept",
     "ThreadError",
     "ThreadSummary",
+    "UsageError",
     "at",
     "delete",
     "diff",
+    "export",
     "fork",
     "gc",
     "list_threads",
@@ -340,6 +347,26 @@ async def replay(
     async with aclosing(found):  # type: ignore[type-var]  # an async generator
         async for one in found:
             yield one
+
+
+async def export(
+    step: str, to: "str | PathLike[str]", *, overwrite: bool = False, settings: "Settings | None" = None
+) -> "Exported":
+    """Write a thread as a report, as a Jupyter notebook, or as an archive with both, its code and its files.
+
+    Args:
+        step: `THREAD@STEP`; without a step: where the thread is now.
+        to: The file; its ending says which: `.html`, `.ipynb` or `.zip`.
+        overwrite: Whether a file of that name may be replaced.
+        settings: Where threads are kept; None reads the environment.
+
+    Raises:
+        ThreadError: there is no such thread or step, or nothing was asked yet.
+        UsageError: the ending is none of these, or the file cannot be written there.
+    """
+    from stepwell.exports.export import export
+
+    return await export(step, to, overwrite=overwrite, settings=settings)
 
 
 async def list_threads(

@@ -62,7 +62,7 @@ def _stepwell(
 for command in (
     *(commands_run.run, commands_run.ask, commands_run.resume),
     *(commands_steps.fork, commands_steps.shell, commands_steps.diff, commands_steps.replay),
-    *(commands_inspect.threads, commands_inspect.show, commands_inspect.log),
+    *(commands_inspect.threads, commands_inspect.show, commands_inspect.log, commands_inspect.export),
     *(commands_threads.rename, commands_threads.tag),
     *(commands_placement.move, commands_placement.sandboxes),
     *(commands_inspect.delete, commands_inspect.gc, commands_inspect.doctor, commands_inspect.trust),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from graph.state import State
+from nodes.prompts.observation import HEADER
 
 GROUP = r"[,.'’\u202f\u00a0\u2009 ]"
 TOKEN = re.compile(
@@ -98,6 +99,8 @@ class Claim:
     """A number in an answer."""
 
     text: str
+    start: int
+    """Where it begins in its sentence."""
     readings: tuple[tuple[Reading, ...], ...]
     """Ways to read it; all numbers of one way must be right."""
     scale: int
@@ -120,7 +123,7 @@ class Claim:
 def claims_by_sentence(text: str) -> Iterator[list[Claim]]:
     """The numbers of each sentence or table row, small ones too."""
     for sentence in SENTENCE.split(THRESHOLDS.sub(" ", NOT_CLAIMS.sub(" ", text))):
-        if found := list(_claims(sentence)):
+        if found := list(claims_in(sentence)):
             yield found
 
 
@@ -129,7 +132,8 @@ def scales_in(text: str) -> list[int]:
     return [scale for pattern, scale in HEADING_SCALES if pattern.search(text)]
 
 
-def _claims(text: str) -> Iterator[Claim]:
+def claims_in(text: str) -> Iterator[Claim]:
+    """The numbers of one sentence, in their order."""
     name_ends = -1
     position = 0
     while match := TOKEN.search(text, position):
@@ -154,6 +158,7 @@ def _claims(text: str) -> Iterator[Claim]:
         end = percent.end() if percent else position
         yield Claim(
             text=text[start:end].strip(),
+            start=start,
             readings=tuple(_readings(match[0], exponent)),
             scale=SCALES.get(word.lower(), 1),
             percent=percent is not None,
@@ -193,8 +198,6 @@ def _readings(text: str, exponent: int) -> Iterator[tuple[Reading, ...]]:
 
 GROUPED = re.compile(r"(?<![A-Za-z_\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 PLAIN = re.compile(r"(?<![\d.])(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
-HEADER = re.compile(r"\Acell \d+ · [^\n]*")
-"""The first line of an observation is Stepwell's own: the cell's number and its seconds are no results."""
 MAX_NAMED = 8
 MAX_OPERANDS = 8
 HEDGED_SHARE, HEDGED_SHARE_WORKED_OUT = 0.1, 0.02
@@ -209,11 +212,11 @@ def unprinted_numbers(state: State) -> list[str]:
     scaled (`1.2 million`); called approximate, it may be rounded further. What follows from two printed numbers of
     the same sentence (a share, a ratio, a change, a sum or a difference) counts as printed too: the reader sees both.
     """
-    printed = sorted(set(_values(_shown(state))))
+    printed = sorted(set(values_in(_shown(state))))
     scales = scales_in(state["proposal"])
     missing: dict[str, None] = {}
     for sentence in claims_by_sentence(state["proposal"]):
-        matched = [_matches(claim, printed, scales) for claim in sentence]
+        matched = [matching(claim, printed, scales) for claim in sentence]
         operands = [values for claim, values in zip(sentence, matched, strict=True) if values and claim.matters][
             :MAX_OPERANDS
         ]
@@ -241,7 +244,8 @@ def _shown(state: State) -> Iterator[str]:
         yield row["summary"]
 
 
-def _values(texts: Iterable[str]) -> Iterator[float]:
+def values_in(texts: Iterable[str]) -> Iterator[float]:
+    """The numbers that texts show, each without its sign."""
     for text in texts:
         for raw in [*GROUPED.findall(text), *PLAIN.findall(text)]:
             try:
@@ -252,7 +256,7 @@ def _values(texts: Iterable[str]) -> Iterator[float]:
                 yield value
 
 
-def _matches(claim: Claim, printed: Sequence[float], scales: Sequence[int], share: float = HEDGED_SHARE) -> list[float]:
+def matching(claim: Claim, printed: Sequence[float], scales: Sequence[int], share: float = HEDGED_SHARE) -> list[float]:
     """Values that the claim may stand for, those that were printed; empty when there is none."""
     for reading in claim.readings:
         found = [_near(number, claim, printed, scales, share) for number in reading]
@@ -297,4 +301,4 @@ def _follows(claim: Claim, operands: Sequence[Sequence[float]]) -> bool:
     if claim.percent:
         results += [1 - value if value <= 1 else 100 - value for values in operands for value in values]
     results = sorted(abs(value) for value in results)
-    return bool(_matches(claim, results, [], HEDGED_SHARE_WORKED_OUT))
+    return bool(matching(claim, results, [], HEDGED_SHARE_WORKED_OUT))

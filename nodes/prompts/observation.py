@@ -7,6 +7,8 @@ from graph.state import Cell, FileChange, Pending, Variable
 from sandboxes.results import CellResult, NamespaceRow
 
 TRACEBACK_CHARS = 1_500
+HEADER = re.compile(r"\Acell \d+ · [^\n]*")
+"""The first line of an observation is Stepwell's own: the cell's number and its seconds are no results."""
 GLYPH = re.compile(r"[^\n]*Warning: Glyph (\d{1,7}) [^\n]*missing from[^\n]*\n?(?:  [^\n]*\n?)?")
 GLYPHS_SHOWN = 40
 FILES_SHOWN = 20

@@ -1,4 +1,4 @@
-"""The commands about what is kept, `threads`, `show`, `log`, `delete`, `gc`; and this machine's, `doctor`, `trust`."""
+"""The commands about what is kept: `threads`, `show`, `log`, `export`, `delete`, `gc`; and `doctor`, `trust`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -69,6 +69,28 @@ def log(
         from stepwell.cli.inspection import show_log
 
         return show_log(thread, limit, code=code, as_json=as_json)
+
+    exit_with(work)
+
+
+def export(
+    thread: ThreadOrStep,
+    to: Annotated[
+        Path, typer.Option("--to", "-o", metavar="FILE", help="Its ending says which: .html, .ipynb or .zip.")
+    ],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of that name.")] = False,
+) -> None:
+    """Write a thread as a file to hand on.
+
+    report.html: questions, answers, steps and figures in one page, where a number leads to the cell that it comes from.
+    notebook.ipynb: a Jupyter notebook that runs beside the input files. archive.zip: both, the code, the published
+    files.
+    """
+
+    def work() -> int:
+        from stepwell.cli.inspection import export_thread
+
+        return export_thread(thread, to, overwrite=overwrite)
 
     exit_with(work)
 

@@ -1,9 +1,10 @@
-"""The commands that only read: one thread, its steps."""
+"""The commands that only read: one thread, its steps, a file of it to hand on."""
 
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -243,6 +244,15 @@ def show_log(name: str, limit: int, *, code: bool, as_json: bool) -> int:
     if left_out:
         earlier = "1 earlier step is" if left_out == 1 else f"{left_out:,} earlier steps are"
         print_error(f"{earlier} left out; --limit {len(tree.steps)} shows all.")
+    return FINISHED
+
+
+def export_thread(name: str, to: Path, *, overwrite: bool) -> int:
+    """`stepwell export`."""
+    from stepwell.exports.export import export
+
+    written = asyncio.run(export(name, to, overwrite=overwrite))
+    line_out(f"{written.path} ({size_text(written.bytes)})" if sys.stdout.isatty() else str(written.path))
     return FINISHED
 
 

@@ -6,6 +6,7 @@ import zipfile
 from typing import Any
 
 import hypothesis
+import nbformat
 import pytest
 import schemathesis
 
@@ -82,9 +83,32 @@ def test_the_archive_holds_answer_code_and_files(world: World) -> None:
     assert answer.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.testzip() is None
-        assert {"answers.md", "analysis.py", "answer.md", "summary.xlsx"} <= set(archive.namelist())
+        names = {"answers.md", "analysis.py", "answer.md", "summary.xlsx", "report.html", "notebook.ipynb"}
+        assert names <= set(archive.namelist())
         assert "What stands out?" in archive.read("answers.md").decode()
         compile(archive.read("analysis.py"), "analysis.py", "exec")
+
+
+def test_a_thread_is_downloaded_as_a_report_and_as_a_notebook(world: World) -> None:
+    base = f"/stepwell/threads/{world.thread}/export"
+    report = world.alice.get(base, params={"format": "html"})
+    assert report.headers["content-type"] == "text/html; charset=utf-8"
+    assert report.headers["content-disposition"].startswith("attachment")
+    assert "sandbox" in report.headers["content-security-policy"]
+    assert "What stands out?" in report.text
+    assert "data:image/png;base64," in report.text
+    notebook = world.alice.get(base, params={"format": "ipynb"})
+    assert notebook.headers["content-disposition"].startswith("attachment")
+    nbformat.validate(nbformat.reads(notebook.text, as_version=4))
+    assert world.alice.get(base, params={"format": "pdf"}).status_code == 422
+    assert world.bob.get(base, params={"format": "html"}).status_code == 404
+
+
+def test_a_thread_without_a_question_has_no_report(world: World) -> None:
+    thread = world.bob.post("/threads", json={"metadata": {"graph_id": "stepwell"}}).json()["thread_id"]
+    answer = world.bob.get(f"/stepwell/threads/{thread}/export", params={"format": "html"})
+    assert answer.status_code == 409
+    assert "nothing to export yet" in answer.text
 
 
 # Steps

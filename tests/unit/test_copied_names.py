@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from sandboxes.results import CellResult, ChangedFile, Display
-from server.artifacts import packed_names
 from stepwell.cli.shell import InterruptibleRunner, Shell
+from stepwell.exports.archive import packed_names
 from stepwell.restored_step import RestoredStep
 
 

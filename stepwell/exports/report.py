@@ -1,0 +1,229 @@
+"""A report: an analysis as one HTML file that needs nothing else, runs no scripts and prints well."""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from graph.state import Cell, CellOutput
+from nodes.answer_checks.number_sources import NumberSources
+from nodes.cell_outputs import outputs_shown
+from nodes.computed_answers import ONLY_VALUES
+from stepwell.exports.analysis import AnalysedTurn, Analysis
+from stepwell.exports.markdown import prose, table
+from stepwell.exports.pictures import Drawn, picture_type
+from storage.clean_text import clean, shown_code
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STATUS_WORDS = {
+    "ok": "done",
+    "error": "failed",
+    "timeout": "time limit",
+    "killed": "ended from outside",
+    "rejected": "rejected",
+    "unknown": "end not seen",
+}
+"""How a cell ended, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOutput:
+    """An output of a cell as the templates show it."""
+
+    kind: str
+    text: str = ""
+    html: Markup | None = None
+    picture: str = ""
+    """The address of its picture."""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """A cell as the templates show it."""
+
+    number: int
+    purpose: str
+    thought: Markup
+    code: Markup
+    status: str
+    words: str
+    """How it ended."""
+    seconds: float
+    outputs: tuple[ShownOutput, ...]
+    files: tuple[str, ...]
+    calls: tuple[str, ...]
+    back_to: int | None
+    aside: bool
+    """A later cell went back over it."""
+    values: tuple[tuple[str, str], ...]
+    """What it computed for the answer: the expression, and the text that it became."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """A question with all that belongs to it, as the templates show it."""
+
+    number: int
+    question: str
+    plan: tuple[tuple[str, bool], ...]
+    cells: tuple[ShownCell, ...]
+    answer: Markup
+    concerns: tuple[str, ...]
+    ended: bool
+    seconds: float
+
+
+def report(analysis: Analysis, drawn: Drawn, *, made: str = "") -> str:
+    """The report as HTML.
+
+    Args:
+        analysis: What it is about.
+        drawn: Its pictures.
+        made: When the analysis came to be, in words.
+    """
+    environment = templates()
+    page = environment.get_template("report.html.jinja")
+    return page.render(
+        title=clean(analysis.title),
+        thread=analysis.thread,
+        step=analysis.step,
+        made=made,
+        inputs=[(clean(one["path"]), one["size"], clean(one["problem"])) for one in analysis.inputs],
+        turns=[shown_turn(analysis, turn, _cell_picture(drawn), partial(_answer_picture, drawn)) for turn in
+               analysis.turns],
+        style=Markup(stylesheet()),  # noqa: S704 - our own
+    )  # fmt: skip
+
+
+def shown_turn(
+    analysis: Analysis,
+    turn: AnalysedTurn,
+    cell_picture: Callable[[int, str], str],
+    answer_picture: Callable[[str], str],
+    link: Callable[[str], str] = lambda path: "",
+) -> ShownTurn:
+    """A question for the templates.
+
+    Args:
+        analysis: What it belongs to.
+        turn: The question.
+        cell_picture: The address of a figure by the cell's number and its path; empty where it cannot be had.
+        answer_picture: The address of a picture by what the answer calls it.
+        link: The address of a file by what the answer calls it.
+    """
+    numbers = NumberSources([cell for cell in analysis.cells_before(turn) if cell["number"] not in analysis.aside],
+                            turn.answer)  # fmt: skip
+    return ShownTurn(
+        number=turn.number,
+        question=clean(turn.question).strip(),
+        plan=tuple((clean(step["text"]), step["done"]) for step in turn.plan),
+        cells=tuple(
+            shown_cell(cell, cell_picture, aside=cell["number"] in analysis.aside)
+            for cell in turn.cells
+            if cell["code"] != ONLY_VALUES
+        ),
+        answer=_safe(prose(turn.answer, numbers=numbers, picture=answer_picture, link=link))
+        if turn.answer
+        else Markup(),
+        concerns=tuple(map(clean, turn.concerns)),
+        ended=turn.ended,
+        seconds=sum(cell["seconds"] for cell in turn.cells),
+    )
+
+
+def shown_cell(cell: Cell, picture: Callable[[int, str], str], *, aside: bool = False) -> ShownCell:
+    """A cell for the templates; `picture` gives the address of a figure by the cell's number and its path."""
+    status = cell["status"]
+    files = [f"{one['path']} ({one['change']})" for one in cell["files"] if one["path"] not in cell["figures"]]
+    return ShownCell(
+        number=cell["number"],
+        purpose=clean(" ".join(cell["purpose"].split())) or "untitled",
+        thought=_safe(prose(cell["thought"])) if cell["thought"].strip() else Markup(),
+        code=highlighted(cell["code"]),
+        status=status,
+        words=STATUS_WORDS.get(status, status),
+        seconds=cell["seconds"],
+        outputs=tuple(_shown_output(one, cell["number"], picture) for one in outputs_shown(cell)),
+        files=tuple(map(clean, files)),
+        calls=tuple(map(clean, cell.get("calls") or [])),
+        back_to=cell.get("back_to"),
+        aside=aside,
+        values=tuple((clean(one["expression"]), clean(one["text"])) for one in cell.get("values") or []),
+    )
+
+
+def highlighted(code: str) -> Markup:
+    """Python as HTML with classes for colours."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    formatter = HtmlFormatter(nowrap=True)
+    return _safe(highlight(shown_code(code), PythonLexer(stripnl=False), formatter))
+
+
+@cache
+def stylesheet() -> str:
+    """The style of threads, on light and dark screens and on paper."""
+    from pygments.formatters import HtmlFormatter
+
+    own = templates().get_template("thread.css").render()
+    light = HtmlFormatter(style="default").get_style_defs(".code")
+    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
+    return f"{_only_tokens(light)}\n@media screen and (prefers-color-scheme: dark) {{\n{_only_tokens(dark)}\n}}\n{own}"
+
+
+@cache
+def templates() -> "Environment":
+    """The templates; what is put into them is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("stepwell.exports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def data_address(data: bytes) -> str:
+    """A picture as an address that holds it; empty when it is none that a document takes."""
+    mime = picture_type(data)
+    return f"data:{mime};base64,{base64.b64encode(data).decode()}" if mime else ""
+
+
+def _only_tokens(rules: str) -> str:
+    """The colours of code without those of its background and of line numbers, which are the page's own."""
+    return "\n".join(line for line in rules.splitlines() if line.startswith(".code ."))
+
+
+def _cell_picture(drawn: Drawn) -> Callable[[int, str], str]:
+    return lambda number, path: data_address(drawn.of_cell(number, path))
+
+
+def _answer_picture(drawn: Drawn, path: str) -> str:
+    return data_address(drawn.of_answer(path))
+
+
+def _shown_output(output: CellOutput, number: int, picture: Callable[[int, str], str]) -> ShownOutput:
+    text = clean(output["text"])
+    if path := output.get("path", ""):
+        address = picture(number, path)
+        return ShownOutput(output["kind"], picture=address, title=clean(path), text="" if address else text)
+    if html := output.get("html", ""):
+        shown = table(html)
+        if "<table" in shown:
+            return ShownOutput(output["kind"], html=_safe(shown))
+    return ShownOutput(output["kind"], text=text)
+
+
+def _safe(text: str) -> Markup:
+    """HTML that was made harmless, or that Pygments wrote."""
+    return Markup(text)  # noqa: S704 - see above
