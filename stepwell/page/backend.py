@@ -91,6 +91,8 @@ class ThreadView:
     name: str = ""
     """What its user calls it, and the tags that they gave it."""
     tags: tuple[str, ...] = ()
+    notices: tuple[tuple[str, str], ...] = ()
+    """Level and text of what the last run here told, once it is over."""
     answer: str = ""
     """What was answered at the step, or after it and before the next cell."""
 

@@ -213,7 +213,10 @@ class LocalBackend:
             error = progress.ending.error
         labels = (await saver_of(self.graph).labels()).get(thread, Labels())
         view = replace(view, name=labels.name, tags=labels.tags)
-        return replace(view, running=running, progress=progress if running == "here" else None, error=error)
+        if running == "here":
+            return replace(view, running=running, progress=progress, error=error)
+        told = tuple(progress.notices) if progress is not None else ()
+        return replace(view, running=running, error=error, notices=told)
 
     async def _read(self, thread: str, mark: str) -> ThreadView:
         with reporting_damage(thread):

@@ -153,7 +153,7 @@ class Progress:
             case CellStarted(number=number, purpose=purpose, code=code):
                 self.running = RunningCell(number, purpose, code)
                 yield f"cell-{number}"
-            case Output(number=number, text=text) if self.running is not None:
+            case Output(number=number, text=text) if self.running is not None and self.running.number == number:
                 whole = self.running.output + text
                 self.running.left_out = self.running.left_out or len(whole) > OUTPUT_KEPT
                 self.running.output = whole[-OUTPUT_KEPT:]

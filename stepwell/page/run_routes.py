@@ -194,9 +194,9 @@ def _changed_parts(request: Request, thread: str, progress: Progress, seen: int)
             if running is None or running.number != int(number):
                 continue
             html = part("page.html.jinja", "output", values, running)
-        elif name in ("plan", "inputs"):
+        elif name in ("plan", "inputs", "notices"):
             html = part("page.html.jinja", name, values, getattr(progress, name))
-        elif name in ("now", "notices"):
+        elif name == "now":
             html = part("page.html.jinja", name, values, progress)
         else:
             continue

@@ -100,7 +100,8 @@ def shown_thread(view: ThreadView, base: str) -> ShownThread:
         else ()
     )
     unanswered = view.running == "here" or view.status != "finished"
-    asked_next = last_question(state) if unanswered and not view.step and (not turns or turns[-1].ended) else ""
+    question = (view.progress.question if view.progress is not None else "") or last_question(state)
+    asked_next = question if unanswered and not view.step and (not turns or turns[-1].ended) else ""
     cells = list(state.get("cells") or [])
     in_state = {cell["number"] for cell in cells}
     live = view.progress.cells if view.progress is not None else []

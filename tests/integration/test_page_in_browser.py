@@ -53,13 +53,15 @@ def forked() -> list[Scripted]:
 
 
 @asynccontextmanager
-async def opened(page_process: PageProcess, tmp_path: Path, *, may_refuse: bool = False) -> AsyncIterator[Page]:
+async def opened(
+    page_process: PageProcess, tmp_path: Path, *, may_refuse: bool = False, scripts: bool = True
+) -> AsyncIterator[Page]:
     """A browser on the page; a script error fails the test, and a refused script or request unless it may be."""
     problems: list[str] = []
     async with async_playwright() as playwright:
         browser: Browser = await playwright.chromium.launch(executable_path=CHROMIUM)
         try:
-            page = await browser.new_page(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+            page = await browser.new_page(viewport={"width": 1280, "height": 900}, java_script_enabled=scripts)
             page.set_default_timeout(60_000)
             page.on("pageerror", lambda error: problems.append(f"error: {error}"))
             page.on(
@@ -222,3 +224,41 @@ async def test_nothing_of_a_hostile_thread_runs(tmp_path: Path, settings: Settin
                 await element.hover(force=True, timeout=5_000) if await element.is_visible() else None
             assert await page.evaluate("window.hostile === undefined"), path
         assert dialogs == []
+
+
+async def test_all_of_it_works_without_scripts(tmp_path: Path, settings: Settings) -> None:
+    files = two_files(tmp_path / "mine")
+    async with (
+        ScriptedServer([*answered("north"), *forked()]) as model,
+        running_page(settings, model.base_url, OPENAI_API_KEY="none") as process,
+        opened(process, tmp_path, scripts=False) as page,
+    ):
+        await page.get_by_role("link", name="New question").click()
+        await page.get_by_label("What do you want to know?").fill("How much did the north sell?")
+        await page.get_by_label("Choose files").set_input_files(files)
+        await page.get_by_role("button", name="Ask").click()
+        await expect(page.locator(".answer")).to_contain_text("The north sold 2", timeout=60_000)
+        await page.get_by_role("link", name="variables, fork: step 1").click()
+        await page.get_by_label("What should be done from here on?").fill("Take the mean instead.")
+        await page.get_by_role("button", name="Ask from here").click()
+        await expect(page.locator(".answer").last).to_contain_text("On average", timeout=60_000)
+
+
+async def test_files_are_dropped_and_one_that_is_too_large_is_named(tmp_path: Path, settings: Settings) -> None:
+    async with (
+        running_page(settings, STEPWELL_MAX_INPUT_BYTES="100") as process,
+        opened(process, tmp_path, may_refuse=True) as page,
+    ):
+        await page.get_by_role("link", name="New question").click()
+        await expect(page.locator(".drop.sends")).to_be_visible()
+        dropped = await page.evaluate_handle(
+            """() => {
+              const data = new DataTransfer();
+              data.items.add(new File(["a,b\\n1,2\\n"], "small.csv"));
+              data.items.add(new File(["x".repeat(101)], "large.csv"));
+              return data;
+            }"""
+        )
+        await page.dispatch_event(".drop", "drop", {"dataTransfer": dropped})
+        await expect(page.get_by_role("checkbox", name="small.csv")).to_be_checked()
+        await expect(page.locator(".given .problem")).to_contain_text("large.csv: 101 bytes are too many")

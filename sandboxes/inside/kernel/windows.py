@@ -28,12 +28,13 @@ def write(path: str, name: str, row: int, column: int, rows: int, columns: int) 
         found: dict[str, Any] = {"kind": "gone"}
     else:
         value = namespace[name]
-        found = {"kind": "text", **_window(value, row, column, rows, columns), "type": _text(type(value).__name__)}
+        found = {"kind": "text", **window(value, row, column, rows, columns), "type": _text(type(value).__name__)}
     with open(path, "w", encoding="utf-8", errors="replace") as file:
         json.dump(found, file)
 
 
-def _window(value: Any, row: int, column: int, rows: int, columns: int) -> dict[str, Any]:
+def window(value: Any, row: int, column: int, rows: int, columns: int) -> dict[str, Any]:
+    """A window of a value: of a table its rows and columns, else text."""
     try:
         table = _table(value, row, column, rows, columns)
     except Exception:  # values may raise anything
