@@ -17,9 +17,12 @@ from stepwell.page.rendering import backend_of, base_of, page
 from stepwell.page.shown_thread import figures_of, shown_answer, shown_thread
 from stepwell.page.variables import VariableWindow
 from stepwell.steps import parse_step_name
+from stepwell.thread_summaries import ANY
 
 ROWS, COLUMNS = 100, 30
 LAST = 10**9
+OTHERS = 50
+"""Threads that are offered to be compared with."""
 
 
 async def show_tree(request: Request) -> Response:
@@ -27,13 +30,8 @@ async def show_tree(request: Request) -> Response:
     thread = request.path_params["thread"]
     tree = await backend_of(request).steps(thread)
     lines = list(drawn(tree.steps))
-    return await page(
-        request, "steps.html.jinja", thread=thread, lines=lines, steps=list(tree.all()), title=_title(tree.steps)
-    )
-
-
-def _title(steps: Sequence[Step]) -> str:
-    return " ".join(steps[0].question.split())[:120] if steps else "Thread"
+    others = [one for one in await backend_of(request).threads(ANY, limit=OTHERS) if one.id != thread]
+    return await page(request, "steps.html.jinja", thread=thread, lines=lines, steps=list(tree.all()), others=others)
 
 
 def drawn(steps: Sequence[Step]) -> Iterator[tuple[int, bool, Step]]:

@@ -132,8 +132,9 @@ async def test_a_question_is_asked_watched_traced_forked_compared_and_downloaded
         await page.wait_for_url("**/threads/*")
         assert page.url != original
         await expect(page.locator(".answer").last).to_contain_text("On average")
-        fork = page.url.rpartition("/")[2]
-        await page.goto(f"{process.origin}/compare?a={original.rpartition('/')[2]}&b={fork}")
+        await page.goto(f"{original}/steps")
+        await page.get_by_label("Thread", exact=True).select_option("Take the mean instead. (just now)")
+        await page.get_by_role("button", name="Compare with it").click()
         await expect(page.locator("main")).to_contain_text("1 cell at the beginning is the same")
         await expect(page.locator(".diff .added").first).to_contain_text("Take the mean")
         await expect(page.get_by_role("region", name="Answer of B")).to_contain_text("On average")

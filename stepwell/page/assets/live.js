@@ -13,6 +13,8 @@ function put({ id, html, parent }) {
     [...now.querySelectorAll("details")].forEach((one, place) => { if (place in open) one.open = open[place]; });
     now.scrollTop = end ? now.scrollHeight : at;
   } else document.getElementById(parent)?.append(made);
+  // Only what happens is read out, not the seconds.
+  if (id === "now") document.getElementById("said").textContent = document.querySelector("#now strong").textContent;
   if (follow) window.scrollTo({ top: document.body.scrollHeight });
 }
 
