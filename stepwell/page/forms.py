@@ -9,8 +9,10 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from graph.context import Context
+from graph.context import Context, KnobError, parse_context
 from graph.events import ApprovalAsked
+from graph.settings import SettingsError
+from stepwell.errors import ThreadError, UsageError
 from stepwell.page.backend import Backend, UploadedFile
 from stepwell.runs import Decision
 from storage.uploads import UploadError
@@ -23,6 +25,10 @@ TEXTS = ("model", "sandbox", "review", "language", "instructions")
 
 class FormError(ValueError):
     """What was sent cannot be used; the message is one sentence."""
+
+
+MISTAKES = (FormError, KnobError, UsageError, UploadError, ThreadError, SettingsError)
+"""What the form is shown again for, with all that was typed."""
 
 
 @asynccontextmanager
@@ -64,6 +70,7 @@ def knobs_of(form: FormData) -> dict[str, Any]:
 
     Raises:
         FormError: a number is none.
+        KnobError: a knob cannot have that value.
     """
     found: dict[str, Any] = {name: text for name in TEXTS if (text := text_of(form, name).strip())}
     for name, kind in NUMBERS.items():
@@ -76,6 +83,7 @@ def knobs_of(form: FormData) -> dict[str, Any]:
     if text_of(form, "knobs"):  # a box that is not ticked is not sent
         found["approval"] = "cells" if text_of(form, "approval") else "none"
         found["approve_plan"] = bool(text_of(form, "approve_plan"))
+    parse_context(found)
     return found
 
 

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from graph.context import Context, KnobError
+from graph.context import Context
 from graph.events import ApprovalAsked
-from graph.settings import SettingsError
-from stepwell.errors import ThreadError, UsageError
+from stepwell.errors import ThreadError
 from stepwell.page.backend import Backend
 from stepwell.page.forms import (
+    MISTAKES,
     FormError,
     decision_of,
     files_of,
@@ -28,10 +28,7 @@ from stepwell.page.progress import Progress
 from stepwell.page.rendering import about, as_event, backend_of, base_of, page, part
 from stepwell.page.shown_thread import figures_of, live_cell
 from stepwell.page.thread_routes import thread_page
-from storage.uploads import UploadError
 
-MISTAKES = (FormError, KnobError, UsageError, UploadError, ThreadError, SettingsError)
-"""What the form is shown again for, with all that was typed."""
 PAUSE = 0.15
 """Seconds between two messages to a browser: what happens meanwhile comes together."""
 ALIVE = 15.0

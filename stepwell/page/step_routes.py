@@ -12,7 +12,16 @@ from graph.checkpoints.step_tree import Step
 from stepwell.errors import ThreadError
 from stepwell.exports.report import ShownCell, shown_cell
 from stepwell.page.backend import ThreadView
-from stepwell.page.forms import FormError, files_of, form_of, knobs_as_typed, knobs_of, text_of
+from stepwell.page.forms import (
+    MISTAKES,
+    FormError,
+    files_of,
+    form_of,
+    knobs_as_typed,
+    knobs_of,
+    knobs_sent,
+    text_of,
+)
 from stepwell.page.rendering import backend_of, base_of, page
 from stepwell.page.shown_thread import figures_of, shown_answer, shown_thread
 from stepwell.page.variables import VariableWindow
@@ -64,6 +73,7 @@ async def _step_page(
     *,
     problem: str = "",
     question: str = "",
+    typed: dict[str, str] | None = None,
     code: str = "",
     ran: ShownCell | None = None,
 ) -> Response:
@@ -88,7 +98,7 @@ async def _step_page(
         others=[step.name for step in tree.all() if step.name != detail.step.name],
         running=view.running,
         offer=await backend.offer(),
-        typed=knobs_as_typed(view.context),
+        typed=typed or knobs_as_typed(view.context),
         problem=problem,
         question=question,
         code=code,
@@ -118,17 +128,17 @@ async def go_on_from(request: Request) -> Response:
             raise FormError("Say whether to ask from here, to fork, or to go back.")
         if what == "ask" and not question:
             return await _step_page(request, 422, problem="Say what should be done from here on.")
-        files = await files_of(form, backend)
-        knobs = knobs_of(form)
         here = what != "fork"
         try:
+            knobs = knobs_of(form)
+            files = await files_of(form, backend)
             if (await backend.thread(thread)).running:
                 raise ThreadError("This thread is being worked on; wait for the end, or stop it first.")
             there = await backend.fork(thread, step, here=here, new_turn=bool(question) and what != "back")
             if question and what != "back":
                 await backend.start(question, [one.file for one in files], knobs, thread=there)
-        except ThreadError as error:
-            return await _step_page(request, 409, problem=str(error), question=question)
+        except MISTAKES as error:
+            return await _step_page(request, 422, problem=str(error), question=question, typed=knobs_sent(form))
     return RedirectResponse(f"{base_of(request)}/threads/{there}", 303)
 
 

@@ -203,6 +203,11 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         nothing = await page.client.post(at, data={"what": "ask", "question": " "})
         assert nothing.status_code == 422
         assert (await page.client.post(at, data={"what": "destroy"})).status_code == 422
+        wrong = await page.client.post(at, data={"what": "fork", "question": "Twice?", "knobs": "1", "max_cells": "-4"})
+        assert wrong.status_code == 422
+        assert "max_cells cannot be -4" in wrong.text
+        assert "Twice?</textarea>" in wrong.text
+        assert len(await page.backend.threads(ANY, limit=9)) == 1, "nothing was forked"
         forked = await page.client.post(at, data={"what": "fork", "question": "Twice that?"})
         fork = forked.headers["location"].rpartition("/")[2]
         assert fork != thread
