@@ -22,6 +22,7 @@ from stepwell.thread_summaries import ANY
 from stepwell.threads import open_graph, read_thread
 from tests.analyses import with_model, write_sales
 from tests.hostile_thread import QUESTION, LiveParts, hostile_input, hostile_replies
+from tests.integration.test_mcp_servers import Shop
 from tests.other_process import environment
 from tests.page_process import ORIGIN, PageInside, page_inside, running_page
 from tests.scripted_model import Call, Scripted, ScriptedServer, bad_key
@@ -47,6 +48,11 @@ def north() -> list[Scripted]:
 async def page(settings: Settings) -> AsyncIterator[PageInside]:
     async with page_inside(settings) as page:
         yield page
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
 
 
 async def finished(page: PageInside, thread: str) -> str:
@@ -275,6 +281,34 @@ async def test_an_approval_is_about_what_was_shown(settings: Settings) -> None:
         late = await page.client.post(f"/threads/{thread}/decide", data={"verdict": "approve", "of": of})
         assert late.status_code == 409
         assert (await read_thread(thread, settings)).state["cells"][-1]["code"] == "a = 1"
+
+
+async def test_a_plan_and_a_call_are_shown_whole_before_they_are_approved(settings: Settings, shop: Shop) -> None:
+    script: list[Scripted] = [
+        Call("submit_plan", steps=["Look <b>", "Order"]),
+        Call("run_python", purpose="Order", code="print(shop_place_order('tea <i>')['ordered'])"),
+        Call("submit_answer", answer="Ordered.", skipped=[]),
+        Call("submit_review", good_enough=True, missing=[]),
+    ]
+    mcp = shop.write(needs_approval=["place-order"])
+    async with ScriptedServer(script) as model, page_inside(with_model(settings, model.base_url, mcp=mcp)) as page:
+        thread = await ask(page, {**ASKED, "approve_plan": "1"})
+        at, of = f"/threads/{thread}/decide", re.compile(r'name="of" value="(\w+)"')
+        shown = await finished(page, thread)
+        assert "A plan waits for you" in shown
+        assert "<li>Look &lt;b&gt;</li>" in shown
+        edit = {"verdict": "edit", "of": of.findall(shown)[0], "code": "Order tea\r\nSay so"}
+        assert (await page.client.post(at, data=edit)).status_code == 303
+        shown = await finished(page, thread)
+        assert "Order tea" in str(model.requests[1].body)
+        assert "Cell 1 calls shop_place_order and waits for you" in shown
+        assert "article = &#39;tea &lt;i&gt;&#39;" in shown
+        assert "Edit it" not in shown
+        assert shop.ordered == []
+        approve = {"verdict": "approve", "of": of.findall(shown)[0]}
+        assert (await page.client.post(at, data=approve)).status_code == 303
+        assert "Ordered." in await finished(page, thread)
+    assert shop.orders.read_text() == "tea <i>\n"
 
 
 async def test_bad_input_gets_a_sentence_and_loses_nothing(page: PageInside, tmp_path: Path) -> None:
