@@ -2,6 +2,7 @@
 
 import asyncio
 import html
+import os
 import secrets
 import signal
 import socket
@@ -122,6 +123,13 @@ def listen(port: int | None) -> socket.socket:
     return found
 
 
+def _leave(asked: asyncio.Event, number: int) -> None:
+    """End, and at once when it is asked for a second time."""
+    if asked.is_set():
+        os._exit(128 + number)
+    asked.set()
+
+
 async def serve(settings: Settings, listening: socket.socket, path: str, tell: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C or SIGTERM; what runs then is paused.
 
@@ -159,7 +167,7 @@ async def serve(settings: Settings, listening: socket.socket, path: str, tell: C
         server = Server(config)
         loop, asked = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, asked.set)
+            loop.add_signal_handler(number, _leave, asked, number)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         waiting = asyncio.create_task(asked.wait())
         try:
