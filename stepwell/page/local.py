@@ -41,7 +41,6 @@ from stepwell.model_list import PLAYBOOK, model_sources
 from stepwell.page.backend import NothingFoundError, Offer, Running, ThreadLine, ThreadView, UploadedFile
 from stepwell.page.live_runs import LiveRun, LiveRuns
 from stepwell.page.progress import Progress
-from stepwell.page.search import excerpt
 from stepwell.page.step_sessions import StepSessions, run_there
 from stepwell.page.variables import VariablePage, VariableWindow, read_window
 from stepwell.restored_step import at
@@ -159,7 +158,7 @@ class LocalBackend:
             tokens=tokens,
             seconds=seconds,
             cost=cost,
-            found=excerpt(said.text, wanted.search),
+            found=wanted.excerpt(said),
         )
 
     def _begun(self, run: LiveRun) -> ThreadLine:

@@ -1,5 +1,8 @@
 """What a run has done so far, for browsers that come at any time; and where a search has found its words."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 from graph.events import (
     ApprovalAsked,
     CellFinished,
@@ -16,7 +19,7 @@ from graph.events import (
 )
 from graph.settings import Prices
 from stepwell.page.progress import OUTPUT_KEPT, Progress
-from stepwell.page.search import AROUND, excerpt
+from stepwell.thread_summaries import AROUND, ThreadFilter, ThreadSummary
 from tests.states import make_cell
 
 THREAD = "0b8e5a52-7a5e-4c0e-9a43-0c7d3f3c1a11"
@@ -88,11 +91,13 @@ def test_receipts_are_told_in_words() -> None:
 
 
 def test_a_search_shows_where_its_words_stand() -> None:
+    summary = ThreadSummary(THREAD, "", "finished", 1, 1, datetime.now(UTC))
     text = "a " * 100 + "the North\nsold " + "b " * 100
-    found = excerpt(text, "NORTH missing")
+    found = ThreadFilter("NORTH missing").excerpt(replace(summary, text=text))
     assert "the North sold" in found
     assert found.startswith("…")
     assert found.endswith("…")
     assert len(found) <= 2 * AROUND + 10
-    assert excerpt("north", "north") == "north"
-    assert excerpt("north", "south") == ""
+    assert ThreadFilter("north").excerpt(replace(summary, text="north")) == "north"
+    assert ThreadFilter("south").excerpt(replace(summary, text="north")) == ""
+    assert ThreadFilter().excerpt(replace(summary, text="north")) == ""
