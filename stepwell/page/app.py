@@ -17,14 +17,13 @@ from stepwell.errors import ThreadError, UsageError
 from stepwell.page import file_routes, run_routes, step_routes, thread_routes
 from stepwell.page.backend import NothingFoundError
 from stepwell.page.forms import FormError
-from stepwell.page.rendering import POLICY, BackendOf, page
+from stepwell.page.rendering import BackendOf, page, policy_of
 from storage.artifacts import StorageError
 from storage.blobs import BlobError
 from storage.published_files import NoSuchArtifactError
 from storage.uploads import UploadError
 
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",  # with `no-referrer` browsers do not say where a form comes from
@@ -98,14 +97,16 @@ class SafePage:
             await self._app(scope, receive, send)
             return
 
+        request = Request(scope)
+        headers = {**HEADERS, "Content-Security-Policy": policy_of(request)}
+
         async def send_safe(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = {name.lower() for name, _ in message["headers"]}
-                added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                added = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
                 message["headers"] = [*message["headers"], *(one for one in added if one[0] not in given)]
             await send(message)
 
-        request = Request(scope)
         if request.method not in SAFE_METHODS and not is_own(request):
             refusal = Response("This request does not come from the page itself.\n", 403, media_type="text/plain")
             await refusal(scope, receive, send_safe)

@@ -16,7 +16,7 @@ from stepwell.exports.export import Format
 from stepwell.exports.pictures import picture_type
 from stepwell.exports.served_files import INLINE, SAFE, content_type, disposition
 from stepwell.page.backend import NothingFoundError
-from stepwell.page.rendering import ASSET_TYPES, POLICY, asset, backend_of, page
+from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, page, policy_of
 from stepwell.page.shown_thread import PICTURES
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile
@@ -125,7 +125,7 @@ async def preview(request: Request) -> Response:
         size = file.size
     answer = await page(request, "file.html.jinja", thread=thread, name=name, size=size, **values)
     if kind == PDF:
-        answer.headers["Content-Security-Policy"] = f"{POLICY}; object-src 'self'; frame-src 'self'"
+        answer.headers["Content-Security-Policy"] = f"{policy_of(request)}; object-src 'self'; frame-src 'self'"
     return answer
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -34,10 +35,10 @@ STATUS = {
 DIFF_KINDS = {"+": "added", "-": "removed", "@": "place"}
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src {assets}; style-src {assets}; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""What a page may load and run."""
+HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}")
 PARTS = 60
 """Pieces of a template that are sent together."""
 
@@ -48,6 +49,13 @@ def backend_of(request: Request) -> Backend:
     """Whose threads a request sees."""
     found: BackendOf = request.app.state.backend_of
     return found(request)
+
+
+def policy_of(request: Request) -> str:
+    """What a page may load and run: its own scripts, and none that a thread has published at the same host."""
+    host = request.headers.get("host", "")
+    assets = f"{host}{base_of(request)}/assets/" if HOST.fullmatch(host) else "'none'"
+    return POLICY.format(assets=assets)
 
 
 def base_of(request: Request) -> str:

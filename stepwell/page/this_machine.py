@@ -26,6 +26,7 @@ PORT = 8484
 ENTRY = "/enter"
 GRACE = 3
 """Seconds that browsers have to finish what they read when the page ends."""
+DOOR = "default-src 'none'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
 COOKIE_SECONDS = 30 * 86_400
 ENTERED = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Stepwell</title><link rel="icon" href="data:,">
@@ -61,7 +62,7 @@ class Doorkeeper:
         if scope["type"] == "http":
             answer = self._answer(scope)
             if answer is not None:
-                answer.headers.update({name: value for name, value in HEADERS.items() if name not in answer.headers})
+                answer.headers.update({**HEADERS, "Content-Security-Policy": DOOR})
                 await answer(scope, receive, send)
                 return
         elif scope["type"] != "lifespan":

@@ -124,6 +124,7 @@ async def test_every_answer_forbids_scripts_of_others(page: PageInside) -> None:
         headers = (await page.client.get(path)).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy, path
+        assert "script-src 127.0.0.1:8484/assets/;" in policy, path
         assert "unsafe" not in policy, path
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == ("max-age=31536000, immutable" if "assets" in path else "no-store")

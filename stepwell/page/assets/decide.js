@@ -8,7 +8,7 @@ function watch() {
     clearTimeout(waiting);
     waiting = setTimeout(async () => {
       const answer = await fetch(form.dataset.diff, { method: "POST", body: new FormData(form) });
-      if (answer.ok) shown.replaceChildren(document.createRange().createContextualFragment(await answer.text()));
+      if (answer.ok) shown.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.children);
     }, 300);
   });
 }

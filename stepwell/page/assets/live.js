@@ -2,16 +2,15 @@
 const near = () => window.innerHeight + window.scrollY > document.body.scrollHeight - 200;
 
 function put({ id, html, parent }) {
-  const made = document.createRange().createContextualFragment(html);
+  const made = new DOMParser().parseFromString(html, "text/html").body.firstElementChild; // in which no script runs
   const there = document.getElementById(id);
   const follow = near();
   if (there) {
     const open = [...there.querySelectorAll("details")].map((one) => one.open);
     const at = there.scrollTop, end = there.scrollHeight - there.clientHeight - at < 20;
     there.replaceWith(made);
-    const now = document.getElementById(id);
-    [...now.querySelectorAll("details")].forEach((one, place) => { if (place in open) one.open = open[place]; });
-    now.scrollTop = end ? now.scrollHeight : at;
+    [...made.querySelectorAll("details")].forEach((one, place) => { if (place in open) one.open = open[place]; });
+    made.scrollTop = end ? made.scrollHeight : at;
   } else document.getElementById(parent)?.append(made);
   // Only what happens is read out, not the seconds.
   if (id === "now") document.getElementById("said").textContent = document.querySelector("#now strong").textContent;
