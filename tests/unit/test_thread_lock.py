@@ -1,9 +1,11 @@
 """One writer a thread, in one process and between several; who comes late waits, gives up, or is cancelled."""
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -196,6 +198,17 @@ async def test_runs_of_one_thread_go_one_after_the_other_whatever_the_server_enf
             await asyncio.to_thread(other.communicate)
 
 
+async def opened_by_a_reader(pipe: Path) -> int:
+    """Open a pipe for writing, as soon as somebody reads it."""
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            await asyncio.sleep(0.01)
+
+
 async def test_who_is_cancelled_between_the_lock_and_its_note_holds_nothing(settings: Settings) -> None:
     note = settings.home / "locks" / "t.holder"
     await asyncio.to_thread(note.parent.mkdir, parents=True)
@@ -203,9 +216,11 @@ async def test_who_is_cancelled_between_the_lock_and_its_note_holds_nothing(sett
     entering = asyncio.create_task(enter(settings))
     while not await asyncio.to_thread(any_thread_held, settings.home):
         await asyncio.sleep(0.01)
+    writing = await opened_by_a_reader(note)
     entering.cancel()
     await asyncio.sleep(0.05)
-    await asyncio.to_thread(note.write_text, PROCESS_ID)
+    os.write(writing, PROCESS_ID.encode())
+    os.close(writing)
     with pytest.raises(asyncio.CancelledError) as cancelled:
         await entering
     await asyncio.to_thread(note.unlink)
