@@ -17,7 +17,9 @@ from tests.scripted_model import Call, Scripted, ScriptedServer
 from tests.serving import DevServer, serving, with_keys
 
 PAGE = Path(__file__).parents[1] / "browser"
-HTML = '<!doctype html><meta charset="utf-8"><title>Chat</title><div id="page"></div><script src="chat_page.js"></script>'
+HTML = (
+    '<!doctype html><meta charset="utf-8"><title>Chat</title><div id="page"></div><script src="chat_page.js"></script>'
+)
 MISSING = [name for name in ("chromium", "node", "npm") if shutil.which(name) is None]
 
 pytestmark = [
@@ -31,6 +33,10 @@ DRAW = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\ntotal = 40 + 2\nprint
 CELL = Call("run_python", purpose="Add", code=DRAW, plan=["Add", "Answer"])
 REFUSED = Call("submit_answer", answer="It is 977,113 and 42.")
 ANSWER = Call("submit_answer", answer="It is {{total}}: ![the line](figures/cell-001-1.png)")
+
+
+PATIENCE = 60_000.0
+"""Milliseconds."""
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -57,25 +63,21 @@ def page_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[ScriptedServer]:
-    server = ScriptedServer()
-    server.start()
-    yield server
-    server.stop()
+@pytest.fixture
+async def model() -> AsyncIterator[ScriptedServer]:
+    async with ScriptedServer() as server:
+        yield server
 
 
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], dict[str, str]]:
-    return with_keys(tmp_path_factory.mktemp("settings"), "alice", "bob")
+@pytest.fixture
+def keys(tmp_path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    return with_keys(tmp_path / "settings", "alice", "bob")
 
 
-@pytest.fixture(scope="module")
-def served(
-    model: ScriptedServer, keys: tuple[dict[str, str], dict[str, str]], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[DevServer]:
+@pytest.fixture
+def served(model: ScriptedServer, keys: tuple[dict[str, str], dict[str, str]], tmp_path: Path) -> Iterator[DevServer]:
     environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url, **keys[0]}
-    with serving(tmp_path_factory.mktemp("chat") / "served", environment) as server:
+    with serving(tmp_path / "served", environment) as server:
         yield server
 
 
@@ -85,3 +87,81 @@ async def browser() -> AsyncIterator[Browser]:
         browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield browser
         await browser.close()
+
+
+async def opened(browser: Browser, page_url: str, served: DevServer, key: str, **more: str) -> Page:
+    page = await browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    await page.goto(f"{page_url}?{urlencode({'server': served.url, 'key': key, **more})}")
+    return page
+
+
+async def ask(page: Page, question: str) -> None:
+    await page.get_by_label("Question").fill(question)
+    await page.get_by_role("button", name="Ask").click()
+
+
+async def ended(page: Page) -> None:
+    await expect(page.get_by_role("status")).to_have_text("working", timeout=PATIENCE)
+    await expect(page.get_by_role("status")).to_have_text("ready", timeout=PATIENCE)
+
+
+async def kinds(page: Page) -> list[str]:
+    return [str(await one.get_attribute("data-type")) for one in await page.locator("li").all()]
+
+
+async def test_a_conversation_is_never_blank_shown_once_and_has_its_pictures(
+    browser: Browser,
+    page_url: str,
+    served: DevServer,
+    model: ScriptedServer,
+    keys: tuple[dict[str, str], dict[str, str]],
+    tmp_path: Path,
+) -> None:
+    replies: list[Scripted] = [CELL, REFUSED, ANSWER, Call("submit_answer", answer="Still {{total}}.")]
+    model.script += replies
+    page = await opened(browser, page_url, served, keys[1]["alice"])
+    await ask(page, "How much is it?")
+    await ended(page)
+    assert await kinds(page) == ["human", "ai", "tool", "ai"]
+    await expect(page.locator("li").last).to_contain_text("It is 42:")
+    shown = await page.locator("img").evaluate_all(
+        "all => all.map(one => [one.alt, one.complete && one.naturalWidth > 99])"
+    )
+    assert shown == [["the line", True]]
+    await page.screenshot(path=tmp_path / "answered.png", full_page=True)
+    await ask(page, "And now?")
+    await ended(page)
+    assert (await kinds(page))[4:] == ["human", "ai"]
+    seen = await page.evaluate("window.seen")
+    assert (seen["blank"], seen["twice"]) == (0, 0)
+    assert "977,113" not in str(seen["texts"])
+    assert "submit_" not in str(seen["texts"])
+    thread = await page.locator("#thread").inner_text()
+    later = await opened(browser, page_url, served, keys[1]["alice"], thread=thread)
+    await expect(later.locator("li")).to_have_count(6)
+    await expect(later.locator("li").last).to_contain_text("Still 42.")
+    stranger = await opened(browser, page_url, served, keys[1]["bob"], thread=thread)
+    await expect(stranger.get_by_role("alert")).to_be_visible()
+    assert await stranger.locator("li").count() == 0
+
+
+@pytest.mark.parametrize(("button", "says"), [("Approve", "It is 42"), ("Reject", "Not so.")])
+async def test_a_cell_is_decided_with_a_button(
+    browser: Browser,
+    page_url: str,
+    served: DevServer,
+    model: ScriptedServer,
+    keys: tuple[dict[str, str], dict[str, str]],
+    button: str,
+    says: str,
+) -> None:
+    model.script += [CELL, Call("submit_answer", answer="It is 42." if button == "Approve" else "You said: Not so.")]
+    page = await opened(browser, page_url, served, keys[1]["alice"], approval="cells")
+    await ask(page, "How much is it?")
+    await expect(page.get_by_label("Approval")).to_contain_text("total = 40 + 2", timeout=PATIENCE)
+    await page.get_by_role("button", name=button).click()
+    await expect(page.locator("li").last).to_contain_text(says, timeout=PATIENCE)
+    await expect(page.get_by_role("status")).to_have_text("ready", timeout=PATIENCE)
+    assert await page.get_by_role("alert").count() == 0
+    assert await page.get_by_label("Approval").count() == 0
