@@ -228,6 +228,8 @@ class Finished(Event):
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+    stopped_at: int = 0
+    """The cell at which the import of a notebook stopped, since it failed; 0 in the usual case."""
 
 
 @dataclass(frozen=True, slots=True)
