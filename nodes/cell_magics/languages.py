@@ -1,7 +1,7 @@
-"""Cells in other languages as plain Python: what `%%sql`, `%%bash`, `%%r` and `%%js` become before anything runs.
+"""Cells in other languages as plain Python: what `%%sql`, `%%r` and `%%js` become before anything runs.
 
-State, journal, snapshots, effects, scripts and notebooks then hold Python alone. Frames go in and out through files, and
-a database lives in its file or for the one cell: nothing is left in a process that a snapshot would not bring back.
+State, journal, snapshots, effects, scripts and notebooks then hold Python alone. Frames go in and out of other programs
+through files: nothing stays in a process that a snapshot would not bring back.
 """
 
 import keyword
@@ -99,8 +99,8 @@ def _sql(given: _Options, body: str) -> str:
         raise CellLanguageError("%%sql takes a name for its result and --db FILE, as in: %%sql totals --db inputs/a.db")
     name = _name(words[0]) if words else RESULT
     query, file = literal(body.strip().rstrip(";").rstrip()), repr(given.database)
-    if not given.database:
-        return f"import duckdb\n{name} = duckdb.connect().execute({query}).df()\n{name}"
+    if not given.database:  # the session's own, which has its frames, and whose tables are in its snapshots
+        return f"import duckdb\n{name} = duckdb.execute({query}).df()\n{name}"
     if given.database.lower().endswith(SQLITE):
         imports = "import sqlite3\nfrom contextlib import closing\nimport pandas as pd"
         opened, frame = f"closing(sqlite3.connect({file}))", f"pd.read_sql_query({query}, database)"
@@ -108,13 +108,6 @@ def _sql(given: _Options, body: str) -> str:
         imports = "import duckdb"
         opened, frame = f"duckdb.connect({file})", f"database.execute({query}).df()"
     return f"{imports}\nwith {opened} as database:\n    {name} = {frame}\ndel database\n{name}"
-
-
-def _bash(given: _Options, body: str) -> str:
-    if given.takes or given.gives or given.database or any(not word.startswith("-") for word in given.words):
-        raise CellLanguageError("%%bash takes options of bash, as in: %%bash -x")
-    words = ", ".join(map(repr, ("bash", *given.words)))
-    return f"import subprocess\nsubprocess.run([{words}], input={literal(_ended(body))}, text=True, check=True);"
 
 
 def _program(language: str, how: _Program) -> Callable[[_Options, str], str]:
@@ -141,11 +134,8 @@ def _program(language: str, how: _Program) -> Callable[[_Options, str], str]:
 
 LANGUAGES: Mapping[str, Callable[[_Options, str], str]] = {
     "sql": _sql,
-    "bash": _bash,
-    "sh": _bash,
     "r": _program("r", R),
     "js": _program("js", JS),
-    "javascript": _program("js", JS),
 }
 
 
