@@ -16,6 +16,7 @@ from graph.context import MOST_CELLS
 from models.messages import without_surrogates
 from nodes.cell_magics.magics import bound_names, parsed, translate
 from stepwell.errors import ThreadError
+from storage.clean_text import clean_prose
 
 MAX_FILE = 100_000_000
 """Bytes of a notebook, figures and all."""
@@ -331,5 +332,5 @@ def _beside(file: Path) -> list[str]:
 
 
 def _shown(text: str, limit: int = 200) -> str:
-    text = " ".join(without_surrogates(text).split())
+    text = " ".join(clean_prose(text).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
