@@ -110,6 +110,7 @@ async def test_a_damaged_row_costs_its_own_thread_which_is_named(
 ) -> None:
     first, hurt, third = await asyncio.to_thread(folder.copied, settings, 3)
     await change(settings, DAMAGES[damage], garbage=GARBAGE, thread=hurt)
+    await change(settings, "delete from stepwell_summaries")  # a list that has them reads no thread
     if damage == "the metadata":  # without that index nothing is asked of it when the file is opened
         await change(settings, "create index stepwell_checkpoints_run on checkpoints (thread_id)")
     listed = {one.id: one for one in await list_threads(settings=settings)}
