@@ -7,6 +7,9 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+MOST_CELLS = 1_000
+"""Cells that a turn may have at most, whatever its knobs say."""
+
 
 class KnobError(ValueError):
     """A knob of a run is unknown, of a wrong type, or more than may be asked for; the message is one sentence."""
@@ -76,7 +79,7 @@ class Context(BaseModel):
     max_cells: int = Field(
         default=30,
         ge=1,
-        le=1000,
+        le=MOST_CELLS,
         title="Cells per turn",
         description="Then the model must answer.",
         json_schema_extra={"langgraph_nodes": ["generate"]},

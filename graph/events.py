@@ -232,6 +232,8 @@ class Finished(Event):
     seconds: float = 0.0
     model: str = ""
     """The name of the model that has answered."""
+    stopped_at: int = 0
+    """The cell at which the import of a notebook stopped, since it failed; 0 in the usual case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from graph.functions.mcp_servers import McpServers
 from graph.functions.registry import HostFunction
 from graph.settings import Settings, named
 from graph.state import FinalOutput, StartInput, State
+from models.base import ChooseModel
 from models.selection import make_chooser
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.host.limits import MEGABYTE
@@ -79,6 +80,18 @@ def make_functions(settings: Settings, functions: Iterable[Callable[..., Any] | 
     return HostFunctions(functions, source=McpServers(settings.mcp) if settings.mcp is not None else None)
 
 
+def make_models(settings: Settings) -> ChooseModel:
+    """What turns names into chat models, with the endpoint of these settings."""
+    return make_chooser(
+        model=settings.model,
+        api_key=settings.openai_api_key.get_secret_value(),
+        base_url=settings.openai_base_url,
+        timeout=settings.model_timeout,
+        max_retries=settings.model_retries,
+        temperature=settings.temperature,
+    )
+
+
 def wire(
     settings: Settings,
     sandboxes: Sandboxes,
@@ -88,6 +101,7 @@ def wire(
     input_roots: tuple[Path, ...] | None,
     uploads: Uploads | None = None,
     functions: HostFunctions = NO_FUNCTIONS,
+    choose_model: ChooseModel | None = None,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """The graph, bound to the model endpoint, the sandboxes and the storage of these settings.
 
@@ -99,16 +113,10 @@ def wire(
         input_roots: Local inputs must lie below one of these; None: any that the caller's user can read.
         uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
         functions: What cells can call of this program; closed by the caller.
+        choose_model: Chooses models in the place of `make_models`.
     """
     return build_graph(
-        choose_model=make_chooser(
-            model=settings.model,
-            api_key=settings.openai_api_key.get_secret_value(),
-            base_url=settings.openai_base_url,
-            timeout=settings.model_timeout,
-            max_retries=settings.model_retries,
-            temperature=settings.temperature,
-        ),
+        choose_model=choose_model or make_models(settings),
         open_sandbox=sandboxes.open,
         inputs=InputSource(
             settings.max_input_bytes,

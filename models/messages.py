@@ -15,6 +15,9 @@ from models.replies import without_thought
 RAW_ARGUMENTS = "raw_arguments"
 """Key in `additional_kwargs`: the arguments of each streamed tool call as they came, by the call's index."""
 
+NO_MODEL = "stepwell_no_model"
+"""Key in `response_metadata`: the reply is a program's that asked nobody, and costs nothing."""
+
 CHARACTERS_PER_TOKEN = 4
 
 _CUT_OFF = ("length", "max_tokens", "max_output_tokens", "context_window")
@@ -88,6 +91,8 @@ def _whole_json(value: Any) -> Any:
 
 def tokens_of(message: AIMessage, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> Tokens:
     """What a reply cost: as reported, else estimated from the number of characters."""
+    if message.response_metadata.get(NO_MODEL) is True:
+        return Tokens()
     usage = message.usage_metadata
     if usage and (usage["input_tokens"] or usage["output_tokens"]):
         return Tokens(1, usage["input_tokens"], usage["output_tokens"])

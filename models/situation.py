@@ -24,6 +24,9 @@ class PromptInput(TypedDict):
     """Its profile."""
     problem: str
     """Why it cannot be read; empty when it can."""
+    source: str
+    """What the user named: a local path or a URL."""
+    size: int
 
 
 class PromptStep(TypedDict):

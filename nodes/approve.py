@@ -14,6 +14,7 @@ from graph.state import AskedCall, Cell, DecidedCall, PlanStep, State
 from models.messages import without_surrogates
 from nodes.action_requests import HumanDecision, action_request
 from nodes.calls.held_cells import call_asked, call_text, decide, shown_call
+from nodes.cell_magics.magics import python_of
 from nodes.next_step import read_plan
 from nodes.prompts.observation import shorten
 from nodes.shown_conversation import not_run, result_messages
@@ -53,7 +54,7 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
         return {}
     if decision.verdict == "edit" and decision.code.strip():
         return {
-            "pending": [{**first, "code": without_surrogates(decision.code)}, *rest],
+            "pending": [{**first, "code": python_of(without_surrogates(decision.code))}, *rest],
             "notices": [*state.get("notices", []), f"The user edited the code of cell {number} before it ran."],
         }
     removed = "its code was removed" if decision.verdict == "edit" else "no reason was given"

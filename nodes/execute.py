@@ -195,8 +195,7 @@ class _Attempt:
         state, context, sandbox = self._state, self._context, self._sandbox
         limit = context.observation_chars
         cell = cell_record(self.pending, result, number=self.number, turn=state["turn"], limit=limit)
-        if outputs := outputs_of(result):
-            cell["outputs"] = outputs
+        cell["outputs"] = outputs_of(result)
         answered = self._answer(cell, result)
         if calls:
             cell["calls"] = calls

@@ -18,6 +18,7 @@ from models.base import ChooseModel, PromptForm, Reply, ReplyProblem
 from models.completion import ask
 from models.replies import answer_in, code_in, prose_around, steps_in
 from nodes.budget import add_usage
+from nodes.cell_magics.magics import python_of
 from nodes.computed_answers import ONLY_VALUES, placeholders, with_answer
 from nodes.prompts.conversation import situation_of
 from nodes.prompts.instructions import last_call, plan_first
@@ -311,6 +312,7 @@ def _python(code: str) -> str:
 
 
 def _pending(code: str, *, purpose: str, step: Any, thought: str, call_id: str) -> Pending:
+    code = python_of(code)
     first = None if purpose else FIRST_LINE.match(code)
     if first:
         step, purpose = int(first["step"] or 0), first["purpose"]

@@ -92,6 +92,7 @@ __all__ = [
     "export",
     "fork",
     "gc",
+    "import_notebook",
     "list_threads",
     "log",
     "rename",
@@ -100,6 +101,7 @@ __all__ = [
     "run",
     "show",
     "stream",
+    "stream_notebook",
     "tag",
 ]
 
@@ -187,6 +189,75 @@ def stream(
         functions=functions,
         network=network,
         accept_changed=accept_changed,
+    )
+
+
+async def import_notebook(
+    path: "str | PathLike[str]",
+    *,
+    files: "Sequence[str | PathLike[str]]" = (),
+    keep_going: bool = False,
+    context: "Context | None" = None,
+    settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+    network: "Network | None" = None,
+) -> "Finished":
+    """Run a Jupyter notebook's code cells as the steps of a new thread, without a model, and wait for its end.
+
+    Args:
+        path: The notebook.
+        files: What it reads: local paths, folders, globs, and URLs. They lie where the notebook looks for them.
+        keep_going: Whether a cell that fails does not end the import.
+        context: The knobs of this run and of further questions; its model is that of further questions.
+        settings: Where things are kept; None reads `STEPWELL_…` and `.env`.
+        functions: Functions of this program that cells can call.
+        network: What cells may reach; None: what the settings say.
+
+    Returns:
+        What ran, in words; `stopped_at` is the cell that ended the import early, or 0. No tokens are spent.
+
+    Raises:
+        FunctionError: one of the functions cannot be offered.
+        RunFailedError: it stopped on an error; `resume` goes on at the right cell once the cause is mended.
+        ApprovalNeededError: a cell waits for a decision (with `approval="cells"`).
+        ThreadError: the notebook cannot be imported.
+        SettingsError: a setting cannot be used.
+    """
+    from stepwell.runs import finish
+
+    begun = await stream_notebook(
+        path,
+        files=files,
+        keep_going=keep_going,
+        context=context,
+        settings=settings,
+        functions=functions,
+        network=network,
+    )
+    return await finish(begun)
+
+
+async def stream_notebook(
+    path: "str | PathLike[str]",
+    *,
+    files: "Sequence[str | PathLike[str]]" = (),
+    keep_going: bool = False,
+    context: "Context | None" = None,
+    settings: "Settings | None" = None,
+    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
+    network: "Network | None" = None,
+) -> "Run":
+    """The same as `import_notebook`, event by event: `async for event in await stepwell.stream_notebook(…)`."""
+    from stepwell.notebooks import importing
+
+    return await importing.import_notebook(
+        path,
+        files=files,
+        keep_going=keep_going,
+        context=context,
+        settings=settings,
+        functions=functions,
+        network=network,
     )
 
 

@@ -60,8 +60,10 @@ def _stepwell(
     pass
 
 
+app.command()(commands_run.run)
+app.command("import")(commands_run.import_notebook)
 for command in (
-    *(commands_run.run, commands_run.ask, commands_run.resume),
+    *(commands_run.ask, commands_run.resume),
     *(commands_steps.fork, commands_steps.shell, commands_steps.diff, commands_steps.replay),
     *(commands_inspect.threads, commands_inspect.show, commands_inspect.log, commands_inspect.export),
     *(commands_threads.rename, commands_threads.tag),

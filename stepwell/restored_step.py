@@ -12,6 +12,7 @@ from graph.settings import Settings, settings_or_default
 from graph.state import State
 from graph.wiring import make_blobs
 from nodes.calls.recorded_calls import RepeatableCalls
+from nodes.cell_magics.magics import python_of
 from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.receipt import Receipt
 from nodes.restoration.restore import restore_session
@@ -83,7 +84,7 @@ class RestoredStep:
     async def run(
         self, code: str, *, timeout: float | None = None, on_output: Callable[[Streamed], None] | None = None
     ) -> CellResult:
-        """Run a cell: Python, with the value of a last expression shown.
+        """Run a cell: Python, with the value of a last expression shown; `%%sql`, `%%bash`, `%%r` and `%%js` are, too.
 
         Args:
             code: What to run.
@@ -99,7 +100,7 @@ class RestoredStep:
         """
         self._number += 1
         result = await self._sandbox.run(
-            code,
+            python_of(code),
             number=self._number,
             timeout=self._timeout if timeout is None else timeout,
             on_output=on_output,

@@ -19,13 +19,14 @@ from langgraph.types import Command, StateSnapshot
 from graph.checkpoints.damage import disk_problem, reporting_damage
 from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.journal import JournalError
+from graph.checkpoints.saver import Saver
 from graph.checkpoints.thread_lock import ThreadHeldError
 from graph.context import Context, stored_context
 from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
 from graph.functions.registry import HostFunction, functions_by_name
 from graph.settings import NO_ISOLATION_WARNING, Settings, SettingsError, settings_or_default
 from graph.state import Input, State
-from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
+from graph.wiring import make_blobs, make_functions, make_models, make_sandboxes, wire
 from models.base import ModelError
 from models.messages import without_surrogates
 from models.selection import PLAYBOOK
@@ -39,6 +40,8 @@ from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
 from stepwell.errors import ThreadError
 from stepwell.locks import lock_thread
+from stepwell.notebooks.model import KEY, ModelsOfRun, import_knobs, notebook_in, stopped_at
+from stepwell.notebooks.reading import Notebook
 from stepwell.thread_summaries import last_question, summary_of
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import BlobError
@@ -204,6 +207,8 @@ class Run:
     """Whether the thread must be there already."""
     accept_changed: bool = False
     """Whether it goes on with inputs that are gone or changed."""
+    notebook: Notebook | None = None
+    """What is imported, in the place of a question for a model."""
     config: RunnableConfig = field(init=False)
 
     def __post_init__(self) -> None:
@@ -225,6 +230,7 @@ class Run:
                 functions,
             ):
                 artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
+                models = ModelsOfRun(make_models(settings))
                 graph = wire(
                     settings,
                     sandboxes,
@@ -232,13 +238,16 @@ class Run:
                     blobs=make_blobs(settings),
                     input_roots=None,
                     functions=functions,
+                    choose_model=models,
                 ).compile(checkpointer=saver, name="stepwell")
                 if self.resumes:
                     await saver.discard_false_end(self.thread)
                 with reporting_damage(self.thread):
                     before = await graph.aget_state(self.config)
                 given = await self._given(before)
-                context = self.context or stored_context(await saver.newest_metadata(self.thread, CONTEXT_KEY))
+                knobs = self.context or stored_context(await saver.newest_metadata(self.thread, CONTEXT_KEY))
+                models.notebook = await self._imported(before, saver)
+                context = import_knobs(knobs) if models.notebook is not None else knobs
                 if context.sandbox not in sandboxes.kinds:
                     known = ", ".join(sandboxes.kinds)
                     raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
@@ -253,7 +262,7 @@ class Run:
                 for sentence in told:
                     yield Notice(sentence, level="warning")
                 if given is not before:
-                    config: RunnableConfig = {**self.config, "metadata": {CONTEXT_KEY: context.model_dump_json()}}
+                    config: RunnableConfig = {**self.config, "metadata": {CONTEXT_KEY: knobs.model_dump_json()}}
                     events = graph.astream(given, config, context=context, stream_mode="custom", durability="sync")
                     try:
                         async with aclosing(events):  # type: ignore[type-var]  # an async generator, typed as an iterator
@@ -273,6 +282,17 @@ class Run:
         # Only now: whoever sees the last event may use the thread at once.
         yield ending
 
+    async def _imported(self, before: StateSnapshot, saver: Saver) -> Notebook | None:
+        """The notebook whose cells this run goes through; None where a model is asked."""
+        if not self.resumes:
+            return self.notebook
+        messages = before.values.get("messages") or []
+        if before.next == ("__start__",):  # what was asked is not in State yet
+            kept = await saver.aget_tuple(self.config)
+            start = kept.checkpoint["channel_values"].get("__start__") if kept is not None else None
+            messages = start.get("messages") or [] if isinstance(start, dict) else []
+        return notebook_in(messages)
+
     async def _look_at_inputs(self, before: StateSnapshot, sandboxes: Sandboxes, settings: Settings) -> list[str]:
         snapshots, folder = SnapshotStore(make_blobs(settings)), settings.home / "threads"
         state = cast("State", before.values)
@@ -291,7 +311,8 @@ class Run:
                     f"Thread {self.thread} is still at its last question; go on with: stepwell resume {self.thread}"
                 )
             files = await asyncio.to_thread(lambda: [_absolute(file) for file in self.files])
-            return {"messages": [HumanMessage(self.question)], "files": files}
+            carried = {KEY: self.notebook} if self.notebook is not None else {}
+            return {"messages": [HumanMessage(self.question, additional_kwargs=carried)], "files": files}
         if not before.tasks:
             raise ThreadError(f"Thread {self.thread} is finished; ask on with: stepwell ask {self.thread} QUESTION")
         if self.decision is not None and not before.interrupts:
@@ -457,4 +478,5 @@ def ending_of(thread: str, snapshot: StateSnapshot, seconds: float, model: str =
         output_tokens=spent_out,
         seconds=round(seconds, 3),
         model=model,
+        stopped_at=stopped_at(state),
     )

@@ -18,7 +18,10 @@ CELL_TOOL = _tool(
     "Run one Python cell in the session and see what it prints.",
     ("purpose", "code"),
     purpose={"type": "string", "description": "What it finds out or makes, in one short sentence."},
-    code={"type": "string"},
+    code={
+        "type": "string",
+        "description": "Python. With `%%sql NAME` as its first line: DuckDB's SQL over frames and files.",
+    },
     plan=_list_of("string", "Only with a turn's first cell, where the work takes several steps."),
     step={"type": "integer", "description": "The plan step that it works on."},
     done=_list_of("integer", "Plan steps that earlier cells have finished."),

@@ -1,4 +1,4 @@
-"""The commands that run something: `run`, `ask`, `resume`."""
+"""The commands that run something: `run`, `import`, `ask`, `resume`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +26,37 @@ def run(
         from stepwell.cli.run import run_new
 
         return run_new(question, files or [], options.choices())
+
+    exit_with(work)
+
+
+@with_run_options(
+    *("model", "sandbox", "approve", "cell_timeout", "network", "allow_domain", "artifacts"),
+    *("as_json", "quiet", "no_live"),
+)
+def import_notebook(
+    notebook: Annotated[str, typer.Argument(metavar="NOTEBOOK", help="A Jupyter notebook of Python (.ipynb).")],
+    files: Files = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Go on with the next cell when one fails, and end with exit code 0.")
+    ] = False,
+    *,
+    options: RunOptions,
+) -> None:
+    """Run a notebook's code cells as the steps of a new thread, without a model.
+
+    Then go to any cell (`stepwell show`, `fork`, `shell`) and ask on; --model is that of further questions. Files that
+    the notebook reads are named behind it, and lie where it looks for them. Magics and shell commands are translated,
+    or named as not run. A cell that fails ends the import with exit code 1, unless --keep-going is given or the cell
+    has the tag raises-exception.
+
+    Example: stepwell import analysis.ipynb data/sales.csv
+    """
+
+    def work() -> int:
+        from stepwell.cli.run import run_notebook
+
+        return run_notebook(notebook, files or [], keep_going, options.choices())
 
     exit_with(work)
 

@@ -143,7 +143,7 @@ class Foreground:
 
     def _conclude(self, last: Event | None) -> int:
         if isinstance(last, Finished):
-            return FINISHED
+            return FAILED if last.stopped_at else FINISHED
         resume = next_command("resume", self.thread, self._options)
         if self._stopped_by is not None:
             print_error(f"paused; go on with: {resume}" if self.thread else "stopped before anything was started.")

@@ -165,6 +165,19 @@ def run_new(question: str, files: Sequence[str], choices: Choices) -> int:
     return _conduct(begin, choices, settings)
 
 
+def run_notebook(path: str, files: Sequence[str], keep_going: bool, choices: Choices) -> int:
+    """`stepwell import`."""
+    inputs, settings = named_files(files), choices.settings()
+    context = changed(Context(), choices.knobs)
+
+    async def begin() -> Run:
+        from stepwell.notebooks.importing import import_notebook
+
+        return await import_notebook(path, files=inputs, keep_going=keep_going, context=context, settings=settings)
+
+    return _conduct(begin, choices, settings)
+
+
 def ask_on(name: str, question: str, files: Sequence[str], choices: Choices) -> int:
     """`stepwell ask`."""
     inputs, settings = _taken(question, files), choices.settings()

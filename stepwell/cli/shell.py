@@ -278,6 +278,8 @@ class Shell:
 
 def _goes_on(code: str) -> bool:
     """Whether more lines belong to it: as at Python's own prompt, a block ends with an empty line."""
+    if code.startswith("%%"):
+        return not code.endswith("\n")
     compiler = codeop.Compile()
     compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     with warnings.catch_warnings():

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote, unquote
 
-from graph.state import Cell, CellOutput, Input
+from graph.state import Cell, CellOutput
 from nodes.cell_outputs import outputs_shown
 from nodes.computed_answers import ONLY_VALUES
 from nodes.publishing import as_code
@@ -23,17 +23,23 @@ SETUP_TAG, FAILS_TAG = "stepwell-setup", "raises-exception"
 """The second is Jupyter's own: going through the notebook does not stop there."""
 PICTURE_LINK = re.compile(r"!\[([^\[\]]{0,500})\]\(([^()\s\"]{1,1000})(?:\s[^()]{0,500})?\)")
 STEPS = re.compile(r"\bsteps\[")
-SETUP = """# Input files are looked for in inputs/ and, by their names, beside this notebook.
+SETUP = """# Input files are looked for in inputs/ and, by their names, beside this notebook and one folder below.
 import os, pathlib, shutil
 for folder in ("inputs", "outputs", "figures"):
     pathlib.Path(folder).mkdir(exist_ok=True)
 for path in {paths}:
-    target, beside = pathlib.Path(path), pathlib.Path(os.path.basename(path))
-    if not target.exists() and beside.exists():
+    target, name = pathlib.Path(path), os.path.basename(path)
+    beside = next((one for one in (pathlib.Path(name), *pathlib.Path().glob("*/" + name)) if one.exists()), None)
+    if not target.exists() and beside:
         target.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if beside.is_dir() else shutil.copyfile)(beside, target)
     if not target.exists():
         print("missing:", path)
+"""
+SAME_FOLDER = """
+# Each cell begins in this folder, whatever the one before it has made of that.
+stepwell_folder = os.getcwd()
+get_ipython().events.register("pre_run_cell", lambda _: os.chdir(stepwell_folder))
 """
 
 
@@ -45,7 +51,7 @@ def notebook(analysis: Analysis, drawn: Drawn) -> str:
     """
     import nbformat
 
-    cells = [_markdown(_opening(analysis)), _code(_setup(analysis.inputs), tags=[SETUP_TAG])]
+    cells = [_markdown(_opening(analysis)), _code(_setup(analysis), tags=[SETUP_TAG])]
     for turn in analysis.turns:
         cells += _turn(analysis, turn, drawn)
     for number, cell in enumerate(cells):
@@ -81,8 +87,10 @@ def _opening(analysis: Analysis) -> str:
     return "\n".join(lines)
 
 
-def _setup(inputs: Sequence[Input]) -> str:
-    return SETUP.format(paths=json.dumps([clean(one["path"]) for one in inputs], ensure_ascii=False, indent=4))
+def _setup(analysis: Analysis) -> str:
+    paths = json.dumps([clean(one["path"]) for one in analysis.inputs], ensure_ascii=False, indent=4)
+    moves = any("chdir" in cell["code"] for cell in analysis.cells)
+    return SETUP.format(paths=paths) + (SAME_FOLDER if moves else "")
 
 
 def _turn(analysis: Analysis, turn: AnalysedTurn, drawn: Drawn) -> Iterator[dict[str, Any]]:

@@ -50,7 +50,7 @@ def inputs_of(abstracts: str) -> list[PromptInput]:
     for part in re.split(r"^(?=### inputs/)", abstracts, flags=re.MULTILINE)[1:]:
         path, _, rest = part.removeprefix("### ").partition("\n")
         problem = rest.removeprefix("Cannot be read:").strip() if rest.startswith("Cannot be read:") else ""
-        files.append(PromptInput(path=path, abstract=part, problem=problem))
+        files.append(PromptInput(path=path, abstract=part, problem=problem, source=path, size=0))
     return files
 
 

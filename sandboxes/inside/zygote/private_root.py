@@ -84,7 +84,7 @@ SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/
 SETTINGS = (
     "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/etc/timezone",
     "/etc/fonts", "/etc/mime.types", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs",
-    "/etc/pki/ca-trust/extracted", "/etc/ca-certificates",
+    "/etc/pki/ca-trust/extracted", "/etc/ca-certificates", "/etc/R",
 )  # fmt: skip
 WRITTEN = {
     "/etc/passwd": "user:x:1000:1000::/home/user:/bin/sh\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n",

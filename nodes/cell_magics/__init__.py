@@ -1,0 +1,1 @@
+"""Cells that are not plain Python: IPython's magics, and other languages."""
