@@ -43,12 +43,12 @@ def load_postgres() -> None:
         SettingsError: the extra `postgres` is not installed.
     """
     try:
-        import graph.checkpoints.postgres_saver
+        from graph.checkpoints import postgres_saver
     except ImportError as error:
         raise SettingsError(
             f"STEPWELL_DATABASE_URL needs packages that are not installed ({error}); install stepwell[postgres]."
         ) from None
-    assert graph.checkpoints.postgres_saver
+    assert postgres_saver
 
 
 def plain_values() -> JsonPlusSerializer:

@@ -4,6 +4,8 @@ What it writes: the results one after the other, then a JSON object that says ho
 the length of that object as eight bytes.
 """
 
+import importlib.machinery
+import importlib.util
 import json
 import mmap
 import os
@@ -13,11 +15,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+if not __package__:  # started by file path: the folder above is the package, wherever it was installed
+    _spec = importlib.machinery.ModuleSpec("stepwell_inside", None, is_package=True)
+    _spec.submodule_search_locations = [str(Path(__file__).resolve().parents[1])]
+    sys.modules["stepwell_inside"] = importlib.util.module_from_spec(_spec)
+    __package__ = "stepwell_inside.reader"
 
-from sandboxes.inside.reader import pieces
-from sandboxes.inside.reader.tables import RefusedError, prepare, write_table
-from sandboxes.inside.reader.walls import confine
+from . import pieces
+from .tables import RefusedError, prepare, write_table
+from .walls import confine
 
 LENGTH = struct.Struct("!Q")
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 if sys.platform == "linux":
-    from sandboxes.inside.zygote import landlock, seccomp, system
+    from ..zygote import landlock, seccomp, system
 
 NOBODY = 65_534
 

@@ -1,0 +1,100 @@
+"""The wheel as people get it: built, and installed into an empty environment of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+class Installation:
+    """An environment with the wheel.
+
+    Args:
+        folder: Where it is made.
+        wheel: What is installed.
+        extras: With these extras.
+        python: The interpreter, or a version.
+        more: Further arguments of `uv pip install`.
+        environment: Further arguments of `uv venv`.
+        variables: Put over the environment of the installing program.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        wheel: Path,
+        *,
+        extras: Sequence[str] = (),
+        python: str = sys.executable,
+        more: Sequence[str] = (),
+        environment: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.home = folder.with_name(f"{folder.name} home")
+        """HOME of what runs in it."""
+        self.home.mkdir(parents=True)
+        settings = {**os.environ, **(variables or {})}
+        settings.pop("VIRTUAL_ENV", None)
+        _done([_uv(), "venv", "-q", "--python", python, *environment, str(folder)], settings)
+        wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
+        command = [_uv(), "pip", "install", "-q", "--python", str(self.python), "-c", str(ROOT / "requirements.lock")]
+        _done([*command, *more, wanted], settings)
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.folder / "bin" / "python"
+
+    @property
+    def site_packages(self) -> Path:
+        """Where the packages are."""
+        return next(self.folder.glob("lib/python3*/site-packages"))
+
+    def environment(self, **settings: str) -> dict[str, str]:
+        """All that a program in it sees of the environment."""
+        return {
+            "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "STEPWELL_HOME": str(self.home / "stepwell"),
+            **settings,
+        }
+
+    def run(
+        self, *command: str, cwd: Path, stdin: str = "", timeout: float = 150, **settings: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program of it."""
+        program = [str(self.folder / "bin" / command[0]), *command[1:]]
+        return subprocess.run(
+            program, cwd=cwd, env=self.environment(**settings), input=stdin, capture_output=True, text=True,
+            timeout=timeout,
+        )  # fmt: skip
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel of this checkout."""
+    _done([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], dict(os.environ))
+    return next(folder.glob("*.whl"))
+
+
+def find_python(version: str) -> str:
+    """An interpreter of that version; the test is skipped where there is none."""
+    found = subprocess.run([_uv(), "python", "find", "--no-project", version], capture_output=True, text=True)
+    if found.returncode:
+        pytest.skip(f"no Python {version} here")
+    return found.stdout.strip()
+
+
+def _uv() -> str:
+    return shutil.which("uv") or str(ROOT / ".uv" / "bin" / "uv")
+
+
+def _done(command: list[str], environment: dict[str, str]) -> None:
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,202 @@
+"""The wheel puts nothing but `stepwell` into an environment, and everything works from there."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from hatch_build import Rewriting
+from tests.installation import ROOT, Installation, build_wheel
+from tests.scripted_model import Call, Scripted, ScriptedServer
+
+BELOW = ["graph", "nodes", "sandboxes", "storage", "models", "server", "evals"]
+IMPORT_ALL = """
+import importlib, pkgutil, stepwell
+for module in pkgutil.walk_packages(stepwell.__path__, "stepwell."):
+    if module.name.startswith(LEFT_OUT):
+        continue
+    importlib.import_module(module.name)
+    print(module.name)
+"""
+NEEDS_EXTRAS = (
+    "stepwell.graph.checkpoints.advisory_lock", "stepwell.graph.checkpoints.postgres_saver", "stepwell.server",
+)  # fmt: skip
+PROGRAMS = ("stepwell.evals.own.__main__", "stepwell.sandboxes.inside.", "stepwell.server.aegra")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Installation:
+    return Installation(tmp_path_factory.mktemp("installed") / "environment", wheel)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Somebody's project, whose modules have the names of ours."""
+    folder = tmp_path / "project"
+    (folder / "server").mkdir(parents=True)
+    for name in ("models.py", "graph.py", "nodes.py", "storage.py", "sandboxes.py", "evals.py", "server/__init__.py"):
+        (folder / name).write_text(f"OWNER = 'somebody: {name}'\n")
+    shutil.copy(ROOT / "examples" / "birdstrikes.csv", folder)
+    return folder
+
+
+def rewriting() -> Rewriting:
+    return Rewriting(ROOT, BELOW)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from graph.context import Context\n", "from stepwell.graph.context import Context\n"),
+        ("from graph import context as c\n", "from stepwell.graph import context as c\n"),
+        ("if x:\n    from models import replies\n", "if x:\n    from stepwell.models import replies\n"),
+        ("import graph.context as context\n", "import stepwell.graph.context as context\n"),
+        ("load('graph.app:agent')\n", "load('stepwell.graph.app:agent')\n"),
+        ("'run `python -m server.keys add NAME`'\n", "'run `python -m stepwell.server.keys add NAME`'\n"),
+        ("'stepwell.graph.app, graph.py and user.models.replies'\n", None),
+        ("server = here()\nserver.auth = server.keys\n", None),
+        ("yield_from = [models for models in a]\n", None),
+        ('f"{server.auth} {models}"\n', None),
+        (
+            "x = '''one\ngraph.app\n''' + 'server.keys'\n",
+            "x = '''one\nstepwell.graph.app\n''' + 'stepwell.server.keys'\n",
+        ),
+    ],
+)
+def test_names_of_modules_are_rewritten(before: str, after: str | None) -> None:
+    assert rewriting().python(before, "here.py") == (after or before)
+
+
+def test_an_import_that_would_bind_another_name_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"here.py: write `from"):
+        rewriting().python("import graph.context\n", "here.py")
+
+
+def test_a_name_that_would_stay_as_it_is_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"here.py: an f-string names a module"):
+        rewriting().python("f'python -m server.keys add {name}'\n", "here.py")
+
+
+def test_the_wheel_holds_stepwell_alone(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        sources = {name: archive.read(name).decode() for name in names if name.endswith(".py")}
+    assert {name.partition("/")[0] for name in names} == {"stepwell", "stepwell-0.1.0.dist-info"}
+    assert not [name for name in names if "__pycache__" in name]
+    assert len(names) == len(set(names))
+    own = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(BELOW)})\b", re.MULTILINE)
+    assert not {name for name, source in sources.items() if own.search(source)}
+    kept = subprocess.run(["git", "ls-files", "stepwell", *BELOW], cwd=ROOT, capture_output=True, text=True, check=True)
+    here = {file if file.startswith("stepwell/") else f"stepwell/{file}" for file in kept.stdout.splitlines()}
+    assert here - set(names) == set()
+    assert {"stepwell/py.typed", "stepwell/langgraph.json"} <= set(names)
+    for name, source in sources.items():
+        file = ROOT / (name if (ROOT / name).exists() else name.removeprefix("stepwell/"))
+        assert source.count("\n") == file.read_text().count("\n"), "tracebacks name the lines of the checkout"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+class TestInstalled:
+    def test_nothing_but_stepwell_is_there(self, installed: Installation, tmp_path: Path) -> None:
+        there = {file.name for file in installed.site_packages.iterdir()}
+        assert {"stepwell", "stepwell-0.1.0.dist-info"} <= there
+        assert not there & {*BELOW, *(f"{name}.py" for name in BELOW)}
+        asked = "import importlib.metadata as m; print([k for k, v in m.packages_distributions().items() if OURS in v])"
+        asked = asked.replace("OURS", "'stepwell'")
+        assert installed.run("python", "-c", asked, cwd=tmp_path).stdout == "['stepwell']\n"
+
+    def test_every_module_can_be_imported_beside_somebodys_own(self, installed: Installation, project: Path) -> None:
+        code = IMPORT_ALL.replace("LEFT_OUT", repr(PROGRAMS + NEEDS_EXTRAS))
+        ours = "import models, graph, server; print(models.OWNER, graph.OWNER, server.OWNER)"
+        done = installed.run("python", "-c", f"{code}\n{ours}", cwd=project)
+        assert done.returncode == 0, done.stderr
+        lines = done.stdout.splitlines()
+        assert {"stepwell.graph.app", "stepwell.page.app", "stepwell.models.replies"} <= set(lines)
+        assert lines[-1] == "somebody: models.py somebody: graph.py somebody: server/__init__.py"
+
+    def test_the_demo_runs_and_the_checkout_reads_what_it_left(self, installed: Installation, project: Path) -> None:
+        demo = (ROOT / "examples" / "demo.sh").read_text()
+        line = next(line for line in demo.splitlines() if line.startswith("exec "))
+        command = shlex.split(line.removeprefix("exec .venv/bin/").replace("examples/", "").replace('"$@"', ""))
+        done = installed.run(*command, cwd=project, STEPWELL_MODEL="playbook")
+        assert done.returncode == 0, done.stderr
+        assert "built-in playbook" in done.stdout
+        assert list((project / ".demo" / "artifacts").rglob("summary.xlsx"))
+        log = subprocess.run(
+            [str(Path(sys.executable).with_name("stepwell")), "log", "last"],
+            env={**os.environ, "STEPWELL_HOME": str(installed.home / "stepwell"), "PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert log.stdout == installed.run("stepwell", "log", "last", cwd=project).stdout
+        assert len(log.stdout.splitlines()) == 10
+        there = installed.run("stepwell", "shell", "last@2", cwd=project, stdin="print(len(df) > 100)")
+        assert there.stdout == "True\n", there.stderr
+
+    def test_the_command_says_what_it_can(self, installed: Installation, project: Path) -> None:
+        told = installed.run("stepwell", "--help", cwd=project)
+        assert told.returncode == 0
+        assert "stepwell resume" in told.stdout
+        assert installed.run("stepwell", "--version", cwd=project).stdout == "stepwell 0.1.0\n"
+        examined = installed.run("stepwell", "doctor", "--json", cwd=project)
+        assert examined.returncode == 0, examined.stderr
+        assert json.loads(examined.stdout.splitlines()[0])["level"]
+
+    async def test_a_model_is_asked_and_files_and_figures_come_out(
+        self, installed: Installation, project: Path
+    ) -> None:
+        code = (
+            "import pandas as pd\nimport matplotlib.pyplot as plt\n"
+            "df = pd.read_csv('inputs/birdstrikes.csv')\ndf.iloc[:, 0].value_counts().head().plot.bar()\nplt.show()\n"
+            "df.head().to_parquet('outputs/head.parquet')\nprint(len(df))"
+        )
+        script: list[Scripted] = [
+            Call("submit_plan", steps=["Count"]),
+            Call("run_python", purpose="count", step=1, code=code),
+            lambda request: Call("submit_answer", answer=f"It has {request.last.split()[-1]} rows.", skipped=[]),
+            Call("submit_review", good_enough=True, missing=[]),
+        ]
+        program = (
+            "import asyncio, json, stepwell\n"
+            "f = asyncio.run(stepwell.run('How many?', files=['birdstrikes.csv']))\n"
+            "print(json.dumps([f.answer, sorted(a['name'] for a in f.artifacts)]))"
+        )
+        async with ScriptedServer(script) as server:
+            import asyncio
+
+            done = await asyncio.to_thread(
+                installed.run, "python", "-c", program, cwd=project, STEPWELL_MODEL="scripted",
+                OPENAI_API_KEY="none", OPENAI_BASE_URL=server.base_url, STEPWELL_ARTIFACTS=str(project / "out"),
+            )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        answer, names = json.loads(done.stdout)
+        assert "rows" in answer
+        assert {"head.parquet", "analysis.py"} <= set(names)
+        assert [name for name in names if name.endswith(".png")]
+
+    def test_callers_get_types(self, installed: Installation, project: Path) -> None:
+        (project / "asking.py").write_text(
+            "import asyncio\n\nimport stepwell\n\n\nasync def ask() -> str:\n"
+            "    finished = await stepwell.run('How many?', files=['birdstrikes.csv'])\n"
+            "    reveal_type(finished)\n    reveal_type(stepwell.Settings().home)\n    return finished.answer\n\n\n"
+            "asyncio.run(ask(wrong=1))\n"
+        )
+        command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(installed.python), "asking.py"]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True)
+        said = done.stdout.splitlines()
+        assert 'Revealed type is "stepwell.graph.events.Finished"' in said[0], done.stdout + done.stderr
+        assert 'Revealed type is "pathlib.Path"' in said[1]
+        assert 'Unexpected keyword argument "wrong" for "ask"' in said[2]
+        assert not [line for line in said[3:] if "error" in line and not line.startswith("Found 1 error")]
