@@ -18,6 +18,7 @@ from sandboxes.daytona.options import API_URL, Account, Options
 from sandboxes.docker.options import IMAGE, DockerOptions
 from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.network import Mode, Network, parse_domains
+from storage.missing_packages import check_package
 from storage.uploads import DEFAULT_TYPES
 
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON", "STEPWELL_CHROMIUM"}
@@ -403,7 +404,9 @@ def read_settings(**given: Any) -> Settings:
         if name.startswith("STEPWELL_") and name not in known:
             raise SettingsError(f"{name} is not a setting of Stepwell; known are: {', '.join(sorted(known))}.")
     try:
-        return Settings(**given)
+        settings = Settings(**given)
+        _check_packages(settings)
+        return settings
     except ValidationError as error:
         first = error.errors()[0]
         said = first["msg"].removeprefix("Value error, ")
@@ -412,6 +415,19 @@ def read_settings(**given: Any) -> Settings:
         name = str(first["loc"][0])
         variable = name if name.isupper() else f"STEPWELL_{name.upper()}"
         raise SettingsError(f"{variable} cannot be used: {said}.") from None
+
+
+def _check_packages(settings: Settings) -> None:
+    """See before anything begins that what the storage needs is there: at its end, an analysis would be hard to mend.
+
+    Raises:
+        SettingsError: a package is missing.
+    """
+    for name in ("artifacts", "blobs"):
+        try:
+            check_package(getattr(settings, name))
+        except ImportError as error:
+            raise SettingsError(f"STEPWELL_{name.upper()} {error}.") from None
 
 
 def named(listed: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import fsspec
 
 from storage.inputs import without_password
+from storage.missing_packages import missing
 from storage.signed_links import LinkSigner
 
 MIME_TYPES = {
@@ -155,7 +156,7 @@ class Artifacts:
                 "make room there or set STEPWELL_ARTIFACTS to another place."
             ) from None
         except ImportError as error:
-            raise StorageError(f"{self.shown(thread)} needs a package that is not installed: {error}") from None
+            raise StorageError(f"{self.shown(thread)} {missing(error)}.") from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise StorageError(f"{name} cannot be written to {self.shown(thread)} ({reason}).") from None

@@ -22,6 +22,7 @@ from storage.blob_folder import BlobBackend, FolderBackend, StoredEntry, damaged
 from storage.blob_url import UrlBackend
 from storage.compression import compress_file, decompressed, is_compressed
 from storage.inputs import without_password
+from storage.missing_packages import missing
 
 NAME = re.compile(r"[0-9a-f]{64}")
 PIECE = 1 << 20
@@ -339,7 +340,7 @@ class Blobs:
         except BlobError:
             raise
         except ImportError as error:
-            raise BlobError(f"{self.location} needs a package that is not installed: {error}") from None
+            raise BlobError(f"{self.location} {missing(error)}.") from None
         except OSError as error:
             raise BlobError(
                 f"The blobs in {self.location} cannot be used ({error.strerror or error}); "

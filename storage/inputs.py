@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import fsspec
 
+from storage.missing_packages import missing
 from storage.safe_names import safe_input_name
 from storage.uploads import SCHEME, UploadError, Uploads
 
@@ -192,7 +193,7 @@ class InputSource:
                 raise InputError(f"{shown} does not exist there.") from None
             raise InputError(f"{shown} cannot be fetched ({_one_line(error.__cause__, url)}).") from None
         except ImportError as error:
-            raise InputError(f"{shown} needs a package that is not installed: {_one_line(error, url)}") from None
+            raise InputError(f"{shown} {missing(error)}.") from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
             raise InputError(f"{shown} cannot be fetched ({_one_line(error, url)}).") from None
 

@@ -46,7 +46,8 @@ def load_postgres() -> None:
         from graph.checkpoints import postgres_saver
     except ImportError as error:
         raise SettingsError(
-            f"STEPWELL_DATABASE_URL needs packages that are not installed ({error}); install stepwell[postgres]."
+            f"STEPWELL_DATABASE_URL needs packages that are not installed ({error}): "
+            "run `pip install 'stepwell[postgres]'`."
         ) from None
     assert postgres_saver
 

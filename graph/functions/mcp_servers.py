@@ -249,8 +249,8 @@ def _library() -> Any:
             importlib.import_module(part)
     except ImportError as error:
         raise SettingsError(
-            f'STEPWELL_MCP needs the extra "mcp", which is not installed here ({error}): '
-            "install it, or unset STEPWELL_MCP."
+            f"STEPWELL_MCP needs packages that are not installed ({error}): "
+            "run `pip install 'stepwell[mcp]'`, or unset STEPWELL_MCP."
         ) from None
     # What a server prints beside the protocol is told when it cannot be used, and does not belong on the terminal.
     logging.getLogger("mcp").addHandler(logging.NullHandler())

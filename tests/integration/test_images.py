@@ -85,8 +85,9 @@ def test_what_is_added_is_the_project_and_nothing_secret(dockerfile: list[tuple[
     rules = (ROOT / ".dockerignore").read_text().splitlines()
     taken = {rule.removeprefix("!").partition("/")[0] for rule in rules if rule.startswith("!")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    assert {*packages, "pyproject.toml", "README.md", "LICENSE"} <= taken
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    packages = [*wheel["packages"], *wheel["hooks"]["custom"]["below"]]
+    assert {*packages, "hatch_build.py", "pyproject.toml", "README.md", "LICENSE"} <= taken
     assert "*" in rules
 
 

@@ -200,3 +200,34 @@ class TestInstalled:
         assert 'Revealed type is "pathlib.Path"' in said[1]
         assert 'Unexpected keyword argument "wrong" for "ask"' in said[2]
         assert not [line for line in said[3:] if "error" in line and not line.startswith("Found 1 error")]
+
+    @pytest.mark.parametrize(
+        ("setting", "value", "command"),
+        [
+            ("STEPWELL_ARTIFACTS", "s3://bucket/files", "pip install 'stepwell[s3]'"),
+            ("STEPWELL_BLOBS", "s3://bucket/blobs", "pip install 'stepwell[s3]'"),
+            ("STEPWELL_BLOBS", "gs://bucket/blobs", "pip install 'gcsfs'"),
+            ("STEPWELL_DATABASE_URL", "postgresql://localhost/none", "pip install 'stepwell[postgres]'"),
+            ("STEPWELL_MCP", "servers.json", "pip install 'stepwell[mcp]'"),
+            ("DAYTONA_API_KEY", "none", "pip install 'stepwell[daytona]'"),
+        ],
+    )
+    def test_what_is_missing_is_said(
+        self, installed: Installation, project: Path, setting: str, value: str, command: str
+    ) -> None:
+        (project / "servers.json").write_text('{"mcpServers": {"shop": {"command": "true"}}}')
+        where = ["--sandbox", "daytona"] if setting.startswith("DAYTONA") else []
+        ask = ["run", "How many?", "birdstrikes.csv", "--model", "playbook", "--quiet", *where]
+        done = installed.run("stepwell", *ask, cwd=project, **{setting: value})
+        said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+        assert done.returncode in (1, 2)
+        assert len(said) == 1, done.stderr
+        assert f"run `{command}`" in said[0] or f"with `{command}`" in said[0]
+        assert "Traceback" not in done.stderr
+
+    def test_an_input_that_needs_more_is_said(self, installed: Installation, project: Path) -> None:
+        done = installed.run("stepwell", "run", "How many?", "s3://bucket/a.csv", "--model", "playbook", cwd=project)
+        assert done.returncode == 1
+        assert "error: s3://bucket/a.csv needs a package that is not installed: run `pip install 'stepwell[s3]'`." in (
+            done.stderr
+        )
