@@ -235,6 +235,20 @@ class Finished(Event):
     stopped_at: int = 0
     """The cell at which the import of a notebook stopped, since it failed; 0 in the usual case."""
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the answer and its files. Neither scripts nor pictures of the answer's get there."""
+        from html import escape
+
+        import nh3
+        from markdown_it import MarkdownIt
+
+        answer = MarkdownIt("commonmark", {"html": False}).enable("table").render(self.answer)
+        said = [nh3.clean(answer, tags=nh3.ALLOWED_TAGS - {"img"})]
+        said += [f"<p>Concern: {escape(concern)}</p>" for concern in self.concerns]
+        files = [f"<li>{escape(one['name'])} <code>{escape(one['url'])}</code></li>" for one in self.artifacts]
+        said += [f"<ul>{''.join(files)}</ul>"] if files else []
+        return "\n".join(said)
+
 
 @dataclass(frozen=True, slots=True)
 class Failed(Event):

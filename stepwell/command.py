@@ -14,6 +14,7 @@ from stepwell.cli import (
     commands_page,
     commands_placement,
     commands_run,
+    commands_serve,
     commands_steps,
     commands_threads,
 )
@@ -72,6 +73,7 @@ for command in (
 ):
     app.command()(command)
 app.command()(commands_page.ui)
+app.command()(commands_serve.serve)
 app.command("open")(commands_page.open_thread)
 app.add_typer(commands_config.config, name="config")
 app.command()(commands_config.models)

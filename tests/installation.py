@@ -57,24 +57,22 @@ class Installation:
         """Where the packages are."""
         return next(self.folder.glob("lib/python3*/site-packages"))
 
-    def environment(self, **settings: str) -> dict[str, str]:
+    def environment(self, settings: Mapping[str, str] | None = None) -> dict[str, str]:
         """All that a program in it sees of the environment."""
         return {
             "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.home),
             "STEPWELL_HOME": str(self.home / "stepwell"),
-            **settings,
+            **(settings or {}),
         }
 
     def run(
-        self, *command: str, cwd: Path, stdin: str = "", timeout: float = 150, **settings: str
+        self, *command: str, cwd: Path, stdin: str = "", settings: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run a program of it."""
         program = [str(self.folder / "bin" / command[0]), *command[1:]]
-        return subprocess.run(
-            program, cwd=cwd, env=self.environment(**settings), input=stdin, capture_output=True, text=True,
-            timeout=timeout,
-        )  # fmt: skip
+        environment = self.environment(settings)
+        return subprocess.run(program, cwd=cwd, env=environment, input=stdin, capture_output=True, text=True)
 
 
 def build_wheel(folder: Path) -> Path:

@@ -7,14 +7,17 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
 
 from hatch_build import Rewriting
 from tests.installation import ROOT, Installation, build_wheel
 from tests.scripted_model import Call, Scripted, ScriptedServer
+from tests.serving import answers, free_port
 
 BELOW = ["graph", "nodes", "sandboxes", "storage", "models", "server", "evals"]
 IMPORT_ALL = """
@@ -131,7 +134,7 @@ class TestInstalled:
         demo = (ROOT / "examples" / "demo.sh").read_text()
         line = next(line for line in demo.splitlines() if line.startswith("exec "))
         command = shlex.split(line.removeprefix("exec .venv/bin/").replace("examples/", "").replace('"$@"', ""))
-        done = installed.run(*command, cwd=project, STEPWELL_MODEL="playbook")
+        done = installed.run(*command, cwd=project, settings={"STEPWELL_MODEL": "playbook"})
         assert done.returncode == 0, done.stderr
         assert "built-in playbook" in done.stdout
         assert list((project / ".demo" / "artifacts").rglob("summary.xlsx"))
@@ -177,8 +180,10 @@ class TestInstalled:
             import asyncio
 
             done = await asyncio.to_thread(
-                installed.run, "python", "-c", program, cwd=project, STEPWELL_MODEL="scripted",
-                OPENAI_API_KEY="none", OPENAI_BASE_URL=server.base_url, STEPWELL_ARTIFACTS=str(project / "out"),
+                installed.run, "python", "-c", program, cwd=project, settings={
+                    "STEPWELL_MODEL": "scripted", "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.base_url,
+                    "STEPWELL_ARTIFACTS": str(project / "out"),
+                },
             )  # fmt: skip
         assert done.returncode == 0, done.stderr
         answer, names = json.loads(done.stdout)
@@ -218,7 +223,7 @@ class TestInstalled:
         (project / "servers.json").write_text('{"mcpServers": {"shop": {"command": "true"}}}')
         where = ["--sandbox", "daytona"] if setting.startswith("DAYTONA") else []
         ask = ["run", "How many?", "birdstrikes.csv", "--model", "playbook", "--quiet", *where]
-        done = installed.run("stepwell", *ask, cwd=project, **{setting: value})
+        done = installed.run("stepwell", *ask, cwd=project, settings={setting: value})
         said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         assert done.returncode in (1, 2)
         assert len(said) == 1, done.stderr
@@ -231,3 +236,55 @@ class TestInstalled:
         assert "error: s3://bucket/a.csv needs a package that is not installed: run `pip install 'stepwell[s3]'`." in (
             done.stderr
         )
+
+    def test_serving_without_its_extra_says_what_to_install(self, installed: Installation, project: Path) -> None:
+        done = installed.run("stepwell", "serve", cwd=project)
+        assert done.returncode == 2
+        assert done.stderr == (
+            "error: `stepwell serve` needs packages that are not installed: run `pip install 'stepwell[serve]'`.\n"
+        )
+
+    def test_a_configuration_is_written_once(self, installed: Installation, project: Path) -> None:
+        assert installed.run("stepwell", "serve", "--write", "langgraph.json", cwd=project).returncode == 0
+        said = json.loads((project / "langgraph.json").read_text())
+        assert said["graphs"]["stepwell"]["path"] == "stepwell.graph.app:agent"
+        assert said["auth"]["path"] == "stepwell.server.auth:auth"
+        assert said["http"]["app"] == "stepwell.server.app:app"
+        assert said["checkpointer"]["path"] == "stepwell.server.checkpoints.create_checkpointer"
+        assert "env" not in said
+        again = installed.run("stepwell", "serve", "--write", "langgraph.json", cwd=project)
+        assert again.returncode == 2
+        assert again.stderr == "error: langgraph.json exists; name another file, or remove it.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_server_of_the_installed_package_answers(wheel: Path, project: Path, tmp_path: Path) -> None:
+    here = Installation(tmp_path / "environment", wheel, extras=["serve", "postgres"])
+    code = IMPORT_ALL.replace("LEFT_OUT", repr(PROGRAMS))
+    done = here.run("python", "-c", code, cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert {"stepwell.server.app", "stepwell.graph.checkpoints.postgres_saver"} <= set(done.stdout.splitlines())
+    port = free_port()
+    url, log = f"http://127.0.0.1:{port}", tmp_path / "log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [str(here.folder / "bin" / "stepwell"), "serve", "--port", str(port)],
+            cwd=project, env=here.environment({"STEPWELL_MODEL": "playbook"}), stdout=out, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        while not answers(f"{url}/ok"):
+            assert process.poll() is None, log.read_text()[-3000:]
+            time.sleep(0.2)
+        with httpx.Client(base_url=url, timeout=150) as client:
+            assert client.get("/stepwell/ready").status_code == 200, client.get("/stepwell/ready").text
+            asked = {"question": "What stands out?", "files": [str(project / "birdstrikes.csv")]}
+            ended = client.post("/runs/wait", json={"assistant_id": "stepwell", "input": asked})
+        assert ended.status_code == 200, ended.text
+        assert "playbook" in ended.json()["answer"], log.read_text()[-3000:]
+    finally:
+        process.terminate()
+        process.wait(60)
+    left = {file.name for file in project.iterdir()}
+    assert not {".langgraph_api", "langgraph.json"} & left
+    assert (here.home / "stepwell" / "server" / "langgraph.json").exists()
