@@ -55,8 +55,10 @@ def serve(port: int) -> NoReturn:
     """
     if not all(_there(name) for name in NEEDED):
         raise SettingsError(MISSING)
-    folder = read_settings().home / "server"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    home = read_settings().home
+    folder = home / "server"
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)  # which is not for other users
+    folder.mkdir(exist_ok=True, mode=0o700)
     file = folder / "langgraph.json"
     file.write_text(_as_text(), "utf-8")
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(file), "--host", "127.0.0.1"]
