@@ -60,6 +60,7 @@ def _stepwell(
 
 
 app.command()(commands_run.run)
+app.command()(commands_run.chat)
 app.command("import")(commands_run.import_notebook)
 for command in (
     *(commands_run.ask, commands_run.resume),
