@@ -20,8 +20,8 @@ from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.network import Mode, Network, parse_domains
 from storage.uploads import DEFAULT_TYPES
 
-ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON"}
-"""Variables of our prefix that the command and the installer read by themselves."""
+ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON", "STEPWELL_CHROMIUM"}
+"""Variables of our prefix that the command, the installer and the tests read by themselves."""
 
 LINK_SECRET_LENGTH = 32
 """Characters that nobody guesses, if they are drawn by lot."""

@@ -8,11 +8,11 @@ from starlette.responses import Response, StreamingResponse
 
 from graph.app import artifacts, blobs
 from graph.state import Artifact
-from server.file_response import SAFE, disposition
 from server.platform import Platform
 from server.routing import THREAD, RefusedError, route, sender
 from stepwell.errors import ThreadError
 from stepwell.exports.export import Exporter, Format
+from stepwell.exports.served_files import SAFE, disposition
 from storage.published_files import PublishedFile, open_published
 
 TYPES: dict[Format, str] = {

@@ -3,29 +3,18 @@
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from server.routing import LINKED, Json, RefusedError
+from stepwell.exports.served_files import INLINE, SAFE, content_type, disposition
 from storage.artifacts import StorageError, mime_of
 from storage.published_files import NoSuchArtifactError, PublishedFile
 
-INLINE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
-"""What a browser shows without running anything in it; all else is handed over as a download."""
-TEXT = frozenset({"application/json", "application/jsonl", "application/x-ipynb+json"})
 RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 DIGITS = 18
-SAFE: dict[str, str] = {
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
-    "Cross-Origin-Resource-Policy": "same-site",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "private, no-cache",
-}
-"""Whatever a file pretends to be, a browser gives it no rights."""
 FILE: dict[int, Json] = {
     200: {
         "description": "The file.",
@@ -112,7 +101,7 @@ class RangeFileResponse(Response):
             **from_any_page,
             "ETag": tag,
             "Accept-Ranges": "bytes",
-            "Content-Type": f"{kind}; charset=utf-8" if kind.startswith("text/") or kind in TEXT else kind,
+            "Content-Type": content_type(kind),
             "Content-Disposition": disposition(self._name, inline=kind in INLINE and not self._as_download()),
         }
         if tag in [one.strip().removeprefix("W/") for one in asked.get("if-none-match", "").split(",")]:
@@ -153,11 +142,3 @@ def range_of(asked: str, size: int) -> tuple[int, int] | None:
     if start >= end:
         raise RefusedError(416, f"The file has {size:,} bytes.", {"Content-Range": f"bytes */{size}"})
     return start, end
-
-
-def disposition(name: str, *, inline: bool) -> str:
-    """`Content-Disposition` (RFC 6266) for a file's name: nothing in it can end the header or begin another."""
-    last = name.rpartition("/")[2]
-    plain = re.sub(r"[^A-Za-z0-9._-]", "_", last)[:200] or "file"
-    exact = quote(last.encode("utf-8", "replace"), safe="")
-    return f"{'inline' if inline else 'attachment'}; filename=\"{plain}\"; filename*=UTF-8''{exact}"

@@ -11,6 +11,7 @@ from stepwell.cli import (
     commands_config,
     commands_eval,
     commands_inspect,
+    commands_page,
     commands_placement,
     commands_run,
     commands_steps,
@@ -71,6 +72,8 @@ for command in (
     *(commands_inspect.delete, commands_inspect.gc, commands_inspect.doctor, commands_inspect.trust),
 ):
     app.command()(command)
+app.command()(commands_page.ui)
+app.command("open")(commands_page.open_thread)
 app.add_typer(commands_config.config, name="config")
 app.command()(commands_config.models)
 app.command("eval")(commands_eval.evaluate)

@@ -117,14 +117,19 @@ class RestoredStep:
         """The files below a folder of the session's workspace."""
         return await self._sandbox.files(folder)
 
-    async def fetch(self, path: str, target: Path) -> Path:
+    async def fetch(self, path: str, target: Path, *, max_bytes: int = MAX_FETCHED) -> Path:
         """Copy a file of the session's workspace to this machine.
+
+        Args:
+            path: The file.
+            target: Where it goes.
+            max_bytes: The most that it may have.
 
         Raises:
             FileNotFoundError: there is no such file.
             ValueError: the path leaves the workspace.
         """
-        await self._sandbox.fetch(path, target, max_bytes=MAX_FETCHED)
+        await self._sandbox.fetch(path, target, max_bytes=max_bytes)
         return target
 
 

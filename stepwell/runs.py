@@ -272,7 +272,7 @@ class Run:
                         ending = Failed(self.thread, str(error))
                 if ending is None:
                     mark, after = await saver.mark(self.thread), await graph.aget_state(self.config)
-                    ending = _ending(self.thread, after, time.monotonic() - started, model)
+                    ending = ending_of(self.thread, after, time.monotonic() - started, model)
                     await saver.keep_summary(self.thread, mark, summary_of(self.thread, after).as_text())
         except (SettingsError, OSError) as error:  # of the checkpoints or the disk, while the run went on
             said = disk_problem(error) if isinstance(error, OSError) else str(error)
@@ -449,7 +449,8 @@ def _answer(decision: Decision, asked: dict[str, Any], thread: str) -> dict[str,
     return {"verdict": decision.verdict, "remark": decision.remark, "call": call["id"]}
 
 
-def _ending(thread: str, snapshot: StateSnapshot, seconds: float, model: str) -> Event:
+def ending_of(thread: str, snapshot: StateSnapshot, seconds: float, model: str = "") -> Event:
+    """The last event of a run that has left a thread like this."""
     if snapshot.tasks and not snapshot.interrupts:
         return Failed(thread, "The run ended before the turn did.")
     if snapshot.interrupts:

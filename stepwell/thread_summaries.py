@@ -70,7 +70,21 @@ class ThreadFilter:
         text = _comparable(f"{summary.name}\n{summary.question}\n{summary.text}")
         return all(word in text for word in _comparable(self.search).split())
 
+    def excerpt(self, summary: ThreadSummary) -> str:
+        """The part of its questions and answers where the first word stands that they have; empty: they have none."""
+        text = summary.text
+        folded = text.casefold()
+        found = next((word for word in self.search.casefold().split() if word in folded), "")
+        if not found:
+            return ""
+        at = folded.find(found)
+        start, end = max(at - AROUND, 0), min(at + len(found) + AROUND, len(text))
+        part = " ".join(text[start:end].split())
+        return f"{'…' if start else ''}{part}{'…' if end < len(text) else ''}"
 
+
+AROUND = 80
+"""Characters that are shown on either side of what a search has found."""
 ANY = ThreadFilter()
 ALL_THREADS = 1_000_000_000
 """More than a list can have."""

@@ -182,5 +182,17 @@ def any_thread_held(home: Path) -> bool:
     return False
 
 
+def is_thread_held(thread: str, home: Path) -> bool:
+    """Whether a thread is held right now, on this machine."""
+    file = _file(thread, home)
+    if not file.exists():
+        return False
+    lock = FileLock(file, thread_local=False)
+    if not _try(lock):
+        return True
+    lock.release()
+    return False
+
+
 def _file(thread: str, home: Path) -> Path:
     return home / "locks" / f"{thread}.lock"

@@ -132,12 +132,22 @@ async def export(
     settings = await settings_or_default(settings)
     prefix, step = parse_step_name(name)
     thread = await find_thread(prefix, settings)
-    exporter = await _exporter(thread, step, settings)
+    exporter = await exporter_at(thread, step, settings)
     exporter.require_question()
     return Exported(thread, target, form, await _write(exporter.pieces(form), target, overwrite=overwrite))
 
 
-async def _exporter(thread: str, step: str | None, settings: Settings) -> Exporter:
+async def exporter_at(thread: str, step: str | None, settings: Settings) -> Exporter:
+    """Makes documents of a thread.
+
+    Args:
+        thread: Its full id.
+        step: The step's name; None: where the thread is now.
+        settings: Where threads are kept.
+
+    Raises:
+        ThreadError: there is no such thread or step.
+    """
     blobs, opener = make_blobs(settings), published_opener(settings, thread)
     async with open_graph(settings) as (graph, _):
         if step is not None:

@@ -76,11 +76,12 @@ class Pictures:
         found: dict[int, dict[str, bytes]] = {}
         for cell in cells:
             for path in dict.fromkeys(cell["figures"]):
-                if data := await self._of_cell(cell, path):
+                if data := await self.of_cell(cell, path):
                     found.setdefault(cell["number"], {})[path] = data
         return found
 
-    async def _of_cell(self, cell: Cell, path: str) -> bytes:
+    async def of_cell(self, cell: Cell, path: str) -> bytes:
+        """A figure as it was after a cell; empty when it cannot be had."""
         manifest = await self._manifest(cell.get("snapshot") or "")
         if manifest is not None and (file := manifest.files.get(path)) is not None:
             if len(file.chunks) != -(-file.size // CHUNK):

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -50,7 +50,7 @@ class ShownCell:
     number: int
     purpose: str
     thought: Markup
-    code: Markup
+    source: str
     status: str
     words: str
     """How it ended."""
@@ -63,6 +63,11 @@ class ShownCell:
     """A later cell went back over it."""
     values: tuple[tuple[str, str], ...]
     """What it computed for the answer: the expression, and the text that it became."""
+
+    @property
+    def code(self) -> Markup:
+        """Its code with colours, made when it is shown: a long page begins before all of it is made."""
+        return highlighted(self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,7 @@ def shown_cell(cell: Cell, picture: Callable[[int, str], str], *, aside: bool = 
         number=cell["number"],
         purpose=clean(" ".join(cell["purpose"].split())) or "untitled",
         thought=_safe(prose(cell["thought"])) if cell["thought"].strip() else Markup(),
-        code=highlighted(cell["code"]),
+        source=cell["code"],
         status=status,
         words=STATUS_WORDS.get(status, status),
         seconds=cell["seconds"],
@@ -158,6 +163,7 @@ def shown_cell(cell: Cell, picture: Callable[[int, str], str], *, aside: bool = 
     )
 
 
+@lru_cache(maxsize=2_000)
 def highlighted(code: str) -> Markup:
     """Python as HTML with classes for colours."""
     from pygments import highlight

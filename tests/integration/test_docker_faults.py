@@ -186,7 +186,7 @@ ENDED = {
     "killed": ("was killed", "exited"),
     "out of memory": ("STEPWELL_SANDBOX_MEMORY_MB", "exited"),
     "stopped": ("has ended", "exited"),
-    "removed": ("was removed", ""),
+    "removed": ("was removed|no bridge", ""),  # its processes end a moment before the engine says so
     "restarted": ("has ended|started anew|no bridge", "running"),
 }
 

@@ -20,9 +20,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from server.file_response import RangeFileResponse, disposition, range_of
+from server.file_response import RangeFileResponse, range_of
 from server.routing import RefusedError
 from stepwell.exports.archive import ArchiveEntry, zip_stream
+from stepwell.exports.served_files import disposition
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import Blobs
 from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain, open_published

@@ -1,0 +1,16 @@
+// Shows what an edit of a waiting cell changes, while it is typed.
+function watch() {
+  const form = document.querySelector("form[data-diff]");
+  if (!form) return;
+  const shown = document.getElementById("difference");
+  let waiting = 0;
+  form.code.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      const answer = await fetch(form.dataset.diff, { method: "POST", body: new FormData(form) });
+      if (answer.ok) shown.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.children);
+    }, 300);
+  });
+}
+document.addEventListener("renewed", watch);
+watch();

@@ -1,0 +1,55 @@
+// Follows a run: puts what the server sends in its place, and counts the seconds.
+const near = () => window.innerHeight + window.scrollY > document.body.scrollHeight - 200;
+
+function put({ id, html, parent }) {
+  const made = new DOMParser().parseFromString(html, "text/html").body.firstElementChild; // in which no script runs
+  const there = document.getElementById(id);
+  const follow = near();
+  if (there) {
+    const open = [...there.querySelectorAll("details")].map((one) => one.open);
+    const at = there.scrollTop, end = there.scrollHeight - there.clientHeight - at < 20;
+    there.replaceWith(made);
+    [...made.querySelectorAll("details")].forEach((one, place) => { if (place in open) one.open = open[place]; });
+    made.scrollTop = end ? made.scrollHeight : at;
+  } else document.getElementById(parent)?.append(made);
+  // Only what happens is read out, not the seconds.
+  if (id === "now") document.getElementById("said").textContent = document.querySelector("#now strong").textContent;
+  if (follow) window.scrollTo({ top: document.body.scrollHeight });
+}
+
+function tick() {
+  for (const clock of document.querySelectorAll(".clock")) {
+    const passed = Math.max(0, Math.round(Date.now() / 1000 - clock.dataset.since));
+    clock.textContent = passed < 60 ? `${passed} s` : `${Math.floor(passed / 60)} min ${String(passed % 60).padStart(2, "0")} s`;
+  }
+}
+
+async function renew() {
+  const answer = await fetch(location.href);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const at = window.scrollY;
+  document.getElementById("main").replaceWith(page.getElementById("main"));
+  document.title = page.title;
+  window.scrollTo({ top: at });
+  const next = document.querySelector(".decide h2, main [role=alert], .turn:last-of-type .answer");
+  if (next) {
+    next.tabIndex = -1;
+    next.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "center" });
+  }
+  document.dispatchEvent(new Event("renewed"));
+  follow();
+}
+
+function follow() {
+  const live = document.getElementById("live");
+  if (!live) return;
+  const source = new EventSource(`${live.dataset.events}&seen=${live.dataset.seen}`);
+  source.addEventListener("put", (event) => put(JSON.parse(event.data)));
+  source.addEventListener("end", () => { source.close(); renew(); });
+  window.addEventListener("pagehide", () => source.close());
+}
+
+tick();
+setInterval(tick, 1000);
+follow();

@@ -1,0 +1,175 @@
+"""From what the page knows to HTML: its templates, the words in them, and what every page has."""
+
+import asyncio
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from stepwell.amounts import ago_text, duration_text, size_text
+from stepwell.exports.markdown import prose
+from stepwell.exports.report import highlighted, stylesheet
+from stepwell.page.backend import Backend
+from storage.clean_text import clean, shown_code
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ASSETS = Path(__file__).parent / "assets"
+STATUS = {
+    "finished": "answered",
+    "waiting": "waits for a decision",
+    "failed": "stopped on an error",
+    "paused": "paused",
+    "damaged": "damaged",
+}
+"""Where a thread stands, in words."""
+DIFF_KINDS = {"+": "added", "-": "removed", "@": "place"}
+
+POLICY = (
+    "default-src 'none'; script-src {assets}; style-src {assets}; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}")
+PARTS = 60
+"""Pieces of a template that are sent together."""
+
+BackendOf = Callable[[Request], Backend]
+
+
+def backend_of(request: Request) -> Backend:
+    """Whose threads a request sees."""
+    found: BackendOf = request.app.state.backend_of
+    return found(request)
+
+
+def policy_of(request: Request) -> str:
+    """What a page may load and run: its own scripts, and none that a thread has published at the same host."""
+    host = request.headers.get("host", "")
+    assets = f"{host}{base_of(request)}/assets/" if HOST.fullmatch(host) else "'none'"
+    return POLICY.format(assets=assets)
+
+
+def base_of(request: Request) -> str:
+    """Where the page is mounted: empty, or a path without a slash at its end."""
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+@cache
+def environment() -> "Environment":
+    """The templates of the page and of the reports; what is put into them is escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader("stepwell.page"), PackageLoader("stepwell.exports")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
+    made.filters |= {
+        "ago": _ago,
+        "size": size_text,
+        "duration": duration_text,
+        "clean": clean,
+        "code": highlighted,
+        "plain_code": shown_code,
+        "prose": _prose,
+        "diff": diff_lines,
+        "count": _count,
+        "money": _money,
+    }
+    made.globals |= {"STATUS": STATUS}
+    return made
+
+
+async def page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    """A page as an answer."""
+    text = await asyncio.to_thread(_rendered, template, {**values, **about(request)})
+    return HTMLResponse(text, status)
+
+
+async def long_page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    """A page as an answer that begins before all of it is made."""
+    values = {**values, **about(request), "asset": await asyncio.to_thread(_asset_version)}
+    made = await asyncio.to_thread(lambda: environment().get_template(template).stream(values))
+    made.enable_buffering(PARTS)
+    return StreamingResponse(made, status, media_type="text/html; charset=utf-8")
+
+
+def about(request: Request) -> dict[str, Any]:
+    """What every template knows."""
+    return {"base": base_of(request), "path": request.url.path}
+
+
+def part(template: str, name: str, values: Mapping[str, Any], *arguments: Any) -> str:
+    """What a macro of a template makes; reads the disk the first time."""
+    module = environment().get_template(template).make_module(dict(values))
+    return str(getattr(module, name)(*arguments)).strip()
+
+
+def _rendered(template: str, values: Mapping[str, Any]) -> str:
+    return environment().get_template(template).render(values, asset=_asset_version())
+
+
+@cache
+def asset(name: str) -> bytes:
+    """A file of the page's own; reads the disk."""
+    if name == "thread.css":
+        return stylesheet().encode()
+    return (ASSETS / name).read_bytes()
+
+
+ASSET_TYPES = {
+    "thread.css": "text/css; charset=utf-8",
+    "page.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+    "live.js": "text/javascript; charset=utf-8",
+    "files.js": "text/javascript; charset=utf-8",
+    "decide.js": "text/javascript; charset=utf-8",
+}
+
+
+@cache
+def _asset_version() -> str:
+    """Another one when a file of the page's own is another one, so that browsers may keep them."""
+    digest = hashlib.sha256()
+    for name in sorted(ASSET_TYPES):
+        digest.update(asset(name))
+    return digest.hexdigest()[:12]
+
+
+def diff_lines(text: str) -> list[tuple[str, str]]:
+    """The lines of a unified diff, each with what it is: added, removed, a place, or the same."""
+    lines = [line for line in text.split("\n") if not line.startswith(("--- ", "+++ "))]
+    return [(DIFF_KINDS.get(line[:1], "same"), shown_code(line)) for line in lines]
+
+
+def as_event(name: str, number: int, data: Mapping[str, Any]) -> bytes:
+    """A server-sent event."""
+    return f"event: {name}\nid: {number}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def _ago(when: datetime) -> str:
+    return ago_text((datetime.now(UTC) - when).total_seconds())
+
+
+def _prose(text: str) -> Markup:
+    return Markup(prose(text))  # noqa: S704 - it was made harmless
+
+
+def _count(number: int, one: str, more: str = "") -> str:
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.4f}" if amount < 1 else f"{amount:.2f}"

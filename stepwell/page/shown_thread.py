@@ -1,0 +1,141 @@
+"""A thread as the page's templates show it: questions with their cells and answers, files, what it took."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from graph.state import Artifact, Cell, Input
+from nodes.answer_checks.number_sources import NumberSources
+from nodes.budget import tokens_spent
+from nodes.restoration.line import left_aside
+from stepwell.errors import ThreadError
+from stepwell.exports.analysis import Analysis, analysis_of
+from stepwell.exports.archive import published
+from stepwell.exports.markdown import prose
+from stepwell.exports.report import ShownCell, ShownTurn, shown_cell, shown_turn
+from stepwell.page.backend import ThreadView
+from stepwell.thread_summaries import last_question
+
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownThread:
+    """What a thread's page shows of it."""
+
+    title: str
+    turns: tuple[ShownTurn, ...]
+    next_question: str
+    """A question that has not been taken up yet."""
+    live_cells: tuple[ShownCell, ...]
+    """Cells that ended in the run that goes on and are not in the state yet."""
+    inputs: tuple[Input, ...]
+    artifacts: tuple[Artifact, ...]
+    cells: int
+    seconds: float
+    tokens: int
+
+
+class Addresses:
+    """Where the parts of a thread are.
+
+    Args:
+        base: Where the page is mounted.
+        view: The thread.
+    """
+
+    def __init__(self, base: str, view: ThreadView) -> None:
+        self.thread = f"{base}/threads/{view.id}"
+        self.figure = figures_of(base, view.id, view.step)
+        """The address of a figure by its cell's number and its path."""
+        self._figures: dict[str, int] = {}
+        for cell in view.state.get("cells") or []:
+            self._figures |= dict.fromkeys(cell["figures"], cell["number"])
+        artifacts = published(view.state)
+        self._artifacts = {name: one for one in artifacts for name in (one["name"], one.get("path") or one["name"])}
+
+    def picture(self, path: str) -> str:
+        """A picture by what an answer calls it; empty when it is not known."""
+        for name in _names(path):
+            if name in self._figures:
+                return self.figure(self._figures[name], name)
+            one = self._artifacts.get(name)
+            if one is not None and one["mime"] in PICTURES:
+                return self.artifact(one["name"])
+        return ""
+
+    def link(self, path: str) -> str:
+        """A file by what an answer calls it; empty when it is not known."""
+        found = next((self._artifacts[name] for name in _names(path) if name in self._artifacts), None)
+        return f"{self.thread}/files/{quote(found['name'])}" if found is not None else self.picture(path)
+
+    def artifact(self, name: str) -> str:
+        """A published file."""
+        return f"{self.thread}/artifacts/{quote(name)}"
+
+
+def figures_of(base: str, thread: str, step: str = "") -> Callable[[int, str], str]:
+    """Gives the address of a figure of a thread, as it was after a cell."""
+    at = f"?step={step}" if step else ""
+    return lambda cell, path: f"{base}/threads/{thread}/figures/{cell}/{quote(path)}{at}"
+
+
+def _names(path: str) -> tuple[str, ...]:
+    plain = path.removeprefix("./")
+    return plain, f"outputs/{plain}", plain.removeprefix("outputs/")
+
+
+def shown_thread(view: ThreadView, base: str) -> ShownThread:
+    """A thread for the templates."""
+    state = view.state
+    analysis = _analysis(view)
+    addresses = Addresses(base, view)
+    turns = (
+        tuple(
+            shown_turn(analysis, turn, addresses.figure, addresses.picture, addresses.link) for turn in analysis.turns
+        )
+        if analysis is not None
+        else ()
+    )
+    unanswered = view.running == "here" or view.status != "finished"
+    question = (view.progress.question if view.progress is not None else "") or last_question(state)
+    asked_next = question if unanswered and not view.step and (not turns or turns[-1].ended) else ""
+    cells = list(state.get("cells") or [])
+    in_state = {cell["number"] for cell in cells}
+    live = view.progress.cells if view.progress is not None else []
+    return ShownThread(
+        title=analysis.title if analysis is not None else (asked_next.strip().partition("\n")[0][:120] or "Thread"),
+        turns=turns,
+        next_question=asked_next,
+        live_cells=tuple(live_cell(cell, addresses.figure) for cell in live if cell["number"] not in in_state),
+        inputs=tuple(state.get("inputs") or (view.progress.inputs if view.progress is not None else ())),
+        artifacts=tuple(published(state)),
+        cells=len(cells),
+        seconds=sum(cell["seconds"] for cell in cells),
+        tokens=sum(tokens_spent(state)),
+    )
+
+
+def shown_answer(view: ThreadView, base: str) -> Markup:
+    """What was answered at a step, with its numbers traced to the cells."""
+    if not view.answer:
+        return Markup()
+    addresses, cells = Addresses(base, view), view.state.get("cells") or []
+    aside = left_aside(cells)
+    numbers = NumberSources([cell for cell in cells if cell["number"] not in aside], view.answer)
+    made = prose(view.answer, numbers=numbers, picture=addresses.picture, link=addresses.link)
+    return Markup(made)  # noqa: S704 - it was made harmless
+
+
+def live_cell(cell: Cell, figure: Callable[[int, str], str]) -> ShownCell:
+    """A cell that has just ended; its figures can be had once its step is kept."""
+    return shown_cell(cell, figure if cell.get("snapshot") else lambda number, path: "")
+
+
+def _analysis(view: ThreadView) -> Analysis | None:
+    try:
+        return analysis_of(view.id, view.state, step=view.step, updated=view.updated)
+    except ThreadError:
+        return None

@@ -1,0 +1,101 @@
+"""The list of threads, a thread, and deleting it."""
+
+import asyncio
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from stepwell.exports.analysis import analysis_of
+from stepwell.page.backend import ThreadView
+from stepwell.page.forms import fingerprint, form_of, knobs_as_typed, text_of
+from stepwell.page.rendering import backend_of, base_of, long_page, page
+from stepwell.page.shown_thread import PICTURES, shown_thread
+from stepwell.thread_summaries import ThreadFilter
+
+AT_ONCE, MOST = 30, 3_000
+LONGEST_SEARCH = 500
+
+
+async def list_threads(request: Request) -> Response:
+    """The newest threads, or those that a search finds."""
+    words, tag = (request.query_params.get(name, "")[:LONGEST_SEARCH] for name in ("q", "tag"))
+    many = request.query_params.get("show", "")
+    shown = min(int(many), MOST) if many.isdecimal() and len(many) < 6 else AT_ONCE
+    wanted = ThreadFilter(words, (tag,) if tag else ())
+    found = await backend_of(request).threads(wanted, limit=shown + 1)
+    more = urlencode({"q": words, "tag": tag, "show": shown + 4 * AT_ONCE}) if len(found) > shown else ""
+    return await page(request, "threads.html.jinja", threads=found[:shown], words=words, tag=tag, more=more)
+
+
+async def show_thread(request: Request) -> Response:
+    """A thread with all its questions."""
+    view = await backend_of(request).thread(request.path_params["thread"])
+    return await thread_page(request, view)
+
+
+async def thread_page(
+    request: Request,
+    view: ThreadView,
+    status: int = 200,
+    *,
+    problem: str = "",
+    question: str = "",
+    files: object = (),
+    edited: str = "",
+    difference: str = "",
+    typed: dict[str, str] | None = None,
+) -> Response:
+    """A thread, with what was typed into its forms when that could not be used."""
+    asked = view.asked
+    original = ("\n".join(asked.plan) if asked.plan is not None else asked.code) if asked is not None else ""
+    return await long_page(
+        request,
+        "shown.html.jinja",
+        status,
+        view=view,
+        shown=await asyncio.to_thread(shown_thread, view, base_of(request)),
+        offer=await backend_of(request).offer(),
+        typed=typed or knobs_as_typed(view.context),
+        pictures=PICTURES,
+        waits=fingerprint(asked) if asked is not None else "",
+        original=original,
+        problem=problem,
+        question=question,
+        files=files,
+        edited=edited,
+        difference=difference,
+    )
+
+
+async def label_thread(request: Request) -> Response:
+    """Gives a thread a name and tags."""
+    thread = request.path_params["thread"]
+    async with form_of(request) as form:
+        tags = text_of(form, "tags").replace(",", " ").split()
+        await backend_of(request).label(thread, text_of(form, "name").strip(), tags)
+    return RedirectResponse(f"{base_of(request)}/threads/{thread}", 303)
+
+
+async def ask_to_delete(request: Request) -> Response:
+    """Asks once more."""
+    view = await backend_of(request).thread(request.path_params["thread"])
+    cells = len(view.state.get("cells") or [])
+    title = analysis_of(view.id, view.state).title if view.state.get("turn") else view.state.get("question", "")
+    return await page(request, "delete.html.jinja", thread=view.id, title=title, cells=cells)
+
+
+async def delete_thread(request: Request) -> Response:
+    """Deletes a thread for good."""
+    await backend_of(request).delete(request.path_params["thread"])
+    return RedirectResponse(f"{base_of(request)}/", 303)
+
+
+routes = [
+    Route("/", list_threads),
+    Route("/threads/{thread}", show_thread),
+    Route("/threads/{thread}/labels", label_thread, methods=["POST"]),
+    Route("/threads/{thread}/delete", ask_to_delete, methods=["GET"]),
+    Route("/threads/{thread}/delete", delete_thread, methods=["POST"]),
+]

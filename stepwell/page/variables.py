@@ -1,0 +1,102 @@
+"""Variables of a step, part by part, as a session that was restored for it tells them."""
+
+import asyncio
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sandboxes.base import SandboxError
+from sandboxes.host.reading import read_json
+from stepwell.errors import ThreadError
+from stepwell.restored_step import RestoredStep
+
+MAX_BYTES, MAX_ITEMS = 8 << 20, 100_000
+SECONDS = 30.0
+TAKING = "__import__('importlib').import_module('stepwell_kernel.windows').write({path!r}, {name!r}, {window});"
+
+
+@dataclass(frozen=True, slots=True)
+class VariableWindow:
+    """Which part of a variable is wanted."""
+
+    row: int = 0
+    column: int = 0
+    rows: int = 100
+    columns: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class VariablePage:
+    """A part of a variable: of a table rows and columns, else text."""
+
+    name: str
+    type: str
+    text: str = ""
+    rows: int = 0
+    """Of the whole table."""
+    columns: int = 0
+    window: VariableWindow = VariableWindow()
+    labels: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
+    cells: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has rows and columns."""
+        return bool(self.labels) or self.rows > 0
+
+
+async def read_window(session: RestoredStep, name: str, window: VariableWindow) -> VariablePage:
+    """Read a part of a variable of a session.
+
+    Raises:
+        ThreadError: there is no such variable.
+        SandboxError: the session cannot tell.
+    """
+    path, target = f"window-{secrets.token_hex(8)}.json", session.folder / f"{secrets.token_hex(8)}.json"
+    numbers = f"{window.row}, {window.column}, {window.rows}, {window.columns}"
+    result = await session.run(TAKING.format(path=path, name=name, window=numbers), timeout=SECONDS)
+    if result.status != "ok":
+        why = result.error.message if result.error is not None else result.note
+        raise SandboxError(f"The variable {name} cannot be shown: {why or result.status}")
+    try:
+        await session.fetch(path, target, max_bytes=MAX_BYTES)
+        said = await read_json(await asyncio.to_thread(target.read_bytes), max_items=MAX_ITEMS)
+    except (OSError, ValueError) as error:
+        raise SandboxError(f"The variable {name} cannot be shown: {error}") from None
+    finally:
+        with suppress(OSError):
+            await asyncio.to_thread(target.unlink, missing_ok=True)
+    return _read(name, window, said)
+
+
+def _read(name: str, window: VariableWindow, said: Any) -> VariablePage:
+    """What a sandbox said, taken for nothing but text and numbers."""
+    told = said if isinstance(said, dict) else {}
+    if told.get("kind") == "gone":
+        raise ThreadError(f"There is no variable {name} at this step.")
+    if told.get("kind") != "table":
+        return VariablePage(name, str(told.get("type", "")), text=str(told.get("text", "")))
+    return VariablePage(
+        name,
+        str(told.get("type", "")),
+        rows=_number(told.get("rows")),
+        columns=_number(told.get("columns")),
+        window=window,
+        labels=_texts(told.get("labels")),
+        index=_texts(told.get("index")),
+        cells=tuple(_texts(line) for line in _list(told.get("cells"))),
+    )
+
+
+def _number(said: Any) -> int:
+    return max(said, 0) if isinstance(said, int) else 0
+
+
+def _list(said: Any) -> list[Any]:
+    return said if isinstance(said, list) else []
+
+
+def _texts(said: Any) -> tuple[str, ...]:
+    return tuple(str(one) for one in _list(said))

@@ -1,0 +1,72 @@
+"""A window of a variable: part of a table as text, whatever kind of table it is, and whatever its values do."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sandboxes.inside.kernel.windows import TEXT, WHOLE, window
+
+ROWS = {"a": list(range(10)), "b": [f"<{n}>" for n in range(10)], "c": [None] * 10}
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame(ROWS, dtype=object), pl.DataFrame(ROWS), pa.table(ROWS)])
+def test_a_frame_of_any_library_shows_the_same_part(table: Any) -> None:
+    shown = window(table, 4, 0, 3, 2)
+    assert (shown["rows"], shown["columns"]) == (10, 3)
+    assert shown["labels"] == ["a", "b"]
+    assert shown["index"] == ["4", "5", "6"]
+    assert shown["cells"] == [["4", "<4>"], ["5", "<5>"], ["6", "<6>"]]
+    assert window(table, 8, 1, 5, 5)["cells"][-1] == ["<9>", "None"]
+    assert window(table, 100, 0, 5, 5)["cells"] == []
+
+
+def test_columns_of_the_same_name_and_a_named_index_are_kept() -> None:
+    frame = pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"], index=["p", "q"])
+    shown = window(frame, 0, 0, 9, 9)
+    assert shown["labels"] == ["x", "x"]
+    assert shown["index"] == ["p", "q"]
+    assert shown["cells"] == [["1", "2"], ["3", "4"]]
+
+
+@pytest.mark.parametrize(
+    ("value", "cells"),
+    [
+        (pd.Series([5, 6, 7], name="s"), [["6"]]),
+        (np.array([5, 6, 7]), [["6"]]),
+        (np.array([[5, 0], [6, 1]]), [["6", "1"]]),
+        ([5, 6, 7], [["6"]]),
+        ((5, 6), [["6"]]),
+        ({"k": 5, "l": 6}, [["6"]]),
+    ],
+)
+def test_what_has_rows_is_shown_as_a_table(value: Any, cells: list[list[str]]) -> None:
+    assert window(value, 1, 0, 1, 9)["cells"] == cells
+
+
+class Wild:
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+class WildFrame(pd.DataFrame):
+    @property
+    def iloc(self) -> Any:
+        raise RuntimeError("no")
+
+    def __str__(self) -> str:
+        return "wild"
+
+
+def test_values_that_raise_are_shown_all_the_same() -> None:
+    assert window([Wild()], 0, 0, 9, 9)["cells"] == [["(RuntimeError while it was shown)"]]
+    assert window(Wild(), 0, 0, 9, 9) == {"text": "(RuntimeError while it was shown)"}
+    assert window(WildFrame({"a": [1]}), 0, 0, 9, 9) == {"text": "wild"}
+
+
+def test_texts_are_cut() -> None:
+    assert len(window(["x" * 9_999], 0, 0, 1, 1)["cells"][0][0]) == TEXT
+    assert len(window("x" * 99_999, 0, 0, 1, 1)["text"]) == WHOLE
