@@ -9,6 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -26,6 +27,7 @@ from stepwell.runs import Decision, Run, RunFailedError
 from stepwell.services import Services, open_services
 from stepwell.steps import read_steps
 from stepwell.threads import Graph, find_thread
+from storage.uploads import Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,8 @@ async def open_cell_sessions(
     settings: Settings | None = None,
     context: Context | None = None,
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
+    input_roots: tuple[Path, ...] | None = None,
+    uploads: Uploads | None = None,
 ) -> AsyncIterator[CellSessions]:
     """Sessions for cells of one's own, for the time of the block; their threads stay.
 
@@ -215,10 +219,13 @@ async def open_cell_sessions(
         settings: Where threads are kept; None reads the environment.
         context: The knobs of cells; None: those of a session's last run.
         functions: Functions of this program that cells can call.
+        input_roots: Local inputs must lie below one of these; None: any that this user can read.
+        uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
         SettingsError: a setting cannot be used.
     """
-    async with open_services(await settings_or_default(settings), functions) as services:
+    chosen = await settings_or_default(settings)
+    async with open_services(chosen, functions, input_roots=input_roots, uploads=uploads) as services:
         yield CellSessions(services, context)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from graph.checkpoints.factory import open_checkpoints
@@ -17,6 +18,7 @@ from sandboxes.opening import Sandboxes
 from stepwell.threads import Graph
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
+from storage.uploads import Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,10 @@ class Services:
     functions: HostFunctions
     artifacts: Artifacts
     blobs: Blobs
+    input_roots: tuple[Path, ...] | None = None
+    """Local inputs must lie below one of these; None: any that this user can read."""
+    uploads: Uploads | None = None
+    """Where users of a server upload inputs; with them, URLs are limited as the settings say."""
 
     def graph(self, choose_model: ChooseModel | None = None) -> Graph:
         """The graph over these, compiled.
@@ -41,7 +47,8 @@ class Services:
             self.sandboxes,
             artifacts=self.artifacts,
             blobs=self.blobs,
-            input_roots=None,
+            input_roots=self.input_roots,
+            uploads=self.uploads,
             functions=self.functions,
             choose_model=choose_model,
         )
@@ -50,9 +57,19 @@ class Services:
 
 @asynccontextmanager
 async def open_services(
-    settings: Settings, functions: Sequence[Callable[..., Any] | HostFunction] = ()
+    settings: Settings,
+    functions: Sequence[Callable[..., Any] | HostFunction] = (),
+    *,
+    input_roots: tuple[Path, ...] | None = None,
+    uploads: Uploads | None = None,
 ) -> AsyncIterator[Services]:
     """The services of these settings, for the time of the block.
+
+    Args:
+        settings: What the operator or the user configured.
+        functions: What cells can call of this program.
+        input_roots: Local inputs must lie below one of these; None: any that this user can read.
+        uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
@@ -61,4 +78,4 @@ async def open_services(
     sandboxes, offered = make_sandboxes(settings), make_functions(settings, functions)
     async with open_checkpoints(settings) as saver, sandboxes, offered:
         artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-        yield Services(settings, saver, sandboxes, offered, artifacts, make_blobs(settings))
+        yield Services(settings, saver, sandboxes, offered, artifacts, make_blobs(settings), input_roots, uploads)
