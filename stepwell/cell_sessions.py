@@ -60,7 +60,7 @@ class CellSessions:
 
     def __init__(self, services: Services, context: Context | None = None) -> None:
         self.settings = services.settings
-        self._services = services
+        self.services = services
         self._context = context
         self._graph: Graph = services.graph()
         self._turns: dict[str, asyncio.Lock] = {}
@@ -111,7 +111,7 @@ class CellSessions:
                 code=code,
                 context=self._context,
                 settings=self.settings,
-                services=self._services,
+                services=self.services,
                 follows=bool(session),
             )
             return await self._followed(run, told, on_event, name)
@@ -127,12 +127,12 @@ class CellSessions:
         async with self._turn(thread):
             if not (await self._state(thread)).get("direct"):
                 raise ThreadError(f"What waits in thread {thread} is of a question; decide on it with: stepwell resume")
-            run = Run(thread, decision=decision, settings=self.settings, services=self._services, resumes=True)
+            run = Run(thread, decision=decision, settings=self.settings, services=self.services, resumes=True)
             return await self._followed(run, [], None)
 
     async def close(self, thread: str) -> None:
         """End a session's processes; the next cell brings it back."""
-        await self._services.sandboxes.close(thread)
+        await self.services.sandboxes.close(thread)
 
     async def _followed(
         self, run: Run, told: list[str], on_event: Callable[[Event], None] | None, name: str = ""
@@ -162,7 +162,7 @@ class CellSessions:
             except ThreadError as error:
                 notices.append(f"The session has no name: {error}")
         state = await self._state(run.thread)
-        head = (await read_steps(self._services.saver, run.thread)).head
+        head = (await read_steps(self.services.saver, run.thread)).head
         return CellRun(
             run.thread,
             head.name if head is not None else "0",
@@ -181,13 +181,13 @@ class CellSessions:
         if before.interrupts or not before.values.get("direct") or before.next != ("execute",):
             return []
         pending = before.values["pending"][0]["purpose"]
-        found = await self._services.saver.aget_tuple(before.config)
+        found = await self.services.saver.aget_tuple(before.config)
         if found is None or all(channel != FINISHED for _, channel, _ in found.pending_writes or []):
             return [
                 f"The cell before this one ({pending!r}) was broken off and was not repeated: variables and files are "
                 "as they were before it."
             ]
-        rest = Run(thread, settings=self.settings, services=self._services, resumes=True)
+        rest = Run(thread, settings=self.settings, services=self.services, resumes=True)
         async with aclosing(aiter(rest)) as events:  # type: ignore[type-var]  # as above
             async for event in events:
                 if isinstance(event, Failed):

@@ -11,6 +11,7 @@ from stepwell.cli import (
     commands_config,
     commands_eval,
     commands_inspect,
+    commands_mcp,
     commands_page,
     commands_placement,
     commands_run,
@@ -75,6 +76,7 @@ app.command()(commands_page.ui)
 app.command("open")(commands_page.open_thread)
 app.add_typer(commands_config.config, name="config")
 app.command()(commands_config.models)
+app.add_typer(commands_mcp.mcp, name="mcp")
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 

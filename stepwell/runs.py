@@ -335,6 +335,7 @@ def start(
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
     network: Network | None = None,
     accept_changed: bool = False,
+    services: Services | None = None,
 ) -> Run:
     """A new turn: on a new thread, or a further question on `thread`.
 
@@ -347,6 +348,7 @@ def start(
         functions: What cells can call of this program.
         network: What cells may reach, before what the settings say.
         accept_changed: Whether a thread goes on with inputs that are gone or were changed from outside.
+        services: Opened by the caller with these settings, and used by other runs too; None: the run opens its own.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
@@ -366,6 +368,7 @@ def start(
         network=network,
         follows=thread is not None,
         accept_changed=accept_changed,
+        services=services,
     )
 
 
