@@ -8,10 +8,10 @@ import typer
 
 from sandboxes.host.descriptors import raise_limit
 from stepwell.cli import (
+    commands_agents,
     commands_config,
     commands_eval,
     commands_inspect,
-    commands_mcp,
     commands_page,
     commands_placement,
     commands_run,
@@ -76,7 +76,8 @@ app.command()(commands_page.ui)
 app.command("open")(commands_page.open_thread)
 app.add_typer(commands_config.config, name="config")
 app.command()(commands_config.models)
-app.add_typer(commands_mcp.mcp, name="mcp")
+app.add_typer(commands_agents.mcp, name="mcp")
+app.command()(commands_agents.acp)
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 

@@ -30,7 +30,7 @@ from models.base import ModelError
 from models.messages import without_surrogates
 from models.selection import PLAYBOOK
 from nodes.budget import tokens_spent
-from nodes.direct_cells import NoCodeError, direct_question
+from nodes.direct_cells import NoCodeError, direct_question, purpose_of
 from nodes.inputs import LOCAL_KIND
 from nodes.plan import NoQuestionError
 from nodes.restoration.snapshots import SnapshotStore
@@ -251,7 +251,7 @@ class Run:
                 told = await self._look_at_inputs(before, sandboxes, settings) if goes_on else []
                 started, begun = time.monotonic(), True
                 model = "" if self.code else context.model.strip() or settings.model.strip() or PLAYBOOK
-                question = self.question or last_question(before.values)
+                question = self.question or (purpose_of(self.code) if self.code else last_question(before.values))
                 yield Started(self.thread, question, resumed=self.resumes, model=model)
                 if settings.without_isolation and context.sandbox == "local":
                     told.insert(0, NO_ISOLATION_WARNING)

@@ -212,11 +212,12 @@ class ClientSessions:
 
     async def go_back(self, session: str, step: str) -> str:
         """Be at an earlier step again; what came after it stays in the tree."""
-        return await fork_here(await self.find(session), step=step, settings=self.settings)
+        return await fork_here(await self.find(session), step=step, new_turn=True, settings=self.settings)
 
     async def fork(self, session: str, step: str, name: str) -> str:
         """A new session that begins at a step; gives its id."""
-        new = await fork_thread(await self.find(session), step=step or None, settings=self.settings)
+        thread = await self.find(session)
+        new = await fork_thread(thread, step=step or None, new_turn=True, settings=self.settings)
         await self._begun(new, name)
         return new
 

@@ -1,4 +1,4 @@
-"""The commands about agents: `mcp`, and `mcp install`."""
+"""The commands about agents and editors: `mcp`, `mcp install`, `acp`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -39,12 +39,12 @@ def serve(
     """
 
     def work() -> int:
-        from stepwell.cli import mcp_service
+        from stepwell.cli import agent_services
 
         folders = tuple(files or ())
         if http is not None:
-            return mcp_service.serve_http(host, http, folders, approve=approve)
-        return mcp_service.serve_stdio(folders, approve=approve)
+            return agent_services.serve_http(host, http, folders, approve=approve)
+        return agent_services.serve_stdio(folders, approve=approve)
 
     if context.invoked_subcommand is None:
         exit_with(work)
@@ -67,8 +67,25 @@ def install(
     """
 
     def work() -> int:
-        from stepwell.cli import mcp_service
+        from stepwell.cli import agent_services
 
-        return mcp_service.install(client, tuple(files or ()), approve=approve, removes=remove, asks=not yes)
+        return agent_services.install(client, tuple(files or ()), approve=approve, removes=remove, asks=not yes)
+
+    exit_with(work)
+
+
+def acp(approve: Approve = False) -> None:
+    """Be the agent of an editor that speaks the Agent Client Protocol (Zed, Neovim, JetBrains, Jupyter AI).
+
+    The editor starts this command itself, and asks, shows and approves in its own windows. Its sessions are threads
+    that `stepwell threads`, the page and exports show, too.
+
+    Example, in the settings of an editor: {"command": "stepwell", "args": ["acp"]}
+    """
+
+    def work() -> int:
+        from stepwell.cli import agent_services
+
+        return agent_services.serve_editor(approve=approve)
 
     exit_with(work)

@@ -1,13 +1,14 @@
-"""What the commands about agents do: serve over stdin and stdout or HTTP, and write clients' configurations."""
+"""What the commands about agents and editors do: serve over stdin and stdout or HTTP, write configurations."""
 
 import asyncio
 import difflib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 import typer
 
@@ -17,6 +18,7 @@ from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_witho
 from stepwell.errors import UsageError
 
 EXTRA = "Agents need packages that are not installed ({0}); install stepwell[mcp]."
+EDITORS = "Editors need packages that are not installed ({0}); install stepwell[acp]."
 
 
 def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
@@ -43,13 +45,39 @@ async def _stdio(settings: Settings, folders: Sequence[Path], context: Context |
             return sessions
 
         server = make_server(sessions_of)  # type: ignore[arg-type]  # the call says nothing: there is one client
-        serving = asyncio.ensure_future(server.run_stdio_async())
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, serving.cancel)
-        with suppress(asyncio.CancelledError):
-            await serving
-        return PAUSED if serving.cancelled() else FINISHED
+        return await _until_signal(server.run_stdio_async())
+
+
+def serve_editor(*, approve: bool) -> int:
+    """Be an editor's agent over stdin and stdout, until it leaves or a signal comes."""
+    settings = read_settings()
+    warn_without_isolation(settings)
+    if sys.stdin.isatty():
+        print_error("This speaks to editors, not to people: name the command `stepwell acp` in your editor's settings.")
+    return asyncio.run(_editor(settings, _context(approve=approve)))
+
+
+async def _editor(settings: Settings, context: Context | None) -> int:
+    try:
+        from acp import Agent, run_agent
+
+        from stepwell.acp_agent.agent import open_agent
+    except ImportError as error:
+        raise SettingsError(EDITORS.format(error)) from None
+
+    async with open_agent(settings, context) as agent:
+        spoken = cast("Agent", agent)  # its methods take what they need, and the rest as keywords
+        return await _until_signal(run_agent(spoken, use_unstable_protocol=True))
+
+
+async def _until_signal(work: Coroutine[Any, Any, None]) -> int:
+    serving = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, serving.cancel)
+    with suppress(asyncio.CancelledError):
+        await serving
+    return PAUSED if serving.cancelled() else FINISHED
 
 
 def serve_http(host: str, port: int, folders: Sequence[Path], *, approve: bool) -> int:
