@@ -8,6 +8,7 @@ import typer
 
 from sandboxes.host.descriptors import raise_limit
 from stepwell.cli import (
+    commands_agents,
     commands_config,
     commands_eval,
     commands_inspect,
@@ -76,6 +77,8 @@ app.command()(commands_page.ui)
 app.command("open")(commands_page.open_thread)
 app.add_typer(commands_config.config, name="config")
 app.command()(commands_config.models)
+app.add_typer(commands_agents.mcp, name="mcp")
+app.command()(commands_agents.acp)
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 
