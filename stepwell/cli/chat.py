@@ -100,7 +100,8 @@ class Chat:
         """Read and answer until Ctrl-D or /quit."""
         self._greet()
         commands = self._commands
-        with remembering(self.settings.home / "chat_history"), completing(commands.names, commands.with_files):
+        history = self.settings.home / "chat_history"
+        with remembering(history, all_lines=False), completing(commands.names, commands.with_files):
             while not self.left:
                 try:
                     with _noticing_the_end():
@@ -208,7 +209,8 @@ class Chat:
             # Also when an error comes out of it: what is there of the thread decides what the next line means.
             self._see(code, began or self.thread)
         if not sys.stdin.isatty() and code == FINISHED:
-            print(flush=True)  # between two answers
+            sys.stdout.write("\n")  # between two answers
+            sys.stdout.flush()
         return code
 
     def _see(self, code: int, thread: str) -> None:

@@ -83,9 +83,9 @@ class ChatCommands:
             "/files": ChatCommand("", "the files that were given, made and published", self._files),
             "/steps": ChatCommand("", "the tree of steps", self._steps),
             "/show": ChatCommand("[STEP]", "the thread, or a step: code, output, variables, files", self._show),
-            "/back": ChatCommand("STEP", "go back to a step, in this thread; what came after stays in the tree", self._back),
+            "/back": ChatCommand("STEP", "go back to a step in this thread; later ones stay in the tree", self._back),
             "/fork": ChatCommand("STEP", "go on at a step in a new thread", self._fork),
-            "/resume": ChatCommand("", "go on with a turn that was paused, failed, or waits for approval", self._resume),
+            "/resume": ChatCommand("", "go on with a turn that was paused, failed or waits", self._resume),
             "/model": ChatCommand("[NAME]", "ask another model from now on, or say which is asked", self._model),
             "/cost": ChatCommand("", "what the thread has used", self._cost),
             "/help": ChatCommand("", "this list", self._help),
@@ -186,11 +186,9 @@ class ChatCommands:
         chat = self._chat
         state = asyncio.run(read_thread(chat.need_thread(), chat.settings)).state
         _say(usage_line(state))
-        prices = chat.settings.price_table
+        prices = chat.settings.price_list
         if prices is None:
-            _say(
-                "No prices are set, so there is no sum; STEPWELL_PRICES=2.5,10 sets them for a million tokens in and out."
-            )
+            _say("No prices are set; STEPWELL_PRICES=2.5,10 sets those of a million tokens in and of a million out.")
         else:
             _say(f"{prices.cost(*tokens_spent(state)):.4f} by STEPWELL_PRICES")
         return FINISHED

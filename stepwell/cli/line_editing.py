@@ -13,11 +13,12 @@ CONTINUED = "\\"
 
 
 @contextmanager
-def remembering(history: Path) -> Iterator[None]:
+def remembering(history: Path, *, all_lines: bool = True) -> Iterator[None]:
     """Line editing, and the lines of earlier times.
 
     Args:
         history: The file that keeps them, readable by its owner only.
+        all_lines: Whether every line that is read meanwhile is kept, and not only those that `typed` reads.
     """
     try:
         import readline
@@ -26,9 +27,11 @@ def remembering(history: Path) -> Iterator[None]:
         return
     with suppress(OSError):
         readline.read_history_file(history)
+    readline.set_auto_history(all_lines)
     try:
         yield
     finally:
+        readline.set_auto_history(True)
         readline.set_history_length(HISTORY_LINES)
         with suppress(OSError):
             history.parent.mkdir(parents=True, exist_ok=True)
@@ -78,13 +81,22 @@ def completing(commands: Sequence[str], with_files: Sequence[str]) -> Iterator[N
 
 
 def typed(prompt: str, more: str) -> str:
-    """What is typed at a prompt; a backslash at the end of a line continues it.
+    """What is typed at a prompt, and kept; a backslash at the end of a line continues it.
 
     Raises:
         EOFError: Ctrl-D in an empty line.
         KeyboardInterrupt: Ctrl-C; nothing of it counts.
     """
-    return _joined(input(prompt), lambda: input(more))
+    return _joined(_noted(input(prompt)), lambda: _noted(input(more)))
+
+
+def _noted(line: str) -> str:
+    with suppress(ImportError):
+        import readline
+
+        if line.strip():
+            readline.add_history(line)
+    return line
 
 
 def piped() -> Iterator[str]:
