@@ -21,6 +21,7 @@ from graph.events import ApprovalAsked, CellFinished, Event, Failed, Notice, Ses
 from graph.functions.registry import HostFunction
 from graph.settings import Settings, settings_or_default
 from graph.state import Cell, State, Variable
+from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
 from stepwell.labels import rename
 from stepwell.runs import Decision, Run, RunFailedError
@@ -130,6 +131,28 @@ class CellSessions:
             run = Run(thread, decision=decision, settings=self.settings, services=self.services, resumes=True)
             return await self._followed(run, [], None)
 
+    async def peek(self, session: str, code: str, *, timeout: float = 5.0) -> str:
+        """What code prints in a session as it is, without a step; nothing where the session does not live here now.
+
+        Args:
+            session: The thread's full id.
+            code: Changes nothing that anybody would miss.
+            timeout: Seconds that it may take.
+        """
+        if self._turns.setdefault(session, asyncio.Lock()).locked():
+            return ""  # a cell runs
+        async with self._turn(session):
+            ref = (await self._state(session)).get("sandbox")
+            if ref is None:
+                return ""
+            sandbox = await self.services.sandboxes.open(ref["kind"], ref["id"])
+            if sandbox.head != ref["snapshot"]:
+                return ""
+            try:
+                return (await sandbox.run(code, number=0, timeout=timeout, head=sandbox.head)).stdout.text
+            except SandboxError:
+                return ""
+
     async def close(self, thread: str) -> None:
         """End a session's processes; the next cell brings it back."""
         await self.services.sandboxes.close(thread)
@@ -162,6 +185,8 @@ class CellSessions:
             except ThreadError as error:
                 notices.append(f"The session has no name: {error}")
         state = await self._state(run.thread)
+        if cell is not None:
+            cell = state["cells"][-1]  # by now it says what of it was kept
         head = (await read_steps(self.services.saver, run.thread)).head
         return CellRun(
             run.thread,

@@ -79,6 +79,7 @@ app.add_typer(commands_config.config, name="config")
 app.command()(commands_config.models)
 app.add_typer(commands_agents.mcp, name="mcp")
 app.command()(commands_agents.acp)
+app.add_typer(commands_agents.kernel, name="kernel")
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 

@@ -18,6 +18,7 @@ from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_witho
 from stepwell.errors import UsageError
 
 EXTRA = "Agents need packages that are not installed ({0}); install stepwell[mcp]."
+NOTEBOOKS = "The kernel needs packages that are not installed ({0}); install stepwell[jupyter]."
 EDITORS = "Editors need packages that are not installed ({0}); install stepwell[acp]."
 
 
@@ -136,4 +137,23 @@ def install(name: str, folders: Sequence[Path], *, approve: bool, removes: bool,
         return FAILED
     change.write()
     typer.echo(f"{change.file} is written; restart {client.title}.")
+    return FINISHED
+
+
+def install_kernel(name: str, *, removes: bool) -> int:
+    """Tell Jupyter of the kernel, or take that back."""
+    try:
+        import ipykernel
+        import jupyter_client
+
+        assert ipykernel
+        assert jupyter_client
+    except ImportError as error:
+        raise SettingsError(NOTEBOOKS.format(error)) from None
+    from stepwell.jupyter_kernel import kernelspec
+
+    if removes:
+        typer.echo(f"{kernelspec.remove(name)} is removed.")
+        return FINISHED
+    typer.echo(f"{kernelspec.install(name)} is written; Jupyter offers {kernelspec.DISPLAY_NAME} for notebooks.")
     return FINISHED

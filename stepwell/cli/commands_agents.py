@@ -89,3 +89,27 @@ def acp(approve: Approve = False) -> None:
         return agent_services.serve_editor(approve=approve)
 
     exit_with(work)
+
+
+kernel = typer.Typer(help="Run notebooks' cells in Stepwell's sandbox, each as a step.", no_args_is_help=True)
+
+
+@kernel.command("install")
+def install_kernel(
+    name: Annotated[str, typer.Option(metavar="NAME", help="What Jupyter calls it.")] = "stepwell",
+    remove: Annotated[bool, typer.Option("--remove", help="Take it away again.")] = False,
+) -> None:
+    """Tell Jupyter of the kernel: JupyterLab and VS Code then offer it for notebooks.
+
+    A notebook's cells run in the sandbox, and each is a step: %steps lists them, %back N goes to one, %fork goes on
+    in a new thread. A restarted kernel comes back with its variables.
+
+    Example: stepwell kernel install
+    """
+
+    def work() -> int:
+        from stepwell.cli import agent_services
+
+        return agent_services.install_kernel(name, removes=remove)
+
+    exit_with(work)

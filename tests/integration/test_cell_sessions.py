@@ -66,6 +66,14 @@ async def test_errors_of_the_code_are_data_and_cost_nothing(settings: Settings) 
     assert "(1, 2)" in after.cell["observation"]
 
 
+async def test_what_no_snapshot_can_keep_is_named(settings: Settings) -> None:
+    async with open_cell_sessions(settings=settings) as sessions:
+        ran = await sessions.run("import threading\nlock = threading.Lock()\nn = 1\nnext_one = (i for i in range(3))")
+    assert ran.cell is not None
+    assert ran.cell["snapshot"]
+    assert "next_one" in [one["name"] for one in ran.cell.get("lost") or []]
+
+
 async def test_other_cells_and_inputs(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("a,b\n1,2\n3,4\n")
     async with open_cell_sessions(settings=settings) as sessions:
