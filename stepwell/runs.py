@@ -7,7 +7,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing, nullcontext
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -17,9 +17,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
 from graph.checkpoints.damage import disk_problem, reporting_damage
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.journal import JournalError
 from graph.checkpoints.saver import Saver
-from graph.checkpoints.thread_lock import ThreadHeldError
+from graph.checkpoints.thread_lock import ThreadHeldError, ThreadHold
 from graph.context import Context, stored_context
 from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
 from graph.functions.registry import HostFunction, functions_by_name
@@ -229,10 +230,7 @@ class Run:
         begun = False
         try:
             async with AsyncExitStack() as stack:
-                hold = await stack.enter_async_context(lock_thread(self.thread, settings))
-                services = await stack.enter_async_context(
-                    open_services(settings, self.functions) if self.services is None else nullcontext(self.services)
-                )
+                hold, services = await self._opened(stack, settings)
                 saver, sandboxes = services.saver, services.sandboxes
                 models = ModelsOfRun(make_models(settings))
                 graph = services.graph(models)
@@ -277,6 +275,17 @@ class Run:
             ending = Failed(self.thread, said)
         # Only now: whoever sees the last event may use the thread at once.
         yield ending
+
+    async def _opened(self, stack: AsyncExitStack, settings: Settings) -> tuple[ThreadHold, Services]:
+        """The thread's lock, held until what the run has opened is closed, and what it works with.
+
+        A database must be open before a lock in it can be taken.
+        """
+        if self.services is not None:
+            return await stack.enter_async_context(lock_thread(self.thread, settings)), self.services
+        saver = await stack.enter_async_context(open_checkpoints(settings))
+        hold = await stack.enter_async_context(lock_thread(self.thread, settings))
+        return hold, await stack.enter_async_context(open_services(settings, self.functions, saver=saver))
 
     async def _imported(self, before: StateSnapshot, saver: Saver) -> Notebook | None:
         """The notebook whose cells this run goes through; None where a model is asked."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,7 @@ async def open_services(
     settings: Settings,
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
     *,
+    saver: Saver | None = None,
     input_roots: tuple[Path, ...] | None = None,
     uploads: Uploads | None = None,
 ) -> AsyncIterator[Services]:
@@ -68,6 +69,7 @@ async def open_services(
     Args:
         settings: What the operator or the user configured.
         functions: What cells can call of this program.
+        saver: The checkpoints, which the caller has opened; None: they are opened here.
         input_roots: Local inputs must lie below one of these; None: any that this user can read.
         uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
 
@@ -76,6 +78,9 @@ async def open_services(
         SettingsError: the data folder or the database cannot be used.
     """
     sandboxes, offered = make_sandboxes(settings), make_functions(settings, functions)
-    async with open_checkpoints(settings) as saver, sandboxes, offered:
+    checkpoints: AbstractAsyncContextManager[Saver] = (
+        nullcontext(saver) if saver is not None else open_checkpoints(settings)
+    )
+    async with checkpoints as kept, sandboxes, offered:
         artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-        yield Services(settings, saver, sandboxes, offered, artifacts, make_blobs(settings), input_roots, uploads)
+        yield Services(settings, kept, sandboxes, offered, artifacts, make_blobs(settings), input_roots, uploads)
