@@ -73,9 +73,9 @@ def build_graph(
     builder.add_conditional_edges(
         "generate", after_generate, ["approve_plan", "approve", "execute", "check_final", "upload"]
     )
-    builder.add_conditional_edges("approve", after_approve, ["execute", "generate"])
+    builder.add_conditional_edges("approve", after_approve, ["execute", "generate", END])
     builder.add_conditional_edges(
-        "execute", after_execute, ["approve", "approve_call", "execute", "check_final", "generate"]
+        "execute", after_execute, ["approve", "approve_call", "execute", "check_final", "generate", END]
     )
     builder.add_edge("approve_call", "execute")
     builder.add_conditional_edges("check_final", after_check_final, ["generate", "upload"])
@@ -106,15 +106,19 @@ def _plan_waits(state: State) -> bool:
 
 def after_approve(state: State) -> str:
     """What was approved runs; after a rejection the model writes something else."""
-    return "execute" if state.get("pending") else "generate"
+    return "execute" if state.get("pending") else _after_cells(state)
 
 
 def after_execute(state: State) -> str:
-    """A call is decided on; further cells of the reply run; then its answer is checked, or the model is asked."""
+    """A call is decided on; further cells of the reply run; its answer is checked, or the model is asked, if any is."""
     pending = state.get("pending")
     if pending and call_asked(pending[0]) is not None:
         return "approve_call"
-    return after_generate(state) if pending or state.get("proposal") else "generate"
+    return after_generate(state) if pending or state.get("proposal") else _after_cells(state)
+
+
+def _after_cells(state: State) -> str:
+    return END if state.get("direct") else "generate"
 
 
 def after_check_final(state: State) -> str:

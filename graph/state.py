@@ -295,6 +295,8 @@ class State(TypedDict, total=False):
     plan: list[PlanStep]
     plan_waits: bool
     """True from the beginning of a turn whose plan somebody wants to see until they have accepted it."""
+    direct: bool
+    """True in a turn whose cells are the user's own: no model is asked, and the turn has no answer."""
     pending: list[Pending]
     approval: Literal["none", "cells"]
     """Whether the pending cells wait to be approved: the knob of the run that wrote them."""

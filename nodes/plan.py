@@ -1,4 +1,7 @@
-"""Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model how it begins."""
+"""Begin a turn: take the user's files in, look at them inside the sandbox, and ask the model how it begins.
+
+A cell that the user wrote themself is run as it is, and no model is asked.
+"""
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -14,6 +17,7 @@ from models.base import ChooseModel
 from models.messages import without_surrogates
 from nodes.budget import budget_reached
 from nodes.calls.held_cells import dropped_call_notices
+from nodes.direct_cells import DIRECT_QUESTION, direct_cell, goes_on_directly
 from nodes.inputs import supply_inputs, take_inputs
 from nodes.next_step import next_step
 from nodes.prompts.attachments import attachments, without_attachments
@@ -21,7 +25,7 @@ from nodes.prompts.observation import shorten
 from nodes.restoration.line import BEGINNING
 from nodes.restoration.restore import RestoreService
 from nodes.restoration.unknown_outcome import function_effects, possible_effects
-from nodes.shown_conversation import not_run
+from nodes.shown_conversation import not_run, reply_messages
 from sandboxes.base import Sandbox
 from sandboxes.host.programs import describe_environment
 from sandboxes.network import NO_NETWORK, Network
@@ -45,7 +49,8 @@ async def plan(
 ) -> State:
     """Begin a turn: the model gives its first cell, with a plan where the work takes several steps, or the answer.
 
-    Where somebody wants to see the plan first, it gives a plan and no cell.
+    Where somebody wants to see the plan first, it gives a plan and no cell. A question that carries a cell of the
+    user's own is not asked: the cell comes next.
 
     In a sandbox of another kind than before, the thread's inputs are carried there first.
 
@@ -59,8 +64,19 @@ async def plan(
     context = context_of(runtime)
     offer = await restoring.functions.ready()
     question = _question(state)
-    turn = await _begin_turn(question, state, runtime, config, restoring, inputs)
-    fresh: State = {**turn, "plan": [], "plan_waits": context.approve_plan}
+    cell = direct_cell(state)
+    turn = await _begin_turn(question if cell is None else "", state, runtime, config, restoring, inputs)
+    if cell is not None:
+        return {
+            **turn,
+            "direct": True,
+            "plan": [],
+            "plan_waits": False,
+            "pending": [cell],
+            "approval": context.approval_after(state.get("approval")),
+            "messages": [*turn.get("messages", []), *reply_messages([cell])],
+        }
+    fresh: State = {**turn, "direct": False, "plan": [], "plan_waits": context.approve_plan}
     if budget_reached(state, context, prices):
         return fresh
     begun = State(**{**state, **fresh})
@@ -85,7 +101,10 @@ async def _begin_turn(
     restoring: RestoreService,
     inputs: InputSource,
 ) -> State:
-    """What State holds of a turn before there is a plan; the user's files are in the workspace."""
+    """What State holds of a turn before there is a plan; the user's files are in the workspace.
+
+    Without a question it is for cells of the user's own; such a turn goes on until there is a question.
+    """
     sandbox = await restoring.open(runtime)
     before = state.get("sandbox")
     notices = await _broken_off(sandbox, config, runtime)
@@ -94,12 +113,13 @@ async def _begin_turn(
         await supply_inputs(sandbox, state, restoring.snapshots, restoring.open_sandbox)
     source = inputs.of(user_of(runtime))
     brought, newer = await take_inputs(state, runtime, sandbox, source, context_of(runtime), restoring.snapshots)
-    left = _left_open(state)
+    stays = not question and goes_on_directly(state)
+    left = _unanswered_calls(state) if stays else _left_open(state)
     environment = None if moves else state.get("environment")
     turn: State = {
         **left,
         "turn": len(state.get("turns") or []) + len(left.get("turns") or []) + 1,
-        "question": question,
+        "question": question or DIRECT_QUESTION,
         "files": [],
         "environment": environment or Environment(**await describe_environment(sandbox)),
         "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=before["snapshot"] if before else BEGINNING),
@@ -154,5 +174,9 @@ def _left_open(state: State) -> State:
     steps = [step["text"] for step in state.get("plan") or []]
     return {
         "turns": [Turn(number=state["turn"], question=state["question"], plan=steps, answer="")],
-        "messages": list(not_run(state.get("pending") or [], "another question came first")),
+        **_unanswered_calls(state),
     }
+
+
+def _unanswered_calls(state: State) -> State:
+    return {"messages": list(not_run(state.get("pending") or [], "another question came first"))}

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from graph.functions.registry import HostFunction as HostFunction
     from graph.settings import Settings as Settings
     from sandboxes.network import Network as Network
+    from stepwell.cell_sessions import CellRun as CellRun
+    from stepwell.cell_sessions import CellSessions as CellSessions
+    from stepwell.cell_sessions import open_cell_sessions as open_cell_sessions
     from stepwell.cleanup import Swept as Swept
     from stepwell.comparison import Difference as Difference
     from stepwell.errors import ThreadError as ThreadError
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "ApprovalNeededError": "stepwell.runs",
+    "CellRun": "stepwell.cell_sessions",
+    "CellSessions": "stepwell.cell_sessions",
     "Context": "graph.context",
     "Decision": "stepwell.runs",
     "Difference": "stepwell.comparison",
@@ -61,10 +66,13 @@ _WHERE = {
     "ThreadError": "stepwell.errors",
     "ThreadSummary": "stepwell.thread_summaries",
     "UsageError": "stepwell.errors",
+    "open_cell_sessions": "stepwell.cell_sessions",
 }
 
 __all__ = [
     "ApprovalNeededError",
+    "CellRun",
+    "CellSessions",
     "Context",
     "Decision",
     "Difference",
@@ -95,6 +103,7 @@ __all__ = [
     "import_notebook",
     "list_threads",
     "log",
+    "open_cell_sessions",
     "rename",
     "replay",
     "resume",
@@ -107,7 +116,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public class when it is first used: `stepwell --help` needs none of them."""
+    """Import a public name when it is first used: `stepwell --help` needs none of them."""
     if name in _WHERE:
         import importlib
 

@@ -8,6 +8,7 @@ import typer
 
 from sandboxes.host.descriptors import raise_limit
 from stepwell.cli import (
+    commands_agents,
     commands_config,
     commands_eval,
     commands_inspect,
@@ -62,6 +63,7 @@ def _stepwell(
 
 
 app.command()(commands_run.run)
+app.command()(commands_run.chat)
 app.command("import")(commands_run.import_notebook)
 for command in (
     *(commands_run.ask, commands_run.resume),
@@ -77,6 +79,9 @@ app.command()(commands_serve.serve)
 app.command("open")(commands_page.open_thread)
 app.add_typer(commands_config.config, name="config")
 app.command()(commands_config.models)
+app.add_typer(commands_agents.mcp, name="mcp")
+app.command()(commands_agents.acp)
+app.add_typer(commands_agents.kernel, name="kernel")
 app.command("eval")(commands_eval.evaluate)
 app.command()(commands_eval.compare)
 

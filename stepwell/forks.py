@@ -99,6 +99,8 @@ async def _going_on(graph: Graph, place: StepState, *, new_turn: bool) -> tuple[
     """As which node a fork is written, so that the right one is next; and the turn that it leaves."""
     if place.ended:
         return "upload", []
+    if place.state.get("direct"):
+        return ("upload" if new_turn else "execute"), []  # cells of the user's own: no question is left unanswered
     if new_turn:
         return "upload", [_left(place.state, await answer_after(graph, place))]
     # What comes after `execute` asks about no plan: cells would run that nobody has agreed to.

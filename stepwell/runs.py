@@ -7,7 +7,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -20,17 +20,18 @@ from graph.checkpoints.damage import disk_problem, reporting_damage
 from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.journal import JournalError
 from graph.checkpoints.saver import Saver
-from graph.checkpoints.thread_lock import ThreadHeldError
+from graph.checkpoints.thread_lock import ThreadHeldError, ThreadHold
 from graph.context import Context, stored_context
 from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
 from graph.functions.registry import HostFunction, functions_by_name
 from graph.settings import NO_ISOLATION_WARNING, Settings, SettingsError, settings_or_default
 from graph.state import Input, State
-from graph.wiring import make_blobs, make_functions, make_models, make_sandboxes, wire
+from graph.wiring import make_blobs, make_models
 from models.base import ModelError
 from models.messages import without_surrogates
 from models.selection import PLAYBOOK
 from nodes.budget import tokens_spent
+from nodes.direct_cells import NoCodeError, direct_question, purpose_of
 from nodes.inputs import LOCAL_KIND
 from nodes.plan import NoQuestionError
 from nodes.restoration.snapshots import SnapshotStore
@@ -42,8 +43,9 @@ from stepwell.errors import ThreadError
 from stepwell.locks import lock_thread
 from stepwell.notebooks.model import KEY, ModelsOfRun, import_knobs, notebook_in, stopped_at
 from stepwell.notebooks.reading import Notebook
+from stepwell.services import Services, open_services
 from stepwell.thread_summaries import last_question, summary_of
-from storage.artifacts import Artifacts, StorageError
+from storage.artifacts import StorageError
 from storage.blobs import BlobError
 from storage.inputs import InputError
 
@@ -146,6 +148,7 @@ STOPS = (
     JournalError,
     InputError,
     NoQuestionError,
+    NoCodeError,
     SettingsError,
     ThreadHeldError,
 )
@@ -209,6 +212,10 @@ class Run:
     """Whether it goes on with inputs that are gone or changed."""
     notebook: Notebook | None = None
     """What is imported, in the place of a question for a model."""
+    code: str = ""
+    """A cell of the user's own, run in the place of a question; what was broken off before it is passed over."""
+    services: Services | None = None
+    """Opened by the caller, with these settings; None: the run opens its own, and closes them."""
     config: RunnableConfig = field(init=False)
 
     def __post_init__(self) -> None:
@@ -219,27 +226,14 @@ class Run:
         if not ID.fullmatch(self.thread):
             raise ThreadError(f"{self.thread!r} is no thread's id; `stepwell threads` lists them.")
         settings = (await settings_or_default(self.settings)).with_network(self.network)
-        sandboxes, functions = make_sandboxes(settings), make_functions(settings, self.functions)
         ending: Event | None = None
         begun = False
         try:
-            async with (
-                open_checkpoints(settings) as saver,
-                lock_thread(self.thread, settings) as hold,
-                sandboxes,
-                functions,
-            ):
-                artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
+            async with AsyncExitStack() as stack:
+                hold, services = await self._opened(stack, settings)
+                saver, sandboxes = services.saver, services.sandboxes
                 models = ModelsOfRun(make_models(settings))
-                graph = wire(
-                    settings,
-                    sandboxes,
-                    artifacts=artifacts,
-                    blobs=make_blobs(settings),
-                    input_roots=None,
-                    functions=functions,
-                    choose_model=models,
-                ).compile(checkpointer=saver, name="stepwell")
+                graph = services.graph(models)
                 if self.resumes:
                     await saver.discard_false_end(self.thread)
                 with reporting_damage(self.thread):
@@ -254,8 +248,8 @@ class Run:
                 goes_on = given is not before and (self.resumes or self.follows)
                 told = await self._look_at_inputs(before, sandboxes, settings) if goes_on else []
                 started, begun = time.monotonic(), True
-                model = context.model.strip() or settings.model.strip() or PLAYBOOK
-                question = self.question or last_question(before.values)
+                model = "" if self.code else context.model.strip() or settings.model.strip() or PLAYBOOK
+                question = self.question or (purpose_of(self.code) if self.code else last_question(before.values))
                 yield Started(self.thread, question, resumed=self.resumes, model=model)
                 if settings.without_isolation and context.sandbox == "local":
                     told.insert(0, NO_ISOLATION_WARNING)
@@ -282,6 +276,17 @@ class Run:
         # Only now: whoever sees the last event may use the thread at once.
         yield ending
 
+    async def _opened(self, stack: AsyncExitStack, settings: Settings) -> tuple[ThreadHold, Services]:
+        """The thread's lock, held until what the run has opened is closed, and what it works with.
+
+        A database must be open before a lock in it can be taken.
+        """
+        if self.services is not None:
+            return await stack.enter_async_context(lock_thread(self.thread, settings)), self.services
+        saver = await stack.enter_async_context(open_checkpoints(settings))
+        hold = await stack.enter_async_context(lock_thread(self.thread, settings))
+        return hold, await stack.enter_async_context(open_services(settings, self.functions, saver=saver))
+
     async def _imported(self, before: StateSnapshot, saver: Saver) -> Notebook | None:
         """The notebook whose cells this run goes through; None where a model is asked."""
         if not self.resumes:
@@ -306,11 +311,14 @@ class Run:
             raise ThreadError(f"There is no thread {self.thread}; `stepwell threads` lists them.")
         if not self.resumes:
             # A turn that stopped before its plan (a wrong URL, a wrong key) may be asked anew, in other words.
-            if any(task.name not in NOT_BEGUN or task.result for task in before.tasks):
+            waiting = any(task.name not in NOT_BEGUN or task.result for task in before.tasks)
+            if waiting and not (self.code and before.values.get("direct") and not before.interrupts):
                 raise ThreadError(
                     f"Thread {self.thread} is still at its last question; go on with: stepwell resume {self.thread}"
                 )
             files = await asyncio.to_thread(lambda: [_absolute(file) for file in self.files])
+            if self.code:
+                return {"messages": [direct_question(self.code, self.question)], "files": files}
             carried = {KEY: self.notebook} if self.notebook is not None else {}
             return {"messages": [HumanMessage(self.question, additional_kwargs=carried)], "files": files}
         if not before.tasks:
@@ -336,6 +344,7 @@ def start(
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
     network: Network | None = None,
     accept_changed: bool = False,
+    services: Services | None = None,
 ) -> Run:
     """A new turn: on a new thread, or a further question on `thread`.
 
@@ -348,6 +357,7 @@ def start(
         functions: What cells can call of this program.
         network: What cells may reach, before what the settings say.
         accept_changed: Whether a thread goes on with inputs that are gone or were changed from outside.
+        services: Opened by the caller with these settings, and used by other runs too; None: the run opens its own.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
@@ -367,6 +377,7 @@ def start(
         network=network,
         follows=thread is not None,
         accept_changed=accept_changed,
+        services=services,
     )
 
 

@@ -33,6 +33,12 @@ async def changed_context(thread: str, changes: Mapping[str, Any], settings: Set
     return changed(before, changes)
 
 
+async def stored_model(thread: str, settings: Settings) -> str:
+    """The model that a thread's last run named; empty when it left that to the settings."""
+    async with open_checkpoints(settings) as saver:
+        return stored_context(await saver.newest_metadata(thread, CONTEXT_KEY)).model
+
+
 def changed(before: Context, changes: Mapping[str, Any]) -> Context:
     """The knobs with those that were named put over them.
 

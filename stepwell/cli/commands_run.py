@@ -1,4 +1,4 @@
-"""The commands that run something: `run`, `import`, `ask`, `resume`."""
+"""The commands that run something: `run`, `chat`, `import`, `ask`, `resume`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -57,6 +57,41 @@ def import_notebook(
         from stepwell.cli.run import run_notebook
 
         return run_notebook(notebook, files or [], keep_going, options.choices())
+
+    exit_with(work)
+
+
+@with_run_options(
+    *("model", "sandbox", "plan", "approve", "review", "max_cells", "cell_timeout", "max_tokens", "max_cost"),
+    *("language", "network", "allow_domain", "artifacts", "quiet", "no_live"),
+)
+def chat(
+    thread: Annotated[
+        str, typer.Argument(metavar="[THREAD]", help="A thread to go on with; without one a new thread begins.")
+    ] = "",
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--file", "-f", metavar="FILE", help="A file for the first question; repeatable."),
+    ] = None,
+    accept_changed: AcceptChanged = False,
+    *,
+    options: RunOptions,
+) -> None:
+    """Ask one question after another on a thread.
+
+    Lines that begin with a slash are commands: /add FILE… gives files, /back STEP and /fork STEP go to a step, /model
+    NAME asks another model, /steps, /show, /files and /cost look around, /help lists all. A backslash at the end of a
+    line continues it. Ctrl-C pauses the turn that runs, Ctrl-D ends.
+
+    In a pipe each line is a question or a command; the exit code is 1 when one of them failed.
+
+    Example: stepwell chat -f sales.csv
+    """
+
+    def work() -> int:
+        from stepwell.cli.chat import open_chat
+
+        return open_chat(thread, files or [], options.choices(accept_changed=accept_changed))
 
     exit_with(work)
 

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Protocol
 
@@ -48,6 +48,7 @@ class Foreground:
     Args:
         ask: Asks somebody to decide on a cell; None when nobody is there. It returns None to leave the cell waiting.
         options: What a command that goes on must be given again.
+        resume: What is typed to go on with a thread; empty: the command `stepwell resume`.
     """
 
     def __init__(
@@ -55,27 +56,36 @@ class Foreground:
         *,
         ask: Callable[[ApprovalAsked], Decision | None] | None = None,
         options: Sequence[str] = (),
+        resume: str = "",
     ) -> None:
         self.thread = ""
         self._ask = ask
         self._options = options
+        self._resume = resume
         self._task: asyncio.Task[Event | None] | None = None
         self._stopped_by: signal.Signals | None = None
 
-    def conduct(self, begin: Begin, go_on: Callable[[str, Decision], Begin], view: View) -> int:
+    def conduct(
+        self,
+        begin: Begin,
+        go_on: Callable[[str, Decision], Begin],
+        view: View,
+        runner: asyncio.Runner | None = None,
+    ) -> int:
         """Go through a run, and through those that follow decisions.
 
         Args:
             begin: Starts the first run.
             go_on: Makes the function that goes on with a thread after a decision.
             view: Shows the events.
+            runner: Has the event loop of earlier runs, which stays open; None: a loop of its own.
 
         Returns:
             The command's exit code.
         """
-        with asyncio.Runner() as runner:
+        with nullcontext(runner) if runner is not None else asyncio.Runner() as loop:
             while True:
-                last = runner.run(self._follow(begin, view))
+                last = loop.run(self._follow(begin, view))
                 if not isinstance(last, ApprovalAsked) or self._ask is None:
                     return self._conclude(last)
                 # Between two runs, so that the prompt may block and Ctrl-C reaches it; the loop stays, and with it
@@ -144,7 +154,7 @@ class Foreground:
     def _conclude(self, last: Event | None) -> int:
         if isinstance(last, Finished):
             return FAILED if last.stopped_at else FINISHED
-        resume = next_command("resume", self.thread, self._options)
+        resume = self._resume or next_command("resume", self.thread, self._options)
         if self._stopped_by is not None:
             print_error(f"paused; go on with: {resume}" if self.thread else "stopped before anything was started.")
             return 128 + self._stopped_by

@@ -80,10 +80,14 @@ class LiveView:
     Args:
         console: The terminal; markup in texts is never read.
         clock: Seconds that only grow.
+        tell_next: Whether the command that asks on is shown below an answer.
     """
 
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, console: Console, clock: Callable[[], float] = time.monotonic, *, tell_next: bool = True
+    ) -> None:
         self._console = console
+        self._tell_next = tell_next
         self._clock = clock
         self._live: Live | None = None
         self._began = clock()
@@ -120,7 +124,7 @@ class LiveView:
             self.tick()  # also the shortest cell is seen
         if isinstance(event, Finished):
             self.close()
-            for part in result(event):
+            for part in result(event, tell_next=self._tell_next):
                 self._console.print(part)
 
     def say(self, text: str) -> None:
@@ -336,7 +340,7 @@ def cell_line(cell: Cell) -> Text:
     return line
 
 
-def result(event: Finished) -> Iterator[Text | Markdown | Table]:
+def result(event: Finished, *, tell_next: bool = True) -> Iterator[Text | Markdown | Table]:
     """The answer, what was not verified, the files, and how to go on."""
     yield Text()
     yield Markdown(clean(event.answer), code_theme="ansi_dark")
@@ -348,7 +352,8 @@ def result(event: Finished) -> Iterator[Text | Markdown | Table]:
         yield files_table(event.artifacts)
         yield Text()
     yield Text(sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model), "dim")
-    yield Text(next_command("ask", event.thread, question="…") + "  to go on", "dim")
+    if tell_next:
+        yield Text(next_command("ask", event.thread, question="…") + "  to go on", "dim")
 
 
 def files_table(artifacts: Sequence[Artifact]) -> Table:

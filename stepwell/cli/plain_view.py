@@ -41,10 +41,12 @@ class PlainView:
     Args:
         result: Where the answer goes.
         progress: Where the lines go; None: nowhere.
+        tell_next: Whether the command that asks on is said after an answer.
     """
 
-    def __init__(self, result: TextIO, progress: TextIO | None) -> None:
+    def __init__(self, result: TextIO, progress: TextIO | None, *, tell_next: bool = True) -> None:
         self._result = result
+        self._tell_next = tell_next
         self._progress = progress
 
     def open(self) -> None:
@@ -72,7 +74,8 @@ class PlainView:
     def _finish(self, event: Finished) -> None:
         print(result_text(event), file=self._result, flush=True)
         total = sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model)
-        self.say(f"finished: {total}; go on with: {next_command('ask', event.thread, question='…')}")
+        go_on = f"; go on with: {next_command('ask', event.thread, question='…')}" if self._tell_next else ""
+        self.say(f"finished: {total}{go_on}")
 
 
 class JsonView:

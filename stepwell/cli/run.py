@@ -183,16 +183,7 @@ def ask_on(name: str, question: str, files: Sequence[str], choices: Choices) -> 
     inputs, settings = _taken(question, files), choices.settings()
 
     async def begin() -> Run:
-        thread = await find_thread(name, settings)
-        context = await changed_context(thread, choices.knobs, settings)
-        return runs.start(
-            question,
-            files=inputs,
-            thread=thread,
-            context=context,
-            settings=settings,
-            accept_changed=choices.accept_changed,
-        )
+        return await further_run(await find_thread(name, settings), question, inputs, choices, settings)
 
     return _conduct(begin, choices, settings)
 
@@ -202,11 +193,7 @@ def go_on(name: str, decision: Decision | None, choices: Choices) -> int:
     settings = choices.settings()
 
     async def begin() -> Run:
-        thread = await find_thread(name, settings)
-        context = await changed_context(thread, choices.knobs, settings)
-        return runs.resume(
-            thread, decision=decision, context=context, settings=settings, accept_changed=choices.accept_changed
-        )
+        return await resumed_run(await find_thread(name, settings), decision, choices, settings)
 
     return _conduct(begin, choices, settings)
 
@@ -228,11 +215,7 @@ def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
         return FINISHED
 
     async def begin() -> Run:
-        new = await forked()
-        context = await changed_context(new, choices.knobs, settings)
-        return runs.start(
-            instruction, thread=new, context=context, settings=settings, accept_changed=choices.accept_changed
-        )
+        return await further_run(await forked(), instruction, (), choices, settings)
 
     return _conduct(begin, choices, settings)
 
@@ -279,27 +262,75 @@ def _taken(question: str, files: Sequence[str]) -> list[str]:
 
 
 def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:
-    def further(thread: str, decision: Decision) -> Begin:
+    return Turns(choices, settings).follow(begin)[0]
+
+
+class Turns:
+    """Follows runs in the foreground, as the options of a command line say.
+
+    Args:
+        choices: The options.
+        settings: The operator's, with what the options put over them.
+        runner: Has the event loop when several turns follow one another; None: each has its own.
+        resume: What is typed to go on with a thread; empty: the command `stepwell resume`.
+    """
+
+    def __init__(
+        self, choices: Choices, settings: Settings, *, runner: asyncio.Runner | None = None, resume: str = ""
+    ) -> None:
+        self.choices = choices
+        self._settings = settings
+        self._runner = runner
+        self._resume = resume
+
+    def follow(self, begin: Begin) -> tuple[int, str]:
+        """Go through a run, and through those that follow decisions.
+
+        Returns:
+            The exit code, and the thread; empty when none was begun.
+        """
+        console, choices = Terminal(), self.choices
+        talks = is_conversation() and choices.output != "json"
+        options = (*(("--artifacts", choices.artifacts) if choices.artifacts else ()), *choices.network.options())
+        asks = partial(ask, console) if talks else None
+        foreground = Foreground(ask=asks, options=options, resume=self._resume)
+        view = _view(choices, console, foreground, tell_next=not self._resume)
+        code = foreground.conduct(begin, self._further, view, self._runner)
+        return code, foreground.thread
+
+    def _further(self, thread: str, decision: Decision) -> Begin:
         async def resumed() -> Run:
-            context = await changed_context(thread, choices.knobs, settings)
-            return runs.resume(
-                thread, decision=decision, context=context, settings=settings, accept_changed=choices.accept_changed
-            )
+            return await resumed_run(thread, decision, self.choices, self._settings)
 
         return resumed
 
-    console = Terminal()
-    talks = is_conversation() and choices.output != "json"
-    options = (*(("--artifacts", choices.artifacts) if choices.artifacts else ()), *choices.network.options())
-    foreground = Foreground(ask=partial(ask, console) if talks else None, options=options)
-    return foreground.conduct(begin, further, _view(choices, console, foreground))
+
+async def resumed_run(thread: str, decision: Decision | None, choices: Choices, settings: Settings) -> Run:
+    """The rest of a turn, with what the options change."""
+    context = await changed_context(thread, choices.knobs, settings)
+    return runs.resume(
+        thread, decision=decision, context=context, settings=settings, accept_changed=choices.accept_changed
+    )
 
 
-def _view(choices: Choices, console: Terminal, foreground: Foreground) -> View:
+async def further_run(thread: str, question: str, files: Sequence[str], choices: Choices, settings: Settings) -> Run:
+    """A further question on a thread, with what the options change."""
+    context = await changed_context(thread, choices.knobs, settings)
+    return runs.start(
+        question,
+        files=files,
+        thread=thread,
+        context=context,
+        settings=settings,
+        accept_changed=choices.accept_changed,
+    )
+
+
+def _view(choices: Choices, console: Terminal, foreground: Foreground, *, tell_next: bool) -> View:
     if choices.output == "json":
         return JsonView(sys.stdout, lambda: foreground.thread)
     if choices.output == "quiet":
         return PlainView(sys.stdout, None)
     if choices.live and is_screen():
-        return LiveView(console)
-    return PlainView(sys.stdout, sys.stderr)
+        return LiveView(console, tell_next=tell_next)
+    return PlainView(sys.stdout, sys.stderr, tell_next=tell_next)

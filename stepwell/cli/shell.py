@@ -7,7 +7,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from graph.settings import read_settings
 from sandboxes.results import CellResult, Streamed
 from stepwell.cli.command_options import NetworkChoice
 from stepwell.cli.exits import FAILED, FINISHED, print_error, warn_without_isolation
+from stepwell.cli.line_editing import remembering
 from stepwell.cli.terminal_text import clean, one_line
 from stepwell.cli.wording import restore_problems, restored_text
 from stepwell.errors import UsageError
@@ -93,7 +94,6 @@ class InterruptibleRunner:
 PROMPT, MORE = ">>> ", "... "
 NO_LIMIT = 10_000_000.0
 """Seconds: somebody sits there and can press Ctrl-C."""
-HISTORY_LINES = 5_000
 
 
 def open_shell(name: str, keep: Path | None, network: NetworkChoice) -> int:
@@ -161,7 +161,7 @@ class Shell:
 
     def converse(self, history: Path) -> int:
         """Read and run until Ctrl-D or `exit()`."""
-        with _remembering(history):
+        with remembering(history):
             while not self._left:
                 try:
                     code = self._typed()
@@ -288,23 +288,3 @@ def _goes_on(code: str) -> bool:
             return codeop._maybe_compile(compiler, code, "<input>", "single") is None  # type: ignore[attr-defined]  # what codeop's own classes call
         except (SyntaxError, ValueError, OverflowError):
             return False  # the session says what is wrong with it
-
-
-@contextmanager
-def _remembering(history: Path) -> Iterator[None]:
-    """Line editing, and the lines of earlier times."""
-    try:
-        import readline
-    except ImportError:  # a Python without it
-        yield
-        return
-    with suppress(OSError):
-        readline.read_history_file(history)
-    try:
-        yield
-    finally:
-        readline.set_history_length(HISTORY_LINES)
-        with suppress(OSError):
-            history.parent.mkdir(parents=True, exist_ok=True)
-            history.touch(mode=0o600)
-            readline.write_history_file(history)

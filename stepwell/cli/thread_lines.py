@@ -83,7 +83,7 @@ def _detail_parts(detail: ThreadDetail) -> Iterator[tuple[str, str]]:
         yield "earlier", "Earlier questions:\n" + "\n".join(f"- {one_line(text, 300)}" for text in before)
     yield "question", clean(question).strip()
     if inputs := state.get("inputs"):
-        yield "inputs", "Inputs:\n" + "\n".join(_input_line(taken["path"], taken) for taken in inputs)
+        yield "inputs", "Inputs:\n" + "\n".join(input_line(taken["path"], taken) for taken in inputs)
     if plan := state.get("plan"):
         marks = (f"{'✓' if step['done'] else '○'} {n}. {one_line(step['text'], 500)}" for n, step in enumerate(plan, 1))
         yield "plan", "\n".join(marks)
@@ -93,16 +93,18 @@ def _detail_parts(detail: ThreadDetail) -> Iterator[tuple[str, str]]:
             yield "concerns", "\n".join(f"Not verified: {one_line(concern)}" for concern in concerns)
     if artifacts := state.get("artifacts"):
         yield "files", "Files:\n" + "\n".join(f"- {artifact_line(artifact)}" for artifact in artifacts)
-    yield "usage", _usage_line(state)
+    yield "usage", usage_line(state)
     yield "next", _next(detail)
 
 
-def _input_line(path: str, taken: Any) -> str:
+def input_line(path: str, taken: Any) -> str:
+    """An input with its size, or why it cannot be read."""
     state = f"cannot be read: {one_line(taken['problem'])}" if taken["problem"] else size_text(taken["size"])
     return f"- {one_line(path)} ({state})"
 
 
-def _usage_line(state: State) -> str:
+def usage_line(state: State) -> str:
+    """What a thread used: calls of models, tokens, time of its cells."""
     usage = (state.get("usage") or {}).values()
     calls = sum(node["calls"] for node in usage)
     taken, given = sum(node["input_tokens"] for node in usage), sum(node["output_tokens"] for node in usage)

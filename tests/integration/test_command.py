@@ -18,7 +18,7 @@ import pytest
 from graph.events import Finished, Planned, read_event
 
 COMMANDS = (
-    *("run", "ask", "resume", "fork", "shell", "diff", "replay"),
+    *("run", "chat", "ask", "resume", "fork", "shell", "diff", "replay", "mcp", "acp", "ui"),
     *("threads", "show", "log", "delete", "gc", "doctor", "trust", "rename", "tag"),
 )
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")

@@ -97,7 +97,7 @@ async def test_studio_has_a_title_and_a_node_for_every_knob_and_draws_the_edges_
     nodes = {str(node["id"]) for node in graph["nodes"]} - {"__start__", "__end__"}
     edges = {(edge["source"], edge["target"]) for edge in graph["edges"]}
     assert nodes == {"plan", "approve_plan", "generate", "approve", "approve_call", "execute", "check_final", "upload"}
-    assert len(edges) == 23
+    assert len(edges) == 25
     knobs = ((await client.assistants.get_schemas(assistant))["context_schema"] or {})["properties"]
     for name, knob in knobs.items():
         assert knob["title"], name

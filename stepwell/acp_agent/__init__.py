@@ -1,0 +1,1 @@
+"""Stepwell in editors: the agent's side of the Agent Client Protocol."""

@@ -1,0 +1,159 @@
+"""What the commands about agents and editors do: serve over stdin and stdout or HTTP, write configurations."""
+
+import asyncio
+import difflib
+import os
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+
+from graph.context import Context
+from graph.settings import Settings, SettingsError, read_settings
+from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_without_isolation
+from stepwell.errors import UsageError
+
+EXTRA = "Agents need packages that are not installed ({0}); install stepwell[mcp]."
+NOTEBOOKS = "The kernel needs packages that are not installed ({0}); install stepwell[jupyter]."
+EDITORS = "Editors need packages that are not installed ({0}); install stepwell[acp]."
+
+
+def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
+    """Serve one client over stdin and stdout, until it leaves or a signal comes."""
+    settings = read_settings()
+    _check(folders)
+    warn_without_isolation(settings)
+    if sys.stdin.isatty():
+        print_error("This speaks to agents, not to people; `stepwell mcp install --client NAME` adds it to one.")
+    return asyncio.run(_stdio(settings, folders, _context(approve=approve)))
+
+
+async def _stdio(settings: Settings, folders: Sequence[Path], context: Context | None) -> int:
+    from stepwell.mcp_server.client_sessions import open_client_sessions
+
+    try:
+        from stepwell.mcp_server.server import make_server
+    except ImportError as error:
+        raise SettingsError(EXTRA.format(error)) from None
+
+    async with open_client_sessions(settings, context=context, roots=folders) as sessions:
+
+        async def sessions_of(call: object) -> object:
+            return sessions
+
+        server = make_server(sessions_of)  # type: ignore[arg-type]  # the call says nothing: there is one client
+        return await _until_signal(server.run_stdio_async())
+
+
+def serve_editor(*, approve: bool) -> int:
+    """Be an editor's agent over stdin and stdout, until it leaves or a signal comes."""
+    settings = read_settings()
+    warn_without_isolation(settings)
+    if sys.stdin.isatty():
+        print_error("This speaks to editors, not to people: name the command `stepwell acp` in your editor's settings.")
+    return asyncio.run(_editor(settings, _context(approve=approve)))
+
+
+async def _editor(settings: Settings, context: Context | None) -> int:
+    try:
+        from acp import Agent, run_agent
+
+        from stepwell.acp_agent.agent import open_agent
+    except ImportError as error:
+        raise SettingsError(EDITORS.format(error)) from None
+
+    async with open_agent(settings, context) as agent:
+        spoken = cast("Agent", agent)  # its methods take what they need, and the rest as keywords
+        return await _until_signal(run_agent(spoken, use_unstable_protocol=True))
+
+
+async def _until_signal(work: Coroutine[Any, Any, None]) -> int:
+    serving = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, serving.cancel)
+    with suppress(asyncio.CancelledError):
+        await serving
+    return PAUSED if serving.cancelled() else FINISHED
+
+
+def serve_http(host: str, port: int, folders: Sequence[Path], *, approve: bool) -> int:
+    """Serve clients over HTTP until a signal comes."""
+    settings = read_settings()
+    _check(folders)
+    warn_without_isolation(settings)
+    try:
+        from server.mcp_app import serve
+    except ImportError as error:
+        raise SettingsError(EXTRA.format(error)) from None
+
+    print_error(f"Agents reach it at http://{host}:{port}/mcp. Ctrl-C ends it; sessions stay.")
+    asyncio.run(serve(settings, host, port, folders, context=_context(approve=approve)))
+    return PAUSED
+
+
+def _check(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        if not folder.expanduser().is_dir():
+            raise UsageError(f"{folder} is no folder; give --files a folder that agents may name files in.")
+
+
+def _context(*, approve: bool) -> Context | None:
+    return Context(approval="cells") if approve else None
+
+
+def install(name: str, folders: Sequence[Path], *, approve: bool, removes: bool, asks: bool) -> int:
+    """Change a client's configuration, once the user has seen how.
+
+    Args:
+        name: The client.
+        folders: What agents may name files in.
+        approve: Whether each cell waits for approval.
+        removes: Whether the entry is taken out.
+        asks: Whether the user is asked.
+    """
+    from stepwell.mcp_server import clients
+
+    _check(folders)
+    options = [word for folder in folders for word in ("--files", str(folder.expanduser().resolve()))]
+    given = {key: os.environ[key] for key in ("STEPWELL_HOME",) if os.environ.get(key)}
+    client = clients.client_named(name)
+    options += ["--approve"] if approve else []
+    change = clients.remove(client) if removes else clients.install(client, options, given)
+    if change.after == change.before:
+        there = "has no entry of Stepwell" if removes else "has this entry already"
+        typer.echo(f"{change.file} {there}; nothing is changed.")
+        return FINISHED
+    lines = difflib.unified_diff(
+        change.before.splitlines(), change.after.splitlines(), str(change.file), str(change.file), lineterm="", n=2
+    )
+    typer.echo("\n".join(lines))
+    if asks and not (sys.stdin.isatty() and typer.confirm(f"Write this for {client.title}?")):
+        print_error("Nothing was changed." if sys.stdin.isatty() else "Nothing was changed; --yes writes it.")
+        return FAILED
+    change.write()
+    typer.echo(f"{change.file} is written; restart {client.title}.")
+    return FINISHED
+
+
+def install_kernel(name: str, *, removes: bool) -> int:
+    """Tell Jupyter of the kernel, or take that back."""
+    try:
+        import ipykernel
+        import jupyter_client
+
+        assert ipykernel
+        assert jupyter_client
+    except ImportError as error:
+        raise SettingsError(NOTEBOOKS.format(error)) from None
+    from stepwell.jupyter_kernel import kernelspec
+
+    if removes:
+        typer.echo(f"{kernelspec.remove(name)} is removed.")
+        return FINISHED
+    typer.echo(f"{kernelspec.install(name)} is written; Jupyter offers {kernelspec.DISPLAY_NAME} for notebooks.")
+    return FINISHED

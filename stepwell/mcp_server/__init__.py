@@ -1,0 +1,1 @@
+"""Sessions for other people's agents: what a client of the Model Context Protocol sees of Stepwell."""

@@ -1,0 +1,299 @@
+"""The sessions that agents of one user reach: which those are, and what is done in them besides running cells."""
+
+import asyncio
+import base64
+import binascii
+import re
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graph.context import Context
+from graph.events import Event
+from graph.settings import Settings
+from graph.wiring import make_uploads
+from stepwell import runs
+from stepwell.cell_sessions import CellRun, CellSessions
+from stepwell.cleanup import delete
+from stepwell.errors import ThreadError
+from stepwell.forks import fork_here, fork_thread
+from stepwell.labels import checked_name, rename, tag
+from stepwell.page.local import LocalBackend
+from stepwell.runs import Run, RunFailedError
+from stepwell.services import open_services
+from stepwell.step_detail import StepDetail, show_step
+from stepwell.thread_summaries import ThreadFilter, ThreadSummary
+from stepwell.threads import list_threads
+from storage.safe_names import harmless_name, safe_name
+
+TAG = "agents"
+"""A thread with this tag is a session that agents reach; the user may give it to any thread, or take it away."""
+AN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?", re.IGNORECASE)
+MOST_SENT = 32 << 20
+"""Bytes of a file that a client sends as text or base64."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file whose content a client sends."""
+
+    name: str
+    data: bytes
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> "SentFile":
+        """What a client sent.
+
+        Raises:
+            ThreadError: it is no file.
+        """
+        name, text, encoded = said.get("name", ""), said.get("text"), said.get("base64")
+        if not isinstance(name, str) or not name.strip() or (text is None) == (encoded is None):
+            raise ThreadError("A file has a `name` and either `text` or `base64`.")
+        try:
+            data = text.encode() if text is not None else base64.b64decode(encoded or "", validate=True)
+        except (binascii.Error, ValueError, AttributeError):
+            raise ThreadError(f"What was sent of {name} is not {'text' if text is not None else 'base64'}.") from None
+        if len(data) > MOST_SENT:
+            raise ThreadError(f"{name} has more than {MOST_SENT >> 20} MB: give its path or a URL.")
+        return cls(name, data)
+
+
+class ClientSessions:
+    """What a client can do; made by `open_client_sessions`. Sessions without the tag are not there for it.
+
+    Args:
+        cells: Runs cells.
+        backend: Reads threads, and keeps copies of steps open that were looked at.
+        folder: Where files lie that a client sends, until they are taken in.
+        roots: Folders that a client may name files in.
+    """
+
+    def __init__(self, cells: CellSessions, backend: LocalBackend, folder: Path, roots: Sequence[Path] = ()) -> None:
+        self.settings = cells.settings
+        self.backend = backend
+        self._cells = cells
+        self._folder = folder
+        self._roots = tuple(root.expanduser().resolve() for root in roots)
+        self._own: set[str] = set()
+        self._starting: dict[str, asyncio.Lock] = {}
+
+    async def find(self, session: str) -> str:
+        """The thread of a session.
+
+        Raises:
+            ThreadError: there is none of that name.
+        """
+        if not (thread := await self._known(session)):
+            raise ThreadError(f"There is no session {session!r}; list_sessions names those that there are.")
+        return thread
+
+    async def _known(self, session: str) -> str:
+        """The thread of a session, or nothing."""
+        if session in self._own:
+            return session
+        try:
+            thread = await self._cells.find(session)
+        except ThreadError:
+            return ""
+        if thread not in {one.id for one in await self.newest(limit=1_000_000)}:
+            return ""
+        self._own.add(thread)
+        return thread
+
+    async def newest(self, *, limit: int = 50) -> list[ThreadSummary]:
+        """The newest sessions."""
+        return await list_threads(limit=limit, wanted=ThreadFilter(tags=(TAG,)), settings=self.settings)
+
+    async def run(
+        self,
+        code: str,
+        *,
+        session: str = "",
+        purpose: str = "",
+        files: Sequence[str] = (),
+        sent: Sequence[SentFile] = (),
+        on_event: Callable[[Event], None] | None = None,
+    ) -> CellRun:
+        """Run a cell; see `CellSessions.run`.
+
+        Args:
+            code: The cell.
+            session: The session; where there is none of that name, one is begun that has it. Empty: a new one.
+            purpose: What the cell is for.
+            files: Paths and URLs of inputs.
+            sent: Inputs that were sent.
+            on_event: Called with what happens.
+        """
+        self._check_paths(files)
+        async with self._starting.setdefault(session, asyncio.Lock()):
+            thread, name = await self._for(session)
+            if not thread:
+                async with self._placed(sent) as placed:
+                    return await self._first(code, name, purpose, [*files, *placed], on_event)
+        async with self._placed(sent) as placed:
+            named = [*files, *placed]
+            return await self._cells.run(code, session=thread, purpose=purpose, files=named, on_event=on_event)
+
+    async def _first(
+        self, code: str, name: str, purpose: str, files: list[str], on_event: Callable[[Event], None] | None
+    ) -> CellRun:
+        """The first cell of a new session; where it cannot be run, there is no session."""
+        try:
+            found = await self._cells.run(code, purpose=purpose, files=files, on_event=on_event)
+        except RunFailedError as error:
+            await delete(error.thread, settings=self.settings)
+            raise
+        await self._begun(found.session, name)
+        return found
+
+    def _check_paths(self, files: Sequence[str]) -> None:
+        """Say how a file can be had that lies outside of the folders; that it is refused is the inputs' own matter."""
+        for file in files:
+            if "://" in file or any(Path(file).expanduser().resolve().is_relative_to(root) for root in self._roots):
+                continue
+            raise ThreadError(
+                f"{file} lies outside of the folders that agents may name files in. The user opens one with "
+                "`stepwell mcp --files DIR`; or send the content with `sent_files`."
+            )
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        session: str = "",
+        files: Sequence[str] = (),
+        sent: Sequence[SentFile] = (),
+        context: Context | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> Event:
+        """Have Stepwell's own model answer a question; gives the last event: `Finished`, `ApprovalAsked` or `Failed`.
+
+        Raises:
+            ThreadError: there is no such session, or it cannot take a question.
+        """
+        self._check_paths(files)
+        thread, name = await self._for(session)
+        async with self._placed(sent) as placed:
+            run: Run = runs.start(
+                question,
+                files=[*files, *placed],
+                thread=thread or None,
+                context=context,
+                settings=self.settings,
+                services=self._cells.services,
+            )
+            event: Event | None = None
+            async with aclosing(aiter(run)) as events:  # type: ignore[type-var]  # an async generator, typed as an iterator
+                async for event in events:
+                    if on_event is not None:
+                        on_event(event)
+        if not thread:
+            await self._begun(run.thread, name)
+        assert event is not None, "a run tells how it ended"
+        return event
+
+    async def step(self, session: str, step: str) -> StepDetail:
+        """A step of a session; an empty one is where it is now.
+
+        Raises:
+            ThreadError: there is no such session or step.
+        """
+        thread = await self.find(session)
+        return await show_step(f"{thread}@{step}" if step else thread, self.settings)
+
+    async def decide(self, session: str, decision: runs.Decision) -> CellRun:
+        """See `CellSessions.decide`."""
+        return await self._cells.decide(await self.find(session), decision)
+
+    async def go_back(self, session: str, step: str) -> str:
+        """Be at an earlier step again; what came after it stays in the tree."""
+        return await fork_here(await self.find(session), step=step, new_turn=True, settings=self.settings)
+
+    async def fork(self, session: str, step: str, name: str) -> str:
+        """A new session that begins at a step; gives its id."""
+        thread = await self.find(session)
+        new = await fork_thread(thread, step=step or None, new_turn=True, settings=self.settings)
+        await self._begun(new, name)
+        return new
+
+    async def end(self, session: str, *, forget: bool) -> str:
+        """End a session's processes, or delete it with all that is kept of it."""
+        thread = await self.find(session)
+        await self._cells.close(thread)
+        if forget:
+            self._own.discard(thread)
+            await delete(thread, settings=self.settings)
+        return thread
+
+    async def _for(self, session: str) -> tuple[str, str]:
+        """The thread that a session has; else nothing, and the name that a new one gets.
+
+        Raises:
+            ThreadError: a new one cannot have that name.
+        """
+        if not session.strip() or (thread := await self._known(session)):
+            return thread if session.strip() else "", ""
+        if AN_ID.fullmatch(session.strip()):
+            raise ThreadError(f"There is no session {session!r}; list_sessions names those that there are.")
+        name = checked_name(session)
+        try:
+            await self._cells.find(name)
+        except ThreadError:
+            return "", name
+        raise ThreadError(f"The name {name!r} is taken by a thread that is no session of agents; choose another.")
+
+    async def _begun(self, thread: str, name: str) -> None:
+        """Mark a new session as one that agents reach; a name that cannot be had is refused with what to do."""
+        await tag(thread, TAG, settings=self.settings)
+        self._own.add(thread)
+        if name:
+            try:
+                await rename(thread, name, settings=self.settings)
+            except ThreadError as error:
+                raise ThreadError(f"The session {thread} has begun, but without the name: {error}") from None
+
+    @asynccontextmanager
+    async def _placed(self, sent: Sequence[SentFile]) -> AsyncIterator[list[str]]:
+        """Files that were sent, as local files, for the time of the block."""
+        folder = self._folder / str(uuid.uuid4())
+
+        def place() -> list[str]:
+            paths = []
+            for number, one in enumerate(sent):
+                path = folder / str(number) / safe_name(harmless_name(one.name.replace("\\", "/").rpartition("/")[2]))
+                path.parent.mkdir(parents=True, mode=0o700)
+                path.write_bytes(one.data)
+                paths.append(str(path))
+            return paths
+
+        try:
+            yield await asyncio.to_thread(place) if sent else []
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def open_client_sessions(
+    settings: Settings, *, context: Context | None = None, roots: Sequence[Path] = (), served: bool = False
+) -> AsyncIterator[ClientSessions]:
+    """The sessions of these settings' data folder, for the time of the block.
+
+    Args:
+        settings: Where threads are kept and what runs them.
+        context: The knobs of cells and questions.
+        roots: Folders that a client may name files in.
+        served: Whether clients come over the network: then URLs are limited to STEPWELL_INPUT_URLS.
+    """
+    folder = settings.home / "sent-files"
+    own = (*(root.expanduser().resolve() for root in roots), folder.resolve())
+    uploads = make_uploads(settings) if served else None
+    async with (
+        open_services(settings, input_roots=own, uploads=uploads) as services,
+        LocalBackend(settings) as backend,
+    ):
+        yield ClientSessions(CellSessions(services, context), backend, folder, roots)
