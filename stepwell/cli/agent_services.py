@@ -17,9 +17,9 @@ from graph.settings import Settings, SettingsError, read_settings
 from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_without_isolation
 from stepwell.errors import UsageError
 
-EXTRA = "Agents need packages that are not installed ({0}); install stepwell[mcp]."
-NOTEBOOKS = "The kernel needs packages that are not installed ({0}); install stepwell[jupyter]."
-EDITORS = "Editors need packages that are not installed ({0}); install stepwell[acp]."
+EXTRA = "Agents need packages that are not installed: run `pip install 'stepwell[mcp]'`."
+NOTEBOOKS = "The kernel needs packages that are not installed: run `pip install 'stepwell[jupyter]'`."
+EDITORS = "Editors need packages that are not installed: run `pip install 'stepwell[acp]'`."
 
 
 def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
@@ -37,8 +37,8 @@ async def _stdio(settings: Settings, folders: Sequence[Path], context: Context |
 
     try:
         from stepwell.mcp_server.server import make_server
-    except ImportError as error:
-        raise SettingsError(EXTRA.format(error)) from None
+    except ImportError:
+        raise SettingsError(EXTRA) from None
 
     async with open_client_sessions(settings, context=context, roots=folders) as sessions:
 
@@ -63,8 +63,8 @@ async def _editor(settings: Settings, context: Context | None) -> int:
         from acp import Agent, run_agent
 
         from stepwell.acp_agent.agent import open_agent
-    except ImportError as error:
-        raise SettingsError(EDITORS.format(error)) from None
+    except ImportError:
+        raise SettingsError(EDITORS) from None
 
     async with open_agent(settings, context) as agent:
         spoken = cast("Agent", agent)  # its methods take what they need, and the rest as keywords
@@ -88,8 +88,8 @@ def serve_http(host: str, port: int, folders: Sequence[Path], *, approve: bool) 
     warn_without_isolation(settings)
     try:
         from server.mcp_app import serve
-    except ImportError as error:
-        raise SettingsError(EXTRA.format(error)) from None
+    except ImportError:
+        raise SettingsError(EXTRA) from None
 
     print_error(f"Agents reach it at http://{host}:{port}/mcp. Ctrl-C ends it; sessions stay.")
     asyncio.run(serve(settings, host, port, folders, context=_context(approve=approve)))
@@ -148,8 +148,8 @@ def install_kernel(name: str, *, removes: bool) -> int:
 
         assert ipykernel
         assert jupyter_client
-    except ImportError as error:
-        raise SettingsError(NOTEBOOKS.format(error)) from None
+    except ImportError:
+        raise SettingsError(NOTEBOOKS) from None
     from stepwell.jupyter_kernel import kernelspec
 
     if removes:

@@ -30,6 +30,7 @@ for module in pkgutil.walk_packages(stepwell.__path__, "stepwell."):
 """
 NEEDS_EXTRAS = (
     "stepwell.graph.checkpoints.advisory_lock", "stepwell.graph.checkpoints.postgres_saver", "stepwell.server",
+    "stepwell.acp_agent", "stepwell.jupyter_kernel", "stepwell.mcp_server",
 )  # fmt: skip
 PROGRAMS = ("stepwell.evals.own.__main__", "stepwell.sandboxes.inside.", "stepwell.server.aegra")
 
@@ -244,6 +245,17 @@ class TestInstalled:
             "error: `stepwell serve` needs packages that are not installed: run `pip install 'stepwell[serve]'`.\n"
         )
 
+    @pytest.mark.parametrize(
+        ("words", "extra"), [(("mcp",), "mcp"), (("acp",), "acp"), (("kernel", "install"), "jupyter")]
+    )
+    def test_agents_without_their_extra_are_told_what_to_install(
+        self, words: tuple[str, ...], extra: str, installed: Installation, project: Path
+    ) -> None:
+        done = installed.run("stepwell", *words, cwd=project)
+        assert done.returncode == 2
+        assert done.stderr.endswith(f"run `pip install 'stepwell[{extra}]'`.\n")
+        assert done.stderr.count("\n") == 1
+
     def test_a_configuration_is_written_once(self, installed: Installation, project: Path) -> None:
         assert installed.run("stepwell", "serve", "--write", "langgraph.json", cwd=project).returncode == 0
         said = json.loads((project / "langgraph.json").read_text())
@@ -260,17 +272,20 @@ class TestInstalled:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_server_of_the_installed_package_answers(wheel: Path, project: Path, tmp_path: Path) -> None:
-    here = Installation(tmp_path / "environment", wheel, extras=["serve", "postgres"])
+    here = Installation(
+        tmp_path / "environment", wheel, extras=["serve", "postgres", "server", "acp", "jupyter", "mcp"]
+    )
     code = IMPORT_ALL.replace("LEFT_OUT", repr(PROGRAMS))
     done = here.run("python", "-c", code, cwd=project)
     assert done.returncode == 0, done.stderr
     assert {"stepwell.server.app", "stepwell.graph.checkpoints.postgres_saver"} <= set(done.stdout.splitlines())
     port = free_port()
     url, log = f"http://127.0.0.1:{port}", tmp_path / "log"
+    settings = {"STEPWELL_MODEL": "playbook", "STEPWELL_INPUT_ROOTS": str(project)}
     with log.open("wb") as out:
         process = subprocess.Popen(
             [str(here.folder / "bin" / "stepwell"), "serve", "--port", str(port)],
-            cwd=project, env=here.environment({"STEPWELL_MODEL": "playbook"}), stdout=out, stderr=subprocess.STDOUT,
+            cwd=project, env=here.environment(settings), stdout=out, stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:
         while not answers(f"{url}/stepwell/ready"):
