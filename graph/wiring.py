@@ -18,6 +18,7 @@ from models.base import ChooseModel
 from models.selection import make_chooser
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.host.limits import MEGABYTE
+from sandboxes.host.session_pool import SessionPool
 from sandboxes.opening import Sandboxes
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
@@ -25,7 +26,12 @@ from storage.inputs import InputSource
 from storage.uploads import Uploads
 
 
-def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
+def make_pool(settings: Settings) -> SessionPool:
+    """The live sessions of several `Sandboxes` of one process, within the limits of these settings."""
+    return SessionPool(capacity=settings.max_sandboxes, sleep_after=settings.sleep_after)
+
+
+def make_sandboxes(settings: Settings, root: Path | None = None, *, pool: SessionPool | None = None) -> Sandboxes:
     """The sandboxes of a data folder: one folder a thread below `threads/`, or below `root`.
 
     Those below a `root` of their own are not put to sleep: they belong to who opened them, and nobody would wake them.
@@ -43,6 +49,7 @@ def make_sandboxes(settings: Settings, root: Path | None = None) -> Sandboxes:
         daytona=settings.daytona,
         docker=settings.docker,
         keep=root is None,
+        pool=pool,
     )
 
 

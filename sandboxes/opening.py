@@ -42,6 +42,7 @@ class Sandboxes:
         daytona: How sandboxes in Daytona are made; None: as they are by default, with no key.
         docker: How containers are made; None: as they are by default.
         keep: Whether sandboxes outlive this; else what is left of them elsewhere is deleted when they are closed.
+        pool: The live local sessions of several `Sandboxes`, closed by who made it; None: one of their own.
     """
 
     def __init__(
@@ -59,12 +60,14 @@ class Sandboxes:
         daytona: Options | None = None,
         docker: DockerOptions | None = None,
         keep: bool = True,
+        pool: SessionPool | None = None,
     ) -> None:
         self._root = root
         self._asked = IsolationRequest(python, cache or root.parent / "cache", isolation, require, limits, network)
         self._sleep_after = sleep_after
         self._max_live = max_live
-        self._pool: SessionPool | None = None
+        self._pool = pool
+        self._pool_is_shared = pool is not None
         self._open: dict[tuple[str, str], Sandbox] = {}
         self._turn = asyncio.Lock()
         self._elsewhere: dict[str, Service] = {
@@ -144,7 +147,7 @@ class Sandboxes:
         try:
             await self._close(list(self._open))
         finally:
-            if self._pool is not None:
+            if self._pool is not None and not self._pool_is_shared:
                 await self._pool.close()
             await asyncio.gather(*(service.close() for service in self._elsewhere.values()))
 

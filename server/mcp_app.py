@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graph.context import Context
 from graph.settings import Settings, SettingsError
+from graph.wiring import make_pool
+from sandboxes.host.session_pool import Owner, owner
 from server.users import UnknownUserError, Users
 from stepwell.mcp_server.client_sessions import ClientSessions, open_client_sessions
 from stepwell.mcp_server.server import make_server
@@ -42,10 +44,12 @@ class UserSessions:
         self._opened: dict[str, ClientSessions] = {}
         self._stack = AsyncExitStack()
         self._turn = asyncio.Lock()
+        self._pool = make_pool(settings)
 
     async def of(self, call: Any) -> ClientSessions:
         """The sessions of who makes this call."""
         user: str = call.request_context.request.scope[SENDER].id
+        owner.set(Owner(user))  # of the task of this call: users take turns where sessions wait for places
         async with self._turn:
             if user not in self._opened:
                 if len(self._opened) >= MOST_USERS_OPEN:
@@ -55,13 +59,16 @@ class UserSessions:
                     update={"home": home, "artifacts": str(home / "artifacts"), "blobs": ""}
                 )
                 self._opened[user] = await self._stack.enter_async_context(
-                    open_client_sessions(settings, context=self._context, roots=self._roots, served=True)
+                    open_client_sessions(
+                        settings, context=self._context, roots=self._roots, served=True, pool=self._pool
+                    )
                 )
             return self._opened[user]
 
     async def close(self) -> None:
         """Close all."""
         await self._stack.aclose()
+        await self._pool.close()
 
 
 class Guard:

@@ -14,6 +14,7 @@ from graph.functions.registry import HostFunction
 from graph.settings import Settings
 from graph.wiring import make_blobs, make_functions, make_sandboxes, wire
 from models.base import ChooseModel
+from sandboxes.host.session_pool import SessionPool
 from sandboxes.opening import Sandboxes
 from stepwell.threads import Graph
 from storage.artifacts import Artifacts
@@ -63,6 +64,7 @@ async def open_services(
     saver: Saver | None = None,
     input_roots: tuple[Path, ...] | None = None,
     uploads: Uploads | None = None,
+    pool: SessionPool | None = None,
 ) -> AsyncIterator[Services]:
     """The services of these settings, for the time of the block.
 
@@ -72,12 +74,13 @@ async def open_services(
         saver: The checkpoints, which the caller has opened; None: they are opened here.
         input_roots: Local inputs must lie below one of these; None: any that this user can read.
         uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
+        pool: Live sessions that count together with those of other services; None: these alone.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
         SettingsError: the data folder or the database cannot be used.
     """
-    sandboxes, offered = make_sandboxes(settings), make_functions(settings, functions)
+    sandboxes, offered = make_sandboxes(settings, pool=pool), make_functions(settings, functions)
     checkpoints: AbstractAsyncContextManager[Saver] = (
         nullcontext(saver) if saver is not None else open_checkpoints(settings)
     )

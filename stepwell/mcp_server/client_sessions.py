@@ -16,6 +16,7 @@ from graph.context import Context
 from graph.events import Event
 from graph.settings import Settings
 from graph.wiring import make_uploads
+from sandboxes.host.session_pool import SessionPool
 from stepwell import runs
 from stepwell.cell_sessions import CellRun, CellSessions
 from stepwell.cleanup import delete
@@ -279,7 +280,12 @@ class ClientSessions:
 
 @asynccontextmanager
 async def open_client_sessions(
-    settings: Settings, *, context: Context | None = None, roots: Sequence[Path] = (), served: bool = False
+    settings: Settings,
+    *,
+    context: Context | None = None,
+    roots: Sequence[Path] = (),
+    served: bool = False,
+    pool: SessionPool | None = None,
 ) -> AsyncIterator[ClientSessions]:
     """The sessions of these settings' data folder, for the time of the block.
 
@@ -288,12 +294,13 @@ async def open_client_sessions(
         context: The knobs of cells and questions.
         roots: Folders that a client may name files in.
         served: Whether clients come over the network: then URLs are limited to STEPWELL_INPUT_URLS.
+        pool: Live sessions that count together with those of other users; None: these alone.
     """
     folder = settings.home / "sent-files"
     own = (*(root.expanduser().resolve() for root in roots), folder.resolve())
     uploads = make_uploads(settings) if served else None
     async with (
-        open_services(settings, input_roots=own, uploads=uploads) as services,
+        open_services(settings, input_roots=own, uploads=uploads, pool=pool) as services,
         LocalBackend(settings) as backend,
     ):
         yield ClientSessions(CellSessions(services, context), backend, folder, roots)

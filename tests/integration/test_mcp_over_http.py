@@ -96,6 +96,19 @@ async def test_two_users_see_nothing_of_each_other(settings: Settings, tmp_path:
             assert "outside of the folders" in told or "STEPWELL_INPUT_URLS" in told
 
 
+async def test_sessions_of_all_users_count_together(settings: Settings, tmp_path: Path) -> None:
+    async with (
+        served(settings, tmp_path, STEPWELL_MAX_SANDBOXES="1") as (address, (one_key, other_key)),
+        user_of(address, one_key) as one,
+        user_of(address, other_key) as other,
+    ):
+        await one.told("run_code", code="n = 'of one'", session="s")
+        await other.told("run_code", code="n = 'of other'", session="s")
+        back = await one.told("run_code", code="n", session="s")
+        assert "of one" in back["output"]
+        assert back["notices"], "it had to make room"
+
+
 async def test_nobody_comes_in_without_a_key(settings: Settings, tmp_path: Path) -> None:
     async with served(settings, tmp_path) as (address, (key, _)), httpx.AsyncClient() as client:
         for headers in ({}, {"Authorization": "Bearer sw_wrong"}, {"Authorization": f"Basic {key}"}, {"X-Api-Key": ""}):
