@@ -291,6 +291,8 @@ class State(TypedDict, total=False):
     turns: Annotated[list[Turn], DeltaChannel(append, snapshot_frequency=SNAPSHOT_EVERY)]
     """The turns that are over."""
     inputs: Annotated[list[Input], DeltaChannel(newest, snapshot_frequency=SNAPSHOT_EVERY)]
+    unread: list[str]
+    """Files that the user named for this turn and that cannot be had or read, one sentence each."""
     environment: Environment
     plan: list[PlanStep]
     plan_waits: bool

@@ -7,6 +7,7 @@ to be made anew, gets them here, each checked by its hash.
 import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,25 @@ PROFILED_AT_ONCE = 200
 """Files for which the profiler is called once: what it prints and its command line are bounded."""
 
 
+@dataclass(frozen=True, slots=True)
+class TakenInputs:
+    """What came of the files that a turn brings."""
+
+    inputs: list[Input]
+    """All of the thread's."""
+    newer: list[str]
+    """A sentence for each that is a newer version of another."""
+    missing: list[str]
+    """A sentence for each that cannot be had."""
+    broken: list[str]
+    """A sentence for each that is there and cannot be read."""
+
+    @property
+    def unread(self) -> list[str]:
+        """Both of them, as the user is told."""
+        return [*(f"Not taken in: {said}" for said in self.missing), *self.broken]
+
+
 async def take_inputs(
     state: State,
     runtime: Runtime[Context],
@@ -42,11 +62,8 @@ async def take_inputs(
     source: InputSource,
     context: Context,
     snapshots: SnapshotStore,
-) -> tuple[list[Input], list[str]]:
+) -> TakenInputs:
     """Copy a turn's new files into the workspace and profile them there.
-
-    Returns:
-        The thread's inputs, and one sentence for each that is a newer version of another.
 
     Raises:
         InputError: files were named and none of them can be had.
@@ -88,12 +105,15 @@ async def take_inputs(
         for file in await _profile(added[start : start + PROFILED_AT_ONCE], sandbox, chars, most):
             brought[file["path"]] = file
             emit(runtime, InputTaken(file))
-    return list(brought.values()), [
+    newer = [
         f"{file['path']} is a newer version of {old['path']}; cells that ran before it have seen the older one."
         for file in added
         for old in known.values()
         if old["source"] == file["source"] and old["path"] != file["path"]
     ]
+    broken = [brought[file["path"]] for file in added if brought[file["path"]]["problem"]]
+    unread = [f"{file['path']} cannot be read: {file['problem']}" for file in broken]
+    return TakenInputs(list(brought.values()), newer, failed, unread)
 
 
 async def _files_of(spec: str, source: InputSource, runtime: Runtime[Context]) -> list[str]:

@@ -112,7 +112,7 @@ async def _begin_turn(
         # What is missing is said when a cell needs it.
         await supply_inputs(sandbox, state, restoring.snapshots, restoring.open_sandbox)
     source = inputs.of(user_of(runtime))
-    brought, newer = await take_inputs(state, runtime, sandbox, source, context_of(runtime), restoring.snapshots)
+    taken = await take_inputs(state, runtime, sandbox, source, context_of(runtime), restoring.snapshots)
     stays = not question and goes_on_directly(state)
     left = _unanswered_calls(state) if stays else _left_open(state)
     environment = None if moves else state.get("environment")
@@ -127,8 +127,13 @@ async def _begin_turn(
         "notices": [
             *notices,
             *(said for cell in state.get("pending") or [] for said in dropped_call_notices(cell)),
-            *newer,
+            *taken.newer,
+            *(
+                f"A file that the user named could not be taken in, say so in the answer: {said}"
+                for said in taken.missing
+            ),
         ],
+        "unread": taken.unread,
         "proposal": "",
         "skipped": [],
         "review": None,
@@ -140,7 +145,7 @@ async def _begin_turn(
         plain = without_attachments(state["messages"][-1], [one.name for one in attached])
         turn["messages"] = [*turn.get("messages", []), plain]
     if state.get("files") or attached:
-        turn["inputs"] = brought
+        turn["inputs"] = taken.inputs
     return turn
 
 

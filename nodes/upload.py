@@ -93,6 +93,7 @@ async def upload(
     known = {one["name"]: one for one in state.get("artifacts") or []}
     current: dict[str, Artifact] = {}
     concerns = [*(state.get("concerns") or []), *([state["stopped"]] if state.get("stopped") else [])]
+    concerns += state.get("unread") or []
     async with scratch_folder("upload") as staging:
         publisher = Publisher(artifacts, thread, staging, known)
         if state.get("cells"):

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from graph.context import Context
 from graph.events import CellFinished, Finished, InputTaken, Notice
 from graph.settings import Settings
 from stepwell.runs import start
 from stepwell.threads import read_thread
 from tests import profiled_files
-from tests.analyses import follow, last, only, write_sales
+from tests.analyses import follow, last, only, with_model, write_sales
 from tests.integration.test_command import Desk, desk  # noqa: F401 - the fixture
 from tests.scripted_model import ScriptedServer, bad_key, unknown_model
+from tests.scripted_replies import Call, Scripted
 
 UNREACHABLE = "http://127.0.0.1:9/v1"
 
@@ -150,3 +152,29 @@ async def test_each_kind_of_file_goes_through_the_whole_graph(tmp_path: Path, se
     statuses = [cell["status"] for cell in state["cells"]]
     assert statuses[-1] == "ok"
     assert statuses.count("ok") >= len(statuses) - 2
+
+
+async def test_files_that_cannot_be_had_or_read_are_named_to_the_model_and_with_the_answer(
+    tmp_path: Path, settings: Settings
+) -> None:
+    write_sales(tmp_path / "sales.csv")
+    (tmp_path / "broken.xlsx").write_bytes(b"PK\x03\x04 and no more")
+    files = [tmp_path / "sales.csv", tmp_path / "gone.csv", tmp_path / "broken.xlsx"]
+    done = [Call("submit_answer", answer="It holds sales.", skipped=[])]
+    script: list[Scripted] = [*done, Call("submit_review", good_enough=True, missing=[]), *done]
+    async with ScriptedServer(script) as model:
+        asked = with_model(settings, model.base_url)
+        finished = last(await follow(start("What do these hold?", files=files, settings=asked)), Finished)
+        told = str(model.requests[0])
+        state = (await read_thread(finished.thread, asked)).state
+        further = start("And now?", thread=finished.thread, settings=asked, context=Context(review="never"))
+        again = last(await follow(further), Finished)
+    assert "gone.csv does not exist" in told
+    assert "Cannot be read" in told
+    assert [said.partition(":")[0] for said in finished.concerns] == [
+        "Not taken in",
+        "inputs/broken.xlsx cannot be read",
+    ]
+    assert "gone.csv" in finished.concerns[0]
+    assert state["unread"] == finished.concerns
+    assert again.concerns == []
