@@ -5,6 +5,7 @@ import math
 import os
 import re
 import shlex
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -402,7 +403,9 @@ def read_settings(**given: Any) -> Settings:
     known = {f"STEPWELL_{name.upper()}" for name, field in fields if field.validation_alias is None} | ELSEWHERE
     for name in sorted(os.environ):
         if name.startswith("STEPWELL_") and name not in known:
-            raise SettingsError(f"{name} is not a setting of Stepwell; known are: {', '.join(sorted(known))}.")
+            near = get_close_matches(name, known, n=1)
+            meant = f"did you mean {near[0]}?" if near else f"known are: {', '.join(sorted(known))}."
+            raise SettingsError(f"{name} is not a setting of Stepwell; {meant}")
     try:
         settings = Settings(**given)
         _check_packages(settings)

@@ -102,3 +102,15 @@ def test_a_network_that_is_given_goes_before_the_settings(monkeypatch: pytest.Mo
     assert settings.with_network(Network()).network_rules == Network()
     only = Network.only("a.example.org:81", "*.example.org")
     assert settings.with_network(only).network_rules == only
+
+
+def test_a_misspelt_setting_is_told_the_right_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEPWELL_MODLE", "gpt")
+    with pytest.raises(
+        SettingsError, match=r"^STEPWELL_MODLE is not a setting of Stepwell; did you mean STEPWELL_MODEL\?$"
+    ):
+        read_settings()
+    monkeypatch.delenv("STEPWELL_MODLE")
+    monkeypatch.setenv("STEPWELL_QWXZ", "1")
+    with pytest.raises(SettingsError, match="known are: .*STEPWELL_MODEL"):
+        read_settings()
