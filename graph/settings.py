@@ -403,7 +403,7 @@ def read_settings(**given: Any) -> Settings:
     known = {f"STEPWELL_{name.upper()}" for name, field in fields if field.validation_alias is None} | ELSEWHERE
     for name in sorted(os.environ):
         if name.startswith("STEPWELL_") and name not in known:
-            near = get_close_matches(name, known, n=1)
+            near = get_close_matches(name, known, n=1, cutoff=0.85)
             meant = f"did you mean {near[0]}?" if near else f"known are: {', '.join(sorted(known))}."
             raise SettingsError(f"{name} is not a setting of Stepwell; {meant}")
     try:

@@ -112,5 +112,5 @@ def test_a_misspelt_setting_is_told_the_right_one(monkeypatch: pytest.MonkeyPatc
         read_settings()
     monkeypatch.delenv("STEPWELL_MODLE")
     monkeypatch.setenv("STEPWELL_QWXZ", "1")
-    with pytest.raises(SettingsError, match="known are: .*STEPWELL_MODEL"):
+    with pytest.raises(SettingsError, match=r"known are: .*STEPWELL_MODEL"):
         read_settings()
