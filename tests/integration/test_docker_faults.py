@@ -186,7 +186,8 @@ ENDED = {
     "killed": ("was killed", "exited"),
     "out of memory": ("STEPWELL_SANDBOX_MEMORY_MB", "exited"),
     "stopped": ("has ended", "exited"),
-    "removed": ("was removed|no bridge", ""),  # its processes end a moment before the engine says so
+    # The engine kills it first and removes it then; who looks in between is told what it is at that moment.
+    "removed": ("was removed|was killed|has ended|no bridge", ""),
     "restarted": ("has ended|started anew|no bridge", "running"),
 }
 
