@@ -1,5 +1,6 @@
 """What people send with forms, read with bounds: questions, knobs, decisions."""
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from graph.settings import SettingsError
 from stepwell.errors import ThreadError, UsageError
 from stepwell.page.backend import Backend, UploadedFile
 from stepwell.runs import Decision
-from storage.uploads import UploadError
+from storage.uploads import UploadError, Uploads
 
 FIELDS, FIELD_BYTES, FILES = 200, 2 << 20, 200
 PIECE = 1 << 18
@@ -121,6 +122,39 @@ async def files_of(form: FormData, backend: Backend) -> list[UploadedFile]:
 async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
     while piece := await file.read(PIECE):
         yield piece
+
+
+async def take_upload(
+    uploads: Uploads, user: str, name: str, data: AsyncIterator[bytes], size: int | None
+) -> UploadedFile:
+    """Keep a file for a user's question; what does not arrive whole is removed again.
+
+    Raises:
+        UploadError: it is refused.
+    """
+    upload = await uploads.create(user, name, size)
+    try:
+        async with uploads.open_writer(user, upload.id, 0) as writer:
+            async for piece in data:
+                await writer.write(piece)
+            await writer.mark_complete()
+        done = await uploads.look(user, upload.id)
+        if not done.complete:
+            raise UploadError(f"Only {done.offset:,} of the {size:,} bytes of {done.name} arrived; send it again.")
+    except BaseException:
+        await uploads.remove(user, upload.id)
+        raise
+    return UploadedFile(done.spec, done.name, done.offset)
+
+
+async def known_upload(uploads: Uploads, user: str, file: str) -> UploadedFile:
+    """A file that was kept for a user.
+
+    Raises:
+        UploadError: there is none of that name.
+    """
+    _, upload = await asyncio.to_thread(uploads.content, user, file)
+    return UploadedFile(upload.spec, upload.name, upload.offset)
 
 
 def fingerprint(asked: ApprovalAsked) -> str:
