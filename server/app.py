@@ -9,6 +9,9 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
 
 from graph.app import artifacts, consumption, draining, links, policy, sandboxes, settings, uploads
 from graph.env_files import make_home
@@ -24,6 +27,8 @@ from server.deletion import Deletion
 from server.export_routes import export
 from server.guard import Guard
 from server.mcp_results import McpResults
+from server.page_access import PAGE, PageAccess, sign_in_routes
+from server.page_backend import ServedThreads, ServerBackend
 from server.rates import RateLimiter, handlers
 from server.readiness import health, readiness, ready
 from server.routing import fallback_route
@@ -31,6 +36,7 @@ from server.shutdown import graceful_shutdown
 from server.step_routes import get_step, get_step_file, list_steps
 from server.telemetry import metrics, observe
 from server.upload_routes import about_uploads, continue_upload, create_upload, get_upload, list_uploads, remove_upload
+from stepwell.page.app import page_app
 
 SWEEP_SECONDS = 3_600.0
 THREADS = 64
@@ -79,6 +85,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
                 for task in beside:
                     task.cancel()
                 await asyncio.wait(beside)
+                await served.close()
     finally:
         await asyncio.to_thread(send_spans)
 
@@ -93,7 +100,27 @@ async def _sweep() -> None:
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-all_routes = [*routes, fallback_route(routes)]
+served = ServedThreads(
+    settings.model_copy(update={"artifacts": settings.artifacts or str(settings.home / "artifacts")}), policy, uploads
+)
+page = page_app(
+    lambda request: ServerBackend(request, served),
+    more=sign_in_routes(users, secure=settings.public_url.startswith("https:")),
+    public_url=settings.public_url,
+)
+
+
+async def to_page(request: Request) -> Response:
+    """Where people find the page who leave out the slash."""
+    return RedirectResponse(f"{PAGE[1:]}/", 307)  # relative: below whatever the server is mounted at
+
+
+all_routes = [
+    *routes,
+    fallback_route(routes),
+    Route(PAGE, to_page, include_in_schema=False),
+    Mount(PAGE, PageAccess(page, users)),
+]
 middleware = [
     Middleware(connections.middleware),
     Middleware(Guard, users=users, origins=named(settings.origins), links=links),

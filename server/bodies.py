@@ -22,7 +22,7 @@ from server.users import User
 
 BODY = "stepwell_body"
 """Where the whole body stands in the scope."""
-UPLOADS = "/stepwell/uploads"
+UPLOADS, PAGE_UPLOADS = "/stepwell/uploads", "/ui/uploads"
 IN_THREAD = 100_000
 """Bytes from which a body is looked at outside of the event loop."""
 PIECE = 200_000
@@ -229,7 +229,7 @@ def _searches(scope: Scope) -> bool:
 
 def _uploads(scope: Scope) -> bool:
     path = get_route_path(scope)
-    return path == UPLOADS or path.startswith(f"{UPLOADS}/")
+    return path in (UPLOADS, PAGE_UPLOADS) or path.startswith(f"{UPLOADS}/")
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:

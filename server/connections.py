@@ -14,7 +14,7 @@ from server.routing import RefusedError
 
 WAITING = re.compile(
     r"/runs/(?:wait|stream)|/threads/[^/]+/runs/(?:wait|stream|[^/]+/(?:join|stream))"
-    r"|/threads/[^/]+/stream(?:/events)?|/mcp|/a2a/.+"
+    r"|/threads/[^/]+/stream(?:/events)?|/mcp|/a2a/.+|/ui/threads/[^/]+/events"
 )
 """Answered when a run is over, or as long as there is one."""
 

@@ -9,6 +9,7 @@ from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.bodies import replay_body
+from server.page_access import is_page, signs_in, with_cookie
 from server.platform import has_thread
 from server.routing import LINKED, USER, RefusedError
 from server.users import UnknownUserError, User, Users
@@ -73,6 +74,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket") or _within(scope):
             await self._app(scope, receive, send)
             return
+        scope = dict(with_cookie(scope))
         headers: dict[bytes, bytes] = dict(scope["headers"])
         user, linked = None, False
         try:
@@ -85,7 +87,7 @@ class Guard:
             else:
                 await refusal.answer()(scope, receive, send)
             return
-        if user is None and not linked and scope["type"] == "http":
+        if user is None and not linked and scope["type"] == "http" and not signs_in(scope):
             receive = replay_body(b"", receive)  # nobody reads what comes from nobody
         known = {LINKED: True} if linked else {} if user is None else {USER: user}
         await self._app({**scope, **known}, receive, send)
@@ -123,6 +125,8 @@ class Guard:
         try:
             user = await self._users.sender(headers)
         except UnknownUserError as error:
+            if scope["type"] == "http" and is_page(path):
+                return None  # it asks people to sign in
             raise RefusedError(401, str(error), {"WWW-Authenticate": "Bearer"}) from None
         if _below(path, OPERATORS) and not user.operator:
             raise RefusedError(403, "This is for operators of the server alone.")

@@ -36,7 +36,7 @@ async def has_thread(scope: Scope, headers: Mapping[bytes, bytes], thread: str) 
         id = str(UUID(thread))
     except ValueError:
         return False
-    async with _within(scope["app"], _credentials(headers)) as client:
+    async with request_within(scope["app"], credentials_in(headers)) as client:
         found = await client.post("/threads/search", json={"ids": [id], "select": ["thread_id"], "limit": 1})
         if found.status_code == UNPROCESSABLE:  # Aegra: it finds no thread by its id
             return (await client.get(f"/threads/{id}")).is_success
@@ -54,7 +54,7 @@ async def count_runs(scope: Scope, most: int) -> int:
     headers = dict(scope["headers"])
     count = 0
     cannot_count = RefusedError(503, "The server cannot count your runs now; try again.", {"Retry-After": "5"})
-    async with _within(scope["app"], _credentials(headers)) as client:
+    async with request_within(scope["app"], credentials_in(headers)) as client:
         busy: dict[str, Any] = {"status": "busy", "limit": most + LEFT_BUSY}
         found = await client.post("/threads/search", json={**busy, "select": ["thread_id"]})
         if found.status_code == UNPROCESSABLE:  # Aegra
@@ -79,13 +79,22 @@ async def count_runs(scope: Scope, most: int) -> int:
     return count
 
 
-def _credentials(headers: Mapping[bytes, bytes]) -> dict[str, str]:
+def credentials_in(headers: Mapping[bytes, bytes]) -> dict[str, str]:
+    """The headers of a request that say who sends it."""
     return {name: headers[name.encode()].decode("latin-1") for name in CREDENTIALS if name.encode() in headers}
 
 
-def _within(app: ASGIApp, credentials: Mapping[str, str]) -> httpx.AsyncClient:
+def request_within(app: ASGIApp, credentials: Mapping[str, str], *, internal: bool = True) -> httpx.AsyncClient:
+    """A client of this very server.
+
+    Args:
+        app: The whole server.
+        credentials: Headers that say for whom it asks.
+        internal: Whether its requests count for nobody; else they are as the user's own.
+    """
+
     async def inside(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, INTERNAL_REQUEST: True}, receive, send)
+        await app({**scope, **({INTERNAL_REQUEST: True} if internal else {})}, receive, send)
 
     transport = httpx.ASGITransport(app=inside, raise_app_exceptions=False)
     return httpx.AsyncClient(
@@ -138,7 +147,7 @@ class Platform:
         Raises:
             RefusedError: it is not.
         """
-        async with _within(self._app, self._headers) as client:
+        async with request_within(self._app, self._headers) as client:
             found = await client.get(f"/threads/{quote(thread, safe='')}/runs/{quote(run, safe='')}")
         if found.status_code >= SERVER_ERROR:
             raise RefusedError(503, "The server cannot read this thread now; try again.")
@@ -151,7 +160,7 @@ class Platform:
             path = f"/threads/{UUID(thread)}/runs"
         except ValueError:
             return
-        async with _within(self._app, self._headers) as client:
+        async with request_within(self._app, self._headers) as client:
             for status in ("pending", "running"):
                 found = await client.get(path, params={"status": status, "limit": 1_000})
                 for run in found.json() if found.is_success else []:
@@ -177,7 +186,7 @@ class Platform:
             path = f"/threads/{UUID(thread)}/{what}"
         except ValueError:
             raise RefusedError(NOT_FOUND, NO_THREAD) from None
-        async with _within(self._app, self._headers) as client:
+        async with request_within(self._app, self._headers) as client:
             said = await client.request(method, path, json=body)
         if said.status_code >= SERVER_ERROR:
             raise RefusedError(503, "The server cannot read this thread now; try again.")

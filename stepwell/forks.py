@@ -19,7 +19,12 @@ from stepwell.threads import Graph, open_graph, saver_of
 
 
 async def fork_thread(
-    thread: str, *, step: str | int | None = None, new_turn: bool = False, settings: Settings | None = None
+    thread: str,
+    *,
+    step: str | int | None = None,
+    new_turn: bool = False,
+    into: str = "",
+    settings: Settings | None = None,
 ) -> str:
     """Make a new thread that is where another was after one of its cells.
 
@@ -30,6 +35,7 @@ async def fork_thread(
         thread: The thread to fork.
         step: The step after which the new thread goes on; None: where the thread is now.
         new_turn: Whether the next thing is a further question; else the question of that step is gone on with.
+        into: The new thread's id, of which nothing is kept yet; empty: a random one.
         settings: Where threads are kept; None reads the environment.
 
     Returns:
@@ -39,7 +45,7 @@ async def fork_thread(
         ThreadError: there is no such thread or step.
     """
     settings = await settings_or_default(settings)
-    new = str(uuid.uuid4())
+    new = into or str(uuid.uuid4())
     async with open_graph(settings) as (graph, sandboxes):
         place = await state_at_step(graph, thread, step)
         values = cast("State", dict(place.state))

@@ -85,6 +85,15 @@ def checked_name(name: str) -> str:
     return name
 
 
+def checked_labels(name: str, tags: Sequence[str]) -> Labels:
+    """A name, or none, and tags as they are kept.
+
+    Raises:
+        ThreadError: one of them cannot be used.
+    """
+    return Labels(checked_name(name), _with(Labels(), [checked_tag(one) for one in tags]))
+
+
 def checked_tag(tag: str) -> str:
     """The tag as it is kept.
 

@@ -311,8 +311,7 @@ class Run:
             raise ThreadError(f"There is no thread {self.thread}; `stepwell threads` lists them.")
         if not self.resumes:
             # A turn that stopped before its plan (a wrong URL, a wrong key) may be asked anew, in other words.
-            waiting = any(task.name not in NOT_BEGUN or task.result for task in before.tasks)
-            if waiting and not (self.code and before.values.get("direct") and not before.interrupts):
+            if is_at_question(before) and not (self.code and before.values.get("direct") and not before.interrupts):
                 raise ThreadError(
                     f"Thread {self.thread} is still at its last question; go on with: stepwell resume {self.thread}"
                 )
@@ -331,7 +330,7 @@ class Run:
             return None
         if self.decision is None:
             return before
-        return Command(resume=_answer(self.decision, before.interrupts[0].value, self.thread))
+        return Command(resume=resume_value(self.decision, before.interrupts[0].value, self.thread))
 
 
 def start(
@@ -432,7 +431,12 @@ def _absolute(file: str) -> str:
     return file if not file.strip() or "://" in file else os.path.abspath(os.path.expanduser(file))  # noqa: PTH100, PTH111 - following no links
 
 
-def _answer(decision: Decision, asked: dict[str, Any], thread: str) -> dict[str, str]:
+def is_at_question(snapshot: StateSnapshot) -> bool:
+    """Whether a thread has begun to answer a question, and has not ended yet."""
+    return any(task.name not in NOT_BEGUN or task.result for task in snapshot.tasks)
+
+
+def resume_value(decision: Decision, asked: dict[str, Any], thread: str) -> dict[str, str]:
     """A decision as the node takes it that asked for it.
 
     Raises:

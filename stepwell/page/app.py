@@ -1,6 +1,6 @@
 """The page as an ASGI application that can stand alone or be mounted into another one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -49,19 +49,22 @@ STATUSES: Mapping[type[Exception], int] = {
 """What is said in one sentence, and with which status of HTTP."""
 
 
-def page_app(backend: BackendOf) -> Starlette:
+def page_app(backend: BackendOf, *, more: Sequence[Route] = (), public_url: str = "") -> Starlette:
     """The page.
 
     Args:
         backend: Whose threads a request sees; whoever mounts the page has found out who sends it.
+        more: Further routes, of whoever mounts it.
+        public_url: Where browsers find what the page is mounted at; empty: where requests say.
     """
-    routes: list[Route] = [*thread_routes.routes, *run_routes.routes, *step_routes.routes, *file_routes.routes]
+    routes: list[Route] = [*more, *thread_routes.routes, *run_routes.routes, *step_routes.routes, *file_routes.routes]
     app = Starlette(
         routes=routes,
         middleware=[Middleware(SafePage)],
         exception_handlers={**dict.fromkeys(STATUSES, _told), 404: _not_found, 405: _not_found, Exception: _broken},
     )
     app.state.backend_of = backend
+    app.state.public_url = public_url
     return app
 
 
@@ -73,7 +76,7 @@ async def _told(request: Request, error: Exception) -> Response:
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    sentence = f"Something went wrong inside Stepwell ({type(error).__name__}); the terminal that it runs in says more."
+    sentence = f"Something went wrong inside Stepwell ({type(error).__name__}); its terminal or log says more."
     return await page(request, "error.html.jinja", 500, sentence=sentence)
 
 
@@ -115,12 +118,12 @@ class SafePage:
 
 
 def is_own(request: Request) -> bool:
-    """Whether a request comes from a page of the same origin, as far as the browser says."""
+    """Whether a request comes from a page of the same origin, as the browser says; old ones only say `Origin`."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    if site is not None and site != "same-origin":
-        return False
+    if site is not None:  # no page can say that in the place of the browser
+        return site == "same-origin"
     if origin is None:
-        return site is not None
+        return False
     try:
         return urlsplit(origin).netloc == request.headers.get("host", "")
     except ValueError:

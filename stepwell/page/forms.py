@@ -88,6 +88,15 @@ def knobs_of(form: FormData) -> dict[str, Any]:
     return found
 
 
+def changed_knobs(before: Context, knobs: Mapping[str, Any]) -> Context | None:
+    """The knobs of a run; None: those that its thread has.
+
+    Raises:
+        KnobError: one cannot be used.
+    """
+    return parse_context({**before.model_dump(exclude_unset=True), **knobs}) if knobs else None
+
+
 def knobs_sent(form: FormData) -> dict[str, str]:
     """The same fields as they were typed, to be shown again."""
     return {name: text_of(form, name) for name in (*TEXTS, *NUMBERS, "approval", "approve_plan")}

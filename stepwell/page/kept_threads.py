@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from langgraph.types import StateSnapshot
 
@@ -37,7 +37,7 @@ from stepwell.page.backend import NothingFoundError, Running, ThreadLine, Thread
 from stepwell.page.step_sessions import StepSessions, run_there
 from stepwell.page.variables import VariablePage, VariableWindow, read_window
 from stepwell.restored_step import RestoredStep, at
-from stepwell.runs import CONTEXT_KEY, ending_of
+from stepwell.runs import CONTEXT_KEY, ending_of, is_at_question
 from stepwell.snapshot_manifest import read_manifest
 from stepwell.step_detail import StepDetail, show_step
 from stepwell.steps import STEP, answer_after, read_steps, state_at_step
@@ -171,6 +171,26 @@ class KeptThreads:
             del self._views[next(iter(self._views))]
         return view
 
+    async def require_answered(self, thread: str) -> None:
+        """See that a further question can be asked.
+
+        Raises:
+            ThreadError: the last one is not answered yet.
+        """
+        if is_at_question(await self.graph.aget_state({"configurable": {"thread_id": thread}})):
+            raise ThreadError("This thread is still at its last question; go on with that first, or fork.")
+
+    async def waits_for(self, thread: str) -> dict[str, Any] | None:
+        """What a thread asks a decision about; None when it waits for none.
+
+        Raises:
+            ThreadError: its last question is answered.
+        """
+        snapshot = await self.graph.aget_state({"configurable": {"thread_id": thread}})
+        if not snapshot.tasks:
+            raise ThreadError("The last question of this thread is answered; ask another one.")
+        return dict(snapshot.interrupts[0].value) if snapshot.interrupts else None
+
     async def labels(self, thread: str) -> Labels:
         """What its user calls a thread."""
         return (await self.saver.labels()).get(thread, Labels())
@@ -244,14 +264,24 @@ class KeptThreads:
     async def variable(self, thread: str, step: str, name: str, window: VariableWindow) -> VariablePage:
         """See `Backend`."""
         check_names(thread, step)
+        return await self.read_variable(self.sessions, thread, step, name, window)
+
+    async def read_variable(
+        self, sessions: StepSessions, thread: str, step: str, name: str, window: VariableWindow
+    ) -> VariablePage:
+        """A part of a variable as it was at a step, read in one of these sessions."""
         place = await state_at_step(self.graph, thread, step)
         mark = place.state["sandbox"]["snapshot"]  # the same name may stand for another step one day
-        return await self.sessions.use(f"{thread}@{step}", mark, partial(read_window, name=name, window=window))
+        return await sessions.use(f"{thread}@{step}", mark, partial(read_window, name=name, window=window))
 
     async def try_out(self, thread: str, step: str, code: str) -> ShownCell:
         """See `Backend`."""
         check_names(thread, step)
-        return await self.sessions.use(f"{thread}@{step}", "prompt", partial(run_there, code=code))
+        return await self.run_at(self.sessions, thread, step, code)
+
+    async def run_at(self, sessions: StepSessions, thread: str, step: str, code: str) -> ShownCell:
+        """Run code in one of these sessions, at a step; nothing of the thread changes."""
+        return await sessions.use(f"{thread}@{step}", "prompt", partial(run_there, code=code))
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """See `Backend`."""

@@ -1,10 +1,10 @@
 """Runs in this process, for any number of browsers: each is a task that goes on whoever looks at it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import aclosing, suppress
 
-from graph.events import Failed
+from graph.events import Event, Failed
 from graph.settings import Prices, SettingsError
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError, UsageError
@@ -25,17 +25,30 @@ class LiveRun:
     """One run, and what it has done so far.
 
     Args:
-        run: What is gone through, from now on.
+        thread: Its thread.
+        question: What was asked, as far as it is known.
+        events: What is gone through, from now on.
         prices: What its tokens cost.
+        began: Seconds since 1970; None: it begins now.
     """
 
-    def __init__(self, run: Run, prices: Prices | None = None) -> None:
-        self.thread = run.thread
-        self.progress = Progress(question=run.question, prices=prices)
-        self._run = run
+    def __init__(
+        self,
+        thread: str,
+        question: str,
+        events: AsyncIterable[Event],
+        *,
+        prices: Prices | None = None,
+        began: float | None = None,
+    ) -> None:
+        self.thread = thread
+        self.progress = Progress(question=question, prices=prices)
+        if began is not None:
+            self.progress.began = self.progress.since = began
+        self._events = events
         self._moved = asyncio.Event()
         self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._conduct(), name=f"run of {run.thread}")
+        self._task = asyncio.create_task(self._conduct(), name=f"run of {thread}")
 
     @property
     def ended(self) -> bool:
@@ -51,6 +64,12 @@ class LiveRun:
         await asyncio.wait([self._begun, self._task], return_when=asyncio.FIRST_COMPLETED)
         if self._begun.done():
             self._begun.result()
+
+    async def caught_up(self, seconds: float) -> None:
+        """Wait until it has told something, at most so long; then a little more, while what it told before comes."""
+        if not self.ended and not self._begun.done():
+            await asyncio.wait([self._begun, self._task], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0)
 
     async def changes(self) -> AsyncIterator[Progress]:
         """What is known of it, at once and whenever that has changed, until it is over."""
@@ -69,7 +88,7 @@ class LiveRun:
 
     async def _conduct(self) -> None:
         try:
-            async with aclosing(aiter(self._run)) as events:  # type: ignore[type-var]  # an async generator
+            async with aclosing(aiter(self._events)) as events:  # type: ignore[type-var]  # an async generator
                 async for event in events:
                     self.progress.add(event)
                     self._tell()
@@ -122,7 +141,7 @@ class LiveRuns:
         if before is not None and not before.ended:
             self._runs[run.thread] = before
             raise ThreadError("This thread is being worked on; wait for the end, or stop it first.")
-        live = self._runs[run.thread] = LiveRun(run, self._prices)
+        live = self._runs[run.thread] = LiveRun(run.thread, run.question, run, prices=self._prices)
         try:
             await live.begun()
         except BaseException:

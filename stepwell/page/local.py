@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from graph.checkpoints.thread_lock import is_thread_held
-from graph.context import Context, parse_context
+from graph.context import Context
 from graph.events import Failed
 from graph.settings import NO_ISOLATION_WARNING, Settings
 from graph.state import State
@@ -16,7 +16,7 @@ from stepwell.cleanup import delete
 from stepwell.forks import fork_here, fork_thread
 from stepwell.model_list import PLAYBOOK, model_sources
 from stepwell.page.backend import Offer, Running, ThreadLine, ThreadView, UploadedFile
-from stepwell.page.forms import known_upload, take_upload
+from stepwell.page.forms import changed_knobs, known_upload, take_upload
 from stepwell.page.kept_threads import KeptThreads, check_names
 from stepwell.page.live_runs import LiveRun, LiveRuns
 from stepwell.page.progress import Progress
@@ -107,7 +107,7 @@ class LocalBackend(KeptThreads):
         if thread:
             check_names(thread)
         paths = [await asyncio.to_thread(self._path, file) for file in files]
-        context = _changed(await self.context(thread) if thread else Context(), knobs)
+        context = changed_knobs(await self.context(thread) if thread else Context(), knobs)
         run = runs.start(question, files=paths, thread=thread or None, context=context, settings=self.settings)
         await self.live.begin(run)
         return run.thread
@@ -115,7 +115,7 @@ class LocalBackend(KeptThreads):
     async def resume(self, thread: str, knobs: Mapping[str, Any], decision: Decision | None = None) -> None:
         """See `Backend`."""
         check_names(thread)
-        context = _changed(await self.context(thread), knobs)
+        context = changed_knobs(await self.context(thread), knobs)
         await self.live.begin(runs.resume(thread, decision=decision, context=context, settings=self.settings))
 
     async def stop(self, thread: str) -> None:
@@ -176,12 +176,3 @@ def with_run(view: ThreadView, running: Running, progress: Progress | None) -> T
         return replace(view, running=running, progress=progress, error=error)
     told = tuple(progress.notices) if progress is not None else ()
     return replace(view, running=running, error=error, notices=told)
-
-
-def _changed(before: Context, knobs: Mapping[str, Any]) -> Context | None:
-    """The knobs of a run; None: those that its thread has.
-
-    Raises:
-        KnobError: one cannot be used.
-    """
-    return parse_context({**before.model_dump(exclude_unset=True), **knobs}) if knobs else None

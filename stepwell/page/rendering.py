@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, urlsplit
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -42,6 +43,9 @@ HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}")
 PARTS = 60
 """Pieces of a template that are sent together."""
 
+NAME = "stepwell_page_user"
+"""In the scope of a request: what its user is called, where they have signed in."""
+
 BackendOf = Callable[[Request], Backend]
 
 
@@ -53,14 +57,21 @@ def backend_of(request: Request) -> Backend:
 
 def policy_of(request: Request) -> str:
     """What a page may load and run: its own scripts, and none that a thread has published at the same host."""
-    host = request.headers.get("host", "")
+    host = _public_url(request).netloc or request.headers.get("host", "")
     assets = f"{host}{base_of(request)}/assets/" if HOST.fullmatch(host) else "'none'"
     return POLICY.format(assets=assets)
 
 
 def base_of(request: Request) -> str:
     """Where the page is mounted: empty, or a path without a slash at its end."""
-    return str(request.scope.get("root_path", "")).rstrip("/")
+    root, public = str(request.scope.get("root_path", "")).rstrip("/"), _public_url(request).path.rstrip("/")
+    return root if not public or root.startswith(f"{public}/") else public + root
+
+
+def _public_url(request: Request) -> SplitResult:
+    """Where browsers find what serves the page, when the operator has said so."""
+    app = request.scope.get("app")
+    return urlsplit(getattr(app.state, "public_url", "") if app is not None else "")
 
 
 @cache
@@ -108,7 +119,7 @@ async def long_page(request: Request, template: str, status: int = 200, **values
 
 def about(request: Request) -> dict[str, Any]:
     """What every template knows."""
-    return {"base": base_of(request), "path": request.url.path}
+    return {"base": base_of(request), "path": request.url.path, "user": request.scope.get(NAME, "")}
 
 
 def part(template: str, name: str, values: Mapping[str, Any], *arguments: Any) -> str:

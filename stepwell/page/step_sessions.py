@@ -72,10 +72,12 @@ class StepSessions:
 
     Args:
         opened: Opens a session at a step, named `THREAD@STEP`.
+        most: Sessions that are kept at a time.
     """
 
-    def __init__(self, opened: Callable[[str], AbstractAsyncContextManager[RestoredStep]]) -> None:
+    def __init__(self, opened: Callable[[str], AbstractAsyncContextManager[RestoredStep]], *, most: int = MOST) -> None:
         self._opened = opened
+        self._most = most
         self._kept: dict[str, _KeptSession] = {}
 
     async def use(self, step: str, purpose: str, work: Work[T]) -> T:
@@ -95,7 +97,7 @@ class StepSessions:
         if session is None or session.task.done():
             session = _KeptSession(lambda: self._opened(step))
         self._kept[key] = session
-        while len(self._kept) > MOST:
+        while len(self._kept) > self._most:
             await self._kept.pop(next(iter(self._kept))).close()
         return await session.use(work)
 

@@ -1,9 +1,10 @@
-"""The page in a browser: asking with files, watching, tracing a number, forking, comparing, approving, downloading."""
+"""The page in a browser, of this machine and of a server: asking, watching, tracing, forking, comparing, approving."""
 
 import os
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,14 @@ from tests.analyses import write_sales
 from tests.hostile_thread import QUESTION, hostile_input, hostile_replies
 from tests.page_process import PageProcess, running_page
 from tests.scripted_model import Call, Scripted, ScriptedServer
+from tests.serving import serving, with_keys
 
 CHROMIUM = os.environ.get("STEPWELL_CHROMIUM") or shutil.which("chromium") or ""
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.parametrize("place", ["this machine", "a server"]),
     pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(not CHROMIUM, reason="no Chromium: install one, or name its program in STEPWELL_CHROMIUM"),
 ]
@@ -52,14 +56,67 @@ def forked() -> list[Scripted]:
     ]
 
 
+@dataclass
+class Visit:
+    """A browser on the page, and who made it."""
+
+    page: Page
+    home: str
+    """The address of the page's list of threads, without a slash at its end."""
+    process: PageProcess | None = None
+    """Of the page of this machine."""
+
+    @property
+    def origin(self) -> str:
+        """What the page's links begin at."""
+        return self.home.removesuffix("/ui")
+
+
 @asynccontextmanager
-async def opened(
-    page_process: PageProcess, tmp_path: Path, *, may_refuse: bool = False, scripts: bool = True
-) -> AsyncIterator[Page]:
-    """A browser on the page; a script error fails the test, and a refused script or request unless it may be."""
+async def visiting(
+    place: str,
+    tmp_path: Path,
+    settings: Settings,
+    model: str = "",
+    *,
+    may_refuse: bool = False,
+    scripts: bool = True,
+    **more: str,
+) -> AsyncIterator[Visit]:
+    """A browser that was let in, at `stepwell ui` or at a server; a script error fails the test.
+
+    A refused script or request does, too, unless it may be.
+    """
+    async with AsyncExitStack() as stack:
+        if place == "this machine":
+            key = {"OPENAI_API_KEY": "none"} if model else {}
+            process = await stack.enter_async_context(running_page(settings, model, **key, **more))
+            page = await stack.enter_async_context(browsing(process.address, may_refuse=may_refuse, scripts=scripts))
+            await page.wait_for_url(f"{process.origin}/**")
+            visit = Visit(page, process.origin, process)
+        else:
+            users, keys = with_keys(tmp_path / "settings", "ann")
+            named = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model} if model else {}
+            server = stack.enter_context(serving(tmp_path / "served", {**users, **named, **more}))
+            page = await stack.enter_async_context(browsing(f"{server.url}/ui", may_refuse=may_refuse, scripts=scripts))
+            await sign_in(page, keys["ann"])
+            visit = Visit(page, f"{server.url}/ui")
+        await expect(page.locator("h1")).to_have_text("Threads")
+        yield visit
+
+
+async def sign_in(page: Page, key: str) -> None:
+    await page.get_by_label("Your key for this server").fill(key)
+    await page.get_by_role("button", name="Sign in").click()
+    await page.wait_for_url("**/ui/")
+
+
+@asynccontextmanager
+async def browsing(address: str, *, may_refuse: bool = False, scripts: bool = True) -> AsyncIterator[Page]:
+    """A browser of its own at an address."""
     problems: list[str] = []
     async with async_playwright() as playwright:
-        browser: Browser = await playwright.chromium.launch(executable_path=CHROMIUM)
+        browser: Browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
             page = await browser.new_page(viewport={"width": 1280, "height": 900}, java_script_enabled=scripts)
             page.set_default_timeout(60_000)
@@ -68,8 +125,7 @@ async def opened(
                 "console",
                 lambda said: problems.append(f"{said.text} {said.location}") if said.type == "error" else None,
             )
-            await page.goto(page_process.address)
-            await page.wait_for_url(f"{page_process.origin}/**")
+            await page.goto(address)
             await expect(page.locator("h1")).to_be_visible()
             yield page
         finally:
@@ -95,14 +151,14 @@ async def ask(page: Page, question: str, files: list[Path]) -> None:
 
 
 async def test_a_question_is_asked_watched_traced_forked_compared_and_downloaded(
-    tmp_path: Path, settings: Settings
+    place: str, tmp_path: Path, settings: Settings
 ) -> None:
     files = two_files(tmp_path / "mine")
     async with (
         ScriptedServer([*answered("north"), *forked()]) as model,
-        running_page(settings, model.base_url, OPENAI_API_KEY="none") as process,
-        opened(process, tmp_path) as page,
+        visiting(place, tmp_path, settings, model.base_url) as visit,
     ):
+        page = visit.page
         await ask(page, "How much did the north sell?", files)
         answer = page.locator(".answer").first
         await expect(answer).to_contain_text("The north sold 2")
@@ -138,10 +194,10 @@ async def test_a_question_is_asked_watched_traced_forked_compared_and_downloaded
         await expect(page.locator("main")).to_contain_text("1 cell at the beginning is the same")
         await expect(page.locator(".diff .added").first).to_contain_text("Take the mean")
         await expect(page.get_by_role("region", name="Answer of B")).to_contain_text("On average")
-        assert await process.stop() == 130
+        assert visit.process is None or await visit.process.stop() == 130
 
 
-async def test_cells_are_approved_edited_and_rejected(tmp_path: Path, settings: Settings) -> None:
+async def test_cells_are_approved_edited_and_rejected(place: str, tmp_path: Path, settings: Settings) -> None:
     script: list[Scripted] = [
         Call("run_python", purpose="Count", code="count = 1\nprint(count)"),
         Call("run_python", purpose="Count again", code="count = 2\nprint(count)"),
@@ -151,9 +207,9 @@ async def test_cells_are_approved_edited_and_rejected(tmp_path: Path, settings: 
     ]
     async with (
         ScriptedServer(script) as model,
-        running_page(settings, model.base_url, OPENAI_API_KEY="none") as process,
-        opened(process, tmp_path) as page,
+        visiting(place, tmp_path, settings, model.base_url) as visit,
     ):
+        page = visit.page
         await page.get_by_role("link", name="New question").click()
         await page.get_by_label("What do you want to know?").fill("How many?")
         await page.get_by_text("Model, sandbox, approvals").click()
@@ -177,7 +233,7 @@ async def test_cells_are_approved_edited_and_rejected(tmp_path: Path, settings: 
         assert "Nothing is to be deleted." in model.requests[-1].text
 
 
-async def test_a_run_is_stopped_and_goes_on(tmp_path: Path, settings: Settings) -> None:
+async def test_a_run_is_stopped_and_goes_on(place: str, tmp_path: Path, settings: Settings) -> None:
     code = "import time\nfor number in range(600):\n    print('tick', number, flush=True)\n    time.sleep(0.1)"
     script: list[Scripted] = [
         Call("run_python", purpose="Wait", code=code),
@@ -187,9 +243,9 @@ async def test_a_run_is_stopped_and_goes_on(tmp_path: Path, settings: Settings) 
     ]
     async with (
         ScriptedServer(script) as model,
-        running_page(settings, model.base_url, OPENAI_API_KEY="none") as process,
-        opened(process, tmp_path) as page,
+        visiting(place, tmp_path, settings, model.base_url) as visit,
     ):
+        page = visit.page
         await ask(page, "Wait a little.", [])
         await expect(page.locator("#output-1")).to_contain_text("tick 3")
         await expect(page.locator("#now")).to_contain_text("cell 1 is running")
@@ -203,23 +259,23 @@ async def test_a_run_is_stopped_and_goes_on(tmp_path: Path, settings: Settings) 
         await expect(page.locator(".answer")).to_contain_text("Done.")
 
 
-async def test_nothing_of_a_hostile_thread_runs(tmp_path: Path, settings: Settings) -> None:
+async def test_nothing_of_a_hostile_thread_runs(place: str, tmp_path: Path, settings: Settings) -> None:
     async with (
         ScriptedServer(hostile_replies()) as model,
-        running_page(settings, model.base_url, OPENAI_API_KEY="none") as process,
-        opened(process, tmp_path, may_refuse=True) as page,
+        visiting(place, tmp_path, settings, model.base_url, may_refuse=True) as visit,
     ):
+        page = visit.page
         dialogs: list[str] = []
         page.on("dialog", lambda dialog: dialogs.append(dialog.message))
         await ask(page, QUESTION, [hostile_input(tmp_path / "in")])
         await expect(page.locator(".answer")).to_contain_text("There are 2")
-        here = page.url
+        here, home = page.url, visit.home.removeprefix(visit.origin)
         links = await page.eval_on_selector_all("main a[href]", "all => all.map(one => one.getAttribute('href'))")
         places = [one for one in dict.fromkeys(links) if "/files/" in one or "/steps" in one]
         assert len(places) > 6
-        table = f"{here.removeprefix(process.origin)}/steps/1/variables/hostile"
-        for path in (*places, table, "/", "/?q=script"):
-            await page.goto(f"{process.origin}{path}")
+        table = f"{here.removeprefix(visit.origin)}/steps/1/variables/hostile"
+        for path in (*places, table, f"{home}/", f"{home}/?q=script"):
+            await page.goto(f"{visit.origin}{path}")
             await expect(page.locator("h1").first).to_be_attached()
             for element in await page.locator("main a[href], td, summary").all():
                 await element.hover(force=True, timeout=5_000) if await element.is_visible() else None
@@ -227,13 +283,13 @@ async def test_nothing_of_a_hostile_thread_runs(tmp_path: Path, settings: Settin
         assert dialogs == []
 
 
-async def test_all_of_it_works_without_scripts(tmp_path: Path, settings: Settings) -> None:
+async def test_all_of_it_works_without_scripts(place: str, tmp_path: Path, settings: Settings) -> None:
     files = two_files(tmp_path / "mine")
     async with (
         ScriptedServer([*answered("north"), *forked()]) as model,
-        running_page(settings, model.base_url, OPENAI_API_KEY="none") as process,
-        opened(process, tmp_path, scripts=False) as page,
+        visiting(place, tmp_path, settings, model.base_url, scripts=False) as visit,
     ):
+        page = visit.page
         await page.get_by_role("link", name="New question").click()
         await page.get_by_label("What do you want to know?").fill("How much did the north sell?")
         await page.get_by_label("Choose files").set_input_files(files)
@@ -245,11 +301,13 @@ async def test_all_of_it_works_without_scripts(tmp_path: Path, settings: Setting
         await expect(page.locator(".answer").last).to_contain_text("On average", timeout=60_000)
 
 
-async def test_files_are_dropped_and_one_that_is_too_large_is_named(tmp_path: Path, settings: Settings) -> None:
+async def test_files_are_dropped_and_one_that_is_too_large_is_named(
+    place: str, tmp_path: Path, settings: Settings
+) -> None:
     async with (
-        running_page(settings, STEPWELL_MAX_INPUT_BYTES="100") as process,
-        opened(process, tmp_path, may_refuse=True) as page,
+        visiting(place, tmp_path, settings, may_refuse=True, STEPWELL_MAX_INPUT_BYTES="100") as visit,
     ):
+        page = visit.page
         await page.get_by_role("link", name="New question").click()
         await expect(page.locator(".drop.sends")).to_be_visible()
         dropped = await page.evaluate_handle(
