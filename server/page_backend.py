@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 
 from graph.checkpoints.step_tree import StepTree
-from graph.context import Context, parse_context
+from graph.context import Context
 from graph.events import Event
 from graph.settings import Settings, server_keeps_our_checkpoints
 from graph.state import State
@@ -267,7 +267,8 @@ class ServerBackend:
         context = changed_knobs(context, knobs) or context
         for file in files:
             await self.uploaded(file)
-        parse_context(context.model_dump(exclude_unset=True))
+        if (policy := self._served.policy) is not None:
+            policy.of(self._user.id).knobs(context.model_dump(exclude_unset=True))
         there = thread or await self._runs.make_thread()
         asked = {"input": {"messages": [{"role": "user", "content": question}], "files": list(files)}}
         try:

@@ -11,7 +11,6 @@ from starlette.routing import Route
 from graph.context import Context
 from graph.events import ApprovalAsked
 from stepwell.errors import ThreadError
-from stepwell.page.backend import Backend
 from stepwell.page.forms import (
     MISTAKES,
     FormError,
@@ -137,13 +136,24 @@ async def events(request: Request) -> Response:
     backend, thread = backend_of(request), request.path_params["thread"]
     seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
     number = int(seen) if seen.isdecimal() and len(seen) < 10 else 0
-    stream = _events(request, backend, thread, request.query_params.get("run", ""), number)
+    changes = aiter(backend.changes(thread))
+    coming = asyncio.ensure_future(anext(changes))
+    await asyncio.wait([coming], timeout=ALIVE)
+    error = coming.exception() if coming.done() else None
+    if error is not None and not isinstance(error, StopAsyncIteration):
+        raise error  # while it can be told with a status
+    stream = _events(request, thread, request.query_params.get("run", ""), number, changes, coming)
     return StreamingResponse(stream, headers={"X-Accel-Buffering": "no"}, media_type="text/event-stream")
 
 
-async def _events(request: Request, backend: Backend, thread: str, run: str, seen: int) -> AsyncIterator[bytes]:
-    changes = aiter(backend.changes(thread))
-    coming: asyncio.Future[Progress] | None = None
+async def _events(
+    request: Request,
+    thread: str,
+    run: str,
+    seen: int,
+    changes: AsyncIterator[Progress],
+    coming: asyncio.Future[Progress] | None,
+) -> AsyncIterator[bytes]:
     try:
         while True:
             coming = coming or asyncio.ensure_future(anext(changes))
