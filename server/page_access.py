@@ -7,10 +7,11 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote, urlsplit
 
 from starlette._utils import get_route_path
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from server.routing import USER
 from server.users import UnknownUserError, User, Users
@@ -71,7 +72,7 @@ class PageAccess:
         users: Who may come in.
     """
 
-    def __init__(self, app: ASGIApp, users: Users) -> None:
+    def __init__(self, app: Starlette, users: Users) -> None:
         self._app = app
         self._users = users
 
@@ -83,7 +84,7 @@ class PageAccess:
             answer: Response
             if scope["method"] in ("GET", "HEAD"):
                 to = quote(path + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""))
-                answer = RedirectResponse(f"{base_of(Request(scope))}{SIGN_IN}?to={to}", 303)
+                answer = RedirectResponse(f"{base_of(Request({**scope, 'app': self._app}))}{SIGN_IN}?to={to}", 303)
             else:
                 answer = PlainTextResponse("Sign in again: this key is not taken any more.\n", 401)
             answer.headers.update({**HEADERS, "Content-Security-Policy": DOOR})

@@ -152,6 +152,8 @@ class ServerBackend:
         served: What the requests of all users share.
     """
 
+    published_stays = False
+
     def __init__(self, request: Request, served: ServedThreads) -> None:
         self._user = sender(request)
         self._served = served

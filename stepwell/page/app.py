@@ -17,7 +17,7 @@ from stepwell.errors import ThreadError, UsageError
 from stepwell.page import file_routes, run_routes, step_routes, thread_routes
 from stepwell.page.backend import NothingFoundError
 from stepwell.page.forms import FormError
-from stepwell.page.rendering import BackendOf, page, policy_of
+from stepwell.page.rendering import BackendOf, page, policy_of, public_host
 from storage.artifacts import StorageError
 from storage.blobs import BlobError
 from storage.published_files import NoSuchArtifactError
@@ -125,6 +125,6 @@ def is_own(request: Request) -> bool:
     if origin is None:
         return False
     try:
-        return urlsplit(origin).netloc == request.headers.get("host", "")
+        return urlsplit(origin).netloc in (request.headers.get("host", ""), public_host(request))
     except ValueError:
         return False

@@ -114,6 +114,9 @@ class Backend(Protocol):
     `NothingFoundError` where a file is not there.
     """
 
+    published_stays: bool
+    """Whether files that a thread has published stay when it is deleted."""
+
     async def offer(self) -> Offer:
         """What a run can be given."""
 

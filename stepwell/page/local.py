@@ -35,6 +35,8 @@ class LocalBackend(KeptThreads):
         settings: Where threads are kept and what runs them.
     """
 
+    published_stays = True
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.live = LiveRuns(settings.price_list)

@@ -57,7 +57,7 @@ def backend_of(request: Request) -> Backend:
 
 def policy_of(request: Request) -> str:
     """What a page may load and run: its own scripts, and none that a thread has published at the same host."""
-    host = _public_url(request).netloc or request.headers.get("host", "")
+    host = public_host(request) or request.headers.get("host", "")
     assets = f"{host}{base_of(request)}/assets/" if HOST.fullmatch(host) else "'none'"
     return POLICY.format(assets=assets)
 
@@ -66,6 +66,11 @@ def base_of(request: Request) -> str:
     """Where the page is mounted: empty, or a path without a slash at its end."""
     root, public = str(request.scope.get("root_path", "")).rstrip("/"), _public_url(request).path.rstrip("/")
     return root if not public or root.startswith(f"{public}/") else public + root
+
+
+def public_host(request: Request) -> str:
+    """The host under which browsers find the page; empty where the operator has not said it."""
+    return _public_url(request).netloc
 
 
 def _public_url(request: Request) -> SplitResult:

@@ -83,7 +83,8 @@ async def ask_to_delete(request: Request) -> Response:
     view = await backend_of(request).thread(request.path_params["thread"])
     cells = len(view.state.get("cells") or [])
     title = analysis_of(view.id, view.state).title if view.state.get("turn") else view.state.get("question", "")
-    return await page(request, "delete.html.jinja", thread=view.id, title=title, cells=cells)
+    stays = backend_of(request).published_stays
+    return await page(request, "delete.html.jinja", thread=view.id, title=title, cells=cells, published_stays=stays)
 
 
 async def delete_thread(request: Request) -> Response:
