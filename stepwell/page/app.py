@@ -118,12 +118,12 @@ class SafePage:
 
 
 def is_own(request: Request) -> bool:
-    """Whether a request comes from a page of the same origin, as the browser says; old ones only say `Origin`."""
+    """Whether a request comes from a page of the same origin, as far as the browser says."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    if site is not None:  # no page can say that in the place of the browser
-        return site == "same-origin"
-    if origin is None:
+    if site is not None and site != "same-origin":
         return False
+    if origin is None:
+        return site is not None
     try:
         return urlsplit(origin).netloc in (request.headers.get("host", ""), public_host(request))
     except ValueError:
