@@ -125,6 +125,7 @@ def is_own(request: Request) -> bool:
     if origin is None:
         return site is not None
     try:
-        return urlsplit(origin).netloc in (request.headers.get("host", ""), public_host(request))
+        named = urlsplit(origin).netloc
     except ValueError:
         return False
+    return bool(named) and named in (request.headers.get("host", ""), public_host(request))

@@ -78,6 +78,7 @@ async def test_links_and_policy_follow_the_public_address(public_url: str, base:
         ({"Sec-Fetch-Site": "cross-site", "Origin": "https://data.example"}, 403),
         ({"Origin": "https://elsewhere.example"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 403),
         ({}, 403),
     ],
 )
