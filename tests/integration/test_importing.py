@@ -1,14 +1,11 @@
 """Notebooks come in as threads: their cells give what Jupyter gives, and what comes back out runs again."""
 
 import json
-import os
-import re
 import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
-import nbclient
 import nbformat
 import pytest
 
@@ -16,8 +13,6 @@ import stepwell
 from graph.context import Context
 from graph.events import CellFinished, Finished
 from graph.settings import Settings
-from graph.state import Cell
-from nodes.cell_outputs import outputs_shown
 from stepwell.forks import fork_thread
 from stepwell.notebooks.reading import NotebookError
 from stepwell.restored_step import at
@@ -25,51 +20,17 @@ from stepwell.runs import start
 from stepwell.threads import read_thread
 from tests.analyses import follow, only, with_model
 from tests.integration.test_command import Desk
+from tests.notebook_round_trip import in_thread, require_same_outputs
 from tests.scripted_model import Call, ScriptedServer
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("importing")]
 
 NOTEBOOKS = Path(__file__).parents[1] / "data" / "notebooks"
 OWN = sorted(str(file.relative_to(NOTEBOOKS)) for file in NOTEBOOKS.rglob("*.ipynb"))
-MEASURED = re.compile(r"(?m)^(?:env: |CPU times|Wall time|/\S+$|\s*\d.*(?:per loop|loops? each)).*\n?")
-"""What IPython's magics say of where they are and how long something took: an import runs it, and says nothing."""
-ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def data_of(folder: Path) -> list[Path]:
     return [folder / "sales.csv", folder / "data"]
-
-
-def said(text: str) -> str:
-    return " ".join(ADDRESS.sub("0x…", MEASURED.sub("", text)).split())  # IPython lays long lists out over lines
-
-
-def in_jupyter(cell: Any) -> dict[str, str]:
-    """What a cell of an executed notebook shows: its printed text, its results' text, its error."""
-    printed = "".join(one.text for one in cell.outputs if one.output_type == "stream" and one.name == "stdout")
-    shown = [one.data.get("text/plain", "") for one in cell.outputs if "data" in one and "image/png" not in one.data]
-    failed = [f"{one.ename}: {one.evalue}" for one in cell.outputs if one.output_type == "error"]
-    figures = sum("image/png" in one.data for one in cell.outputs if "data" in one)
-    return {"out": said(printed), "shown": said("\n".join(shown)), "error": "".join(failed), "figures": str(figures)}
-
-
-def in_thread(cell: Cell) -> dict[str, str]:
-    """The same of a cell of a thread."""
-    outputs = outputs_shown(cell)
-    printed = "".join(one["text"] for one in outputs if one["kind"] == "stdout")
-    shown = [one["text"] for one in outputs if one["kind"] in ("result", "display")]
-    figures = sum(one["kind"] == "figure" for one in outputs)
-    return {"out": said(printed), "shown": said("\n".join(shown)), "error": cell["error"], "figures": str(figures)}
-
-
-async def executed(file: Path) -> Any:
-    book = nbformat.read(file, as_version=4)
-    resources = {"metadata": {"path": str(file.parent)}}
-    client = nbclient.NotebookClient(book, timeout=120, kernel_name="python3", resources=resources, allow_errors=True)
-    # Where this variable is, kernels leave what programs print to the terminal of the tests.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-    await client.async_execute(env=environment)
-    return book
 
 
 @pytest.fixture
@@ -89,38 +50,7 @@ def notebook_of(folder: Path, *codes: str, **metadata: Any) -> Path:
 async def test_a_notebook_goes_in_and_comes_out_with_the_same_outputs(
     name: str, folder: Path, settings: Settings, tmp_path: Path
 ) -> None:
-    jupyters = Path(shutil.copytree(folder, tmp_path / "jupyter"))
-    wanted = [cell for cell in (await executed(jupyters / name)).cells if cell.cell_type == "code" and cell.source]
-    done = await stepwell.import_notebook(folder / name, files=data_of(folder), keep_going=True, settings=settings)
-    assert (done.input_tokens, done.output_tokens) == (0, 0)
-    state = (await read_thread(done.thread, settings=settings)).state
-    cells = state["cells"]
-    own = cells[len(cells) - len(wanted) :]
-    assert len(cells) - len(wanted) in (0, 1)  # one lays the files out
-    differing = {
-        cell["number"]: (in_thread(cell), in_jupyter(theirs))
-        for cell, theirs in zip(own, wanted, strict=True)
-        if in_thread(cell) != in_jupyter(theirs) and "%%html" not in theirs.source and not theirs.source.endswith("?")
-    }
-    assert differing == {}
-    middle = len(cells) // 2
-    forked = await fork_thread(done.thread, step=middle, new_turn=True, settings=settings)
-    async with at(f"{done.thread}@{middle}", settings=settings) as there, at(forked, settings=settings) as here:
-        names = "print(sorted(name for name in globals() if not name.startswith('_')))"
-        assert (await there.run(names)).stdout.text == (await here.run(names)).stdout.text != "[]\n"
-    out = tmp_path / "out"
-    out.mkdir()
-    await stepwell.export(done.thread, out / "back.ipynb", settings=settings)
-    for file in data_of(folder):
-        (shutil.copytree if file.is_dir() else shutil.copy)(file, out / file.name)
-    before = [cell for cell in nbformat.read(out / "back.ipynb", as_version=4).cells if cell.cell_type == "code"]
-    after = [cell for cell in (await executed(out / "back.ipynb")).cells if cell.cell_type == "code"]
-    again = {
-        number: (in_jupyter(theirs), in_jupyter(ours))
-        for number, (theirs, ours) in enumerate(zip(after, before, strict=True))
-        if in_jupyter(theirs) != in_jupyter(ours)
-    }
-    assert again == {}
+    await require_same_outputs(name, folder, data_of(folder), settings, tmp_path)
 
 
 async def test_one_asks_on_after_an_import_and_in_its_middle(folder: Path, settings: Settings) -> None:

@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket
 
 from server.api_keys import ApiKeys, line_of, new_key
 from server.guard import Guard
+from server.page_access import COOKIE
 from server.routing import USER
 from server.users import Users
 
@@ -172,10 +173,25 @@ async def test_with_users_who_shows_none_is_refused_also_from_this_machine(
     keys: tuple[Users, str, str], headers: dict[str, str]
 ) -> None:
     users, alice, _ = keys
-    for path in ("/threads", "/ui/x", "/ui", "/ok/", "/OK", "/stepwell/uploads", "/stepwell/health/x"):
+    for path in ("/threads", "/uix", "/ui-x/a", "/x/ui/a", "/ok/", "/OK", "/stepwell/uploads", "/stepwell/health/x"):
         answer = await asked(users, path, **{name: value.format(alice=alice) for name, value in headers.items()})
         assert answer.status_code == 401, path
         assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_the_page_asks_people_to_sign_in_and_alone_takes_its_cookie(keys: tuple[Users, str, str]) -> None:
+    users, alice, _ = keys
+    cookie = f"other=1; {COOKIE}={alice}"
+    for path in ("/ui", "/ui/", "/ui/threads/x"):
+        assert (await asked(users, path)).text == "nobody"
+        assert (await asked(users, path, cookie=f"{COOKIE}=sw_wrong")).text == "nobody"
+        assert (await asked(users, path, cookie=f'{COOKIE}="{alice}; x')).text == "nobody"
+        assert (await asked(users, path, cookie=cookie)).text == "key:alice"
+        assert (await asked(users, path, cookie=cookie, authorization="Bearer sw_wrong")).text == "nobody"
+    for path in ("/threads", "/uix", "/stepwell/uploads", "/", "//ui/x"):
+        answer = await asked(users, path, cookie=cookie)
+        assert answer.text == "nobody" if path == "/" else answer.status_code == 401, path
+    assert (await asked(Users(()), "/ui/x", client="10.0.0.7", cookie=cookie)).status_code == 403
 
 
 async def test_health_is_told_to_all_metrics_to_operators_and_internal_routes_to_nobody(
