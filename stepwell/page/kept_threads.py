@@ -55,6 +55,8 @@ from storage.blobs import BlobError
 from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain
 
 MOST_ERROR = 2_000
+SPENDING_KEPT = 10_000
+"""Threads of which it is remembered what they took."""
 EXCEPTION = re.compile(r"\w+\((.*)\)", re.DOTALL)
 """How a checkpoint keeps an exception: as its `repr`."""
 
@@ -147,6 +149,8 @@ class KeptThreads:
             seconds = sum(cell["seconds"] for cell in state.get("cells") or [])
             before = mark, (sum(tokens_spent(cast("State", state))), seconds, self._cost(cast("State", state)))
             self._spending[said.id] = before
+            while len(self._spending) > SPENDING_KEPT:
+                del self._spending[next(iter(self._spending))]
         return before[1]
 
     def _cost(self, state: State) -> float | None:

@@ -17,7 +17,7 @@ from stepwell.page import file_routes, run_routes, step_routes, thread_routes
 from tests.scripted_model import Call, Scripted, ScriptedServer
 from tests.serving import DevServer, serving, with_keys
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("served-page")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("postgres")]
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
 DRAW = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\ntotal = 42\nopen('outputs/note.txt', 'w').write('note')"
@@ -180,8 +180,13 @@ def is_empty_stream(answered: httpx.Response) -> bool:
     return answered.headers["content-type"].startswith("text/event-stream") and "event: put" not in answered.text
 
 
-async def test_what_the_owner_can_do_with_a_thread(tmp_path: Path) -> None:
-    async with visited(tmp_path, "ann", script=REPLIES) as (server, keys, visitors, _):
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+async def test_what_the_owner_can_do_with_a_thread(
+    database: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = request.getfixturevalue("postgres").new_database() if database == "postgres" else ""
+    named = {"STEPWELL_DATABASE_URL": url} if url else {}
+    async with visited(tmp_path, "ann", script=REPLIES, **named) as (server, keys, visitors, _):
         ann = visitors["ann"]
         path = await ann.ask("How much is it?", max_cells="7")
         await ann.until(path, "It is ")
@@ -204,6 +209,12 @@ async def test_what_the_owner_can_do_with_a_thread(tmp_path: Path) -> None:
         assert again.status_code == 409
         assert "is answered" in again.text
         assert (await ann.get("/?q=how+much")).text.count('class="title"') == 1
+        forked = await ann.post(f"{path}/steps/1", what="fork")
+        assert forked.status_code == 303
+        copy = forked.headers["location"].removeprefix("/ui")
+        assert copy != path
+        assert "total" in (await ann.get(f"{copy}/steps/1")).text
+        assert (await ann.post(f"{copy}/delete")).status_code == 303
         mine = {"Authorization": f"Bearer {keys['ann']}"}
         thread = path.rpartition("/")[2]
         async with httpx.AsyncClient(base_url=server.url, headers=mine) as client:

@@ -295,7 +295,10 @@ def test_a_server_of_the_installed_package_answers(wheel: Path, project: Path, t
             said = [{"type": "human", "content": "What stands out?"}]
             asked = {"messages": said, "files": [str(project / "birdstrikes.csv")]}
             ended = client.post("/runs/wait", json={"assistant_id": "stepwell", "input": asked})
+            page, style = client.get("/ui/"), client.get("/ui/assets/page.css")
         assert ended.status_code == 200, ended.text
+        assert "<h1>Threads</h1>" in page.text
+        assert style.headers["content-type"] == "text/css; charset=utf-8"
         assert "playbook" in ended.json().get("answer", ""), (ended.text[:2000], log.read_text()[-3000:])
     finally:
         process.terminate()
