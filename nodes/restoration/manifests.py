@@ -73,8 +73,9 @@ async def light_blobs_of(manifest: bytes) -> set[str]:
         NotRestoredError: it is not a manifest that this version can read.
     """
     said = await manifest_of(manifest)
-    packs, files = said.get("packs"), said.get("files")
-    entries = [entry for entry in files.values() if isinstance(entry, dict)] if isinstance(files, dict) else []
+    packs, outside = said.get("packs"), said.get("outside")
+    tables = [said.get("files"), *(outside.values() if isinstance(outside, dict) else ())]
+    entries = [one for table in tables if isinstance(table, dict) for one in table.values() if isinstance(one, dict)]
     chunks = [entry["chunks"] for entry in entries if isinstance(entry.get("chunks"), list)]
     lists = [*chunks, packs] if isinstance(packs, list) else chunks
     return {name for names in lists for name in names if isinstance(name, str)} & set(said["blobs"])

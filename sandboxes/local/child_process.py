@@ -144,6 +144,8 @@ class StartChild:
             "TMPDIR": str(folder / "tmp"),
             "LANG": "C.UTF-8",
             "PYTHONUTF8": "1",
+            # Sets have the order, and hashes the values, that they had before a restore.
+            "PYTHONHASHSEED": "0",
             "MPLBACKEND": "agg",
             "MPLCONFIGDIR": self._cache,
         }

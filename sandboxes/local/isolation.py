@@ -118,6 +118,8 @@ def clean_environment(timezone: str) -> dict[str, str]:
     environment = {
         "LANG": "C.UTF-8",
         "PYTHONUTF8": "1",
+        # Sets have the order, and hashes the values, that they had before a restore.
+        "PYTHONHASHSEED": "0",
         "MPLBACKEND": "agg",
         # A process with one thread can be forked: by the zygote, and to have a frozen copy of a session.
         "OPENBLAS_NUM_THREADS": "1",

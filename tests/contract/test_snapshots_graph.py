@@ -197,8 +197,8 @@ async def test_names_come_back_in_their_order_and_with_what_they_name_in_the_ses
         print(names is globals(), own is display, out[0] is sys.stdout, out[1] is sys.modules, environ is os.environ)
         print(shuffle.__self__ is random._inst, __annotations__, "_" in globals())
     """) == (
-        "['os', 'sys', 'random', 'environ', 'shuffle', 'b', 'a', 'names', 'own', 'out', 'x']\n"
-        "True True True True True\nTrue {'x': <class 'int'>} False\n"
+        "['os', 'sys', 'random', 'environ', 'shuffle', 'b', 'a', 'names', 'own', 'out', 'x', '_']\n"
+        "True True True True True\nTrue {'x': <class 'int'>} True\n"
     )
 
 

@@ -156,15 +156,17 @@ async def test_a_temporary_file_is_lost_and_not_removed(steps: Steps) -> None:
 async def test_a_missing_library_costs_only_what_needs_it(steps: Steps) -> None:
     await steps.run("""
         import sys, os
-        sys.path.insert(0, os.environ["HOME"])
-        open(os.path.join(os.environ["HOME"], "gone.py"), "w").write("class Thing: pass\\n__version__ = '1.0'")
+        folder = os.path.join(os.environ["HOME"], ".local")
+        os.makedirs(folder)
+        sys.path.insert(0, folder)
+        open(os.path.join(folder, "gone.py"), "w").write("class Thing: pass\\n__version__ = '1.0'")
         import gone
         thing = gone.Thing()
         other = [1]
     """)
     taken = await steps.keep()
     if steps.elsewhere:  # an emulated sandbox sees the files of all others
-        (steps.folder("home") / "gone.py").unlink()
+        (steps.folder("home") / ".local" / "gone.py").unlink()
     receipt = await steps.take_up_at(taken.id)
     assert {one.name: one.reason for one in receipt.lost} == {
         "gone": "ModuleNotFoundError: No module named 'gone'",

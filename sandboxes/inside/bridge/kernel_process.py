@@ -205,6 +205,8 @@ def environment(base: str) -> dict[str, str]:
         "TMPDIR": os.path.join(base, "tmp"),
         "LANG": "C.UTF-8",
         "PYTHONUTF8": "1",
+        # Sets have the order, and hashes the values, that they had before a restore.
+        "PYTHONHASHSEED": "0",
         "MPLBACKEND": "agg",
         "MPLCONFIGDIR": os.path.join(base, "cache"),
     }

@@ -17,6 +17,7 @@ from .calls import HostCalls
 from .cells import Cells, Interrupts
 from .earlier_steps import EarlierSteps
 from .output import Displays, Streams
+from .own_library import own_library
 from .side_effects import SideEffectMonitor
 from .snapshots.interpreter_state import StartState
 from .standby import IDLE_SECONDS, ForkedStandby
@@ -94,6 +95,7 @@ class Session:
         self._scan = side_effects.Scan(self._root)
         packages.offer(self._root, network=network, proxy=proxy)
         self._start = StartState()
+        own_library()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
     def serve(self) -> NoReturn:
@@ -248,7 +250,8 @@ class Session:
         """What takes and restores snapshots; loaded when it is first asked for."""
         if self._engine is None:
             before = frozenset(sys.modules)
-            from .snapshots.engine import Engine
+            with own_library().importing():
+                from .snapshots.engine import Engine
 
             self._engine = Engine(self._main, self._own, self._root, self._start, **self._folders)
             self._start.modules |= frozenset(sys.modules) - before

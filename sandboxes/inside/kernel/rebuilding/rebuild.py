@@ -17,12 +17,12 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorT
 from typing import Any
 
 from ..cells import Cells
-from ..snapshots import interpreter_state, manifest
+from ..snapshots import interpreter_state, manifest, module_state
 from ..snapshots.blobs import Blobs, MissingBlobError, hash_of
 from ..snapshots.load import RawUnit, SnapshotReader
 from ..snapshots.pickling import Reducers, Stream, load
-from ..snapshots.save import EXCLUDED_NAMES, MODULE_PREFIX, SETTING_PREFIX, SnapshotWriter, type_name
-from ..snapshots.singletons import SINGLETONS
+from ..snapshots.save import EXCLUDED_NAMES, MODULE_PREFIX, SETTING_PREFIX, SnapshotWriter, module_key, type_name
+from ..snapshots.singletons import SINGLETONS, CurrentSession
 from ..snapshots.vendored import cloudpickle, nameless_classes
 
 MOST = 5_000_000
@@ -180,8 +180,8 @@ class Reconciliation:
         for name in part.names:
             space, variable = self._main.__dict__, name
             if name.startswith(MODULE_PREFIX):
-                module, _, variable = name.removeprefix(MODULE_PREFIX).partition(":")
-                space = getattr(sys.modules.get(module), "__dict__", {})
+                module, (path, variable) = module_key(name)
+                space = module_state.values_at(sys.modules.get(module), path)
             if not name.startswith(SETTING_PREFIX) and variable in space:
                 found[name] = space[variable]
         return found
@@ -318,7 +318,9 @@ class Rebuild:
                 return _broken_off(0, answer["problem"])
             self._cells.futures = answer["futures"]
         else:
+            CurrentSession.remember_streams()
             self._taking.files.restore(EMPTY, self._blobs)
+            self._taking.outside.restore({}, self._blobs)
         with _alarm(asked["seconds"]):
             for cell in asked["cells"]:
                 try:
@@ -363,6 +365,7 @@ class Rebuild:
         """
         content = manifest.unpack(self._blobs.read(id))
         self._taking.files.restore(content["files"], self._blobs)
+        self._taking.outside.restore(content.get("outside", {}), self._blobs)
         cache: dict[str, bytes] = {}
         early = manifest.read(content["extra"]["early"], content["packs"], self._blobs, cache)
         reset_interpreter_state(self._taking.start)

@@ -112,6 +112,21 @@ def reduce_subclass(pickler: Any, array: Any) -> Any:
     return make_subclass, (plain, type(array), array.dtype)
 
 
+def reduce_users(pickler: Any, array: Any) -> Any:
+    """A subclass of a cell or of a library: as the plain array, with its attributes, which NumPy's own way drops."""
+    kind = type(array)
+    if kind.__reduce__ is not sys.modules["numpy"].ndarray.__reduce__ or array.dtype.hasobject:
+        return NotImplemented
+    return *reduce_subclass(pickler, array), dict(getattr(array, "__dict__", {})), None, None, set_attributes
+
+
+def set_attributes(array: Any, state: Any) -> None:
+    """Give an array the attributes that it had, and no others."""
+    if hasattr(array, "__dict__"):
+        array.__dict__.clear()
+        array.__dict__.update(state)
+
+
 def reduce_masked(pickler: Any, array: Any) -> Any:
     """A masked array: its data and its mask as arrays, which others may share."""
     numpy = sys.modules["numpy"]

@@ -1,6 +1,7 @@
 """Database connections: one in memory with its tables, one to a file by its path."""
 
 import contextlib
+import functools
 import os
 import secrets
 import sys
@@ -13,11 +14,65 @@ from .singletons import found, portable_path
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
 
 
+PRAGMAS = (
+    "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
+    "query_only", "ignore_check_constraints", "legacy_alter_table", "reverse_unordered_selects", "automatic_index",
+    "cell_size_check", "secure_delete", "trusted_schema", "writable_schema", "full_column_names", "mmap_size",
+)  # fmt: skip
+"""Settings of a connection; those of a database are in its pages."""
+
+
+@functools.cache
+def _usual_pragmas() -> dict[str, Any]:
+    """Those of a connection that nobody has changed."""
+    with contextlib.closing(sys.modules["sqlite3"].connect(":memory:")) as connection:
+        return _pragmas(connection)
+
+
+def _pragmas(connection: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in PRAGMAS:
+        row = _rows(connection, f"pragma {name}")
+        found[name] = row[0][0] if row else None
+    # This one can be set and not be asked for.
+    found["case_sensitive_like"] = int(not _rows(connection, "select 'a' like 'A'")[0][0])
+    return found
+
+
+def _rows(connection: Any, ask: str) -> list[tuple[Any, ...]]:
+    """What is answered, whatever the connection makes of rows and text."""
+    cursor = connection.cursor(sys.modules["sqlite3"].Cursor)
+    cursor.row_factory = None
+    return [tuple(row) for row in cursor.execute(ask)]
+
+
+def _name_what_was_added(pickler: Any, connection: Any) -> None:
+    """Say which functions and collations were added to a connection: it does not give them away."""
+    with contextlib.closing(sys.modules["sqlite3"].connect(":memory:")) as usual:
+        for kind, ask in (
+            ("function", "select name from pragma_function_list where builtin = 0"),
+            ("collation", "select name from pragma_collation_list"),
+        ):
+            names = {as_text(name) for (name,) in _rows(connection, ask)} - {name for (name,) in _rows(usual, ask)}
+            for name in sorted(names - OF_A_PRAGMA):
+                why = f"it was added to a sqlite connection; call create_{kind} again"
+                pickler.reducers.name(f"sqlite's {name}", kind, why)
+
+
+OF_A_PRAGMA = frozenset({"like"})
+"""Functions that a setting puts there."""
+
+
+def as_text(value: Any) -> str:
+    """A name, which a connection may give as bytes."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
 def reduce_sqlite(pickler: Any, connection: Any) -> Any:
-    """A sqlite connection. Functions and collations that were added to it are not known to it any more."""
+    """A sqlite connection. Functions and collations that were added to it are named, and not known to it any more."""
     sqlite3 = sys.modules["sqlite3"]
     try:
-        databases = [(name, path) for _, name, path in connection.execute("pragma database_list")]
+        databases = [(as_text(name), as_text(path)) for _, name, path in _rows(connection, "pragma database_list")]
     except sqlite3.ProgrammingError as error:
         if "closed" in str(error):
             return make_closed_sqlite, ()
@@ -26,14 +81,17 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
         raise PicklingError("a database connection in the middle of a transaction; commit or roll back first")
     if any(name not in ("main", "temp") for name, _ in databases):
         raise PicklingError("a database connection with other databases attached")
-    if list(connection.execute("select 1 from temp.sqlite_master limit 1")):
+    if _rows(connection, "select 1 from temp.sqlite_master limit 1"):
         raise PicklingError("a database connection with temporary tables")
-    state = (connection.row_factory, connection.text_factory, getattr(connection, "autocommit", None))
+    _name_what_was_added(pickler, connection)
+    usual = _usual_pragmas()
+    settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
+    state = (connection.row_factory, connection.text_factory, getattr(connection, "autocommit", None), settings)
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
         return make_sqlite, (portable_path(path), None, level, type(connection)), state, None, None, set_sqlite
-    pages = connection.execute("pragma page_count").fetchone()[0]
+    pages = _rows(connection, "pragma page_count")[0][0]
     content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
     return make_sqlite, ("", content, level, type(connection)), state, None, None, set_sqlite
 
@@ -62,8 +120,10 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any) -> Any:
 
 
 def set_sqlite(connection: Any, state: Any) -> None:
-    """How rows and text come out of it."""
-    connection.row_factory, connection.text_factory, autocommit = state
+    """How rows and text come out of it, and its settings."""
+    connection.row_factory, connection.text_factory, autocommit, *more = state  # earlier snapshots have no settings
+    for name, value in (more[0] if more else {}).items():
+        connection.execute(f"pragma {name} = {value}")
     if autocommit is not None:
         connection.autocommit = autocommit
 
@@ -84,23 +144,63 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     cursor = connection.cursor()
     ask = "select path, readonly from duckdb_databases() where database_name = current_database()"
     path, readonly = cursor.execute(ask).fetchone()
+    settings = _settings(connection)
     others = "select count(*) from duckdb_databases() where not internal and database_name != current_database()"
     if cursor.execute(others).fetchone()[0]:
         raise PicklingError("a duckdb connection with other databases attached")
     if connection.sql("select 1 from duckdb_tables() where temporary limit 1").fetchall():
         raise PicklingError("a duckdb connection with temporary tables")
+    for (name,) in connection.sql(REGISTERED).fetchall():
+        why = "it was registered with a duckdb connection; register it again"
+        pickler.reducers.name(f"duckdb's {name}", "frame", why)
     if path:
         if not readonly:
             cursor.execute("checkpoint")
-        return open_duckdb, (portable_path(path), bool(readonly))
-    return connect_duckdb, (Database.of(connection),)
+        return open_duckdb, (portable_path(path), bool(readonly), settings)
+    return connect_duckdb, (Database.of(connection), settings)
+
+
+REGISTERED = (
+    "select view_name from duckdb_views() where temporary and not internal and sql like '%!_scan()%' escape '!'"
+)
+"""Frames that were registered with a connection."""
+SETTINGS = "select name, value from duckdb_settings() where value is not null"
+
+
+@functools.cache
+def _usual_settings() -> dict[str, str]:
+    """Those of a database that nobody has changed."""
+    with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as connection:
+        return dict(connection.execute(SETTINGS).fetchall())
+
+
+def _settings(connection: Any) -> dict[str, str]:
+    """What was set of a connection and its database; a connection with a pending result answers no question."""
+    try:
+        now = dict(connection.query(SETTINGS).fetchall())
+    except sys.modules["duckdb"].Error:
+        now = dict(connection.cursor().execute(SETTINGS).fetchall())
+    usual = _usual_settings()
+    return {name: value for name, value in now.items() if usual.get(name) != value}
+
+
+def _set(connection: Any, settings: dict[str, str]) -> Any:
+    """Set it again; what only a new database can be told is left as it is."""
+    for name, value in settings.items():
+        with contextlib.suppress(sys.modules["duckdb"].Error):
+            connection.execute(f"set {name} = {_literal(value)}")
+    return connection
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def default_duckdb() -> Any:
     """The connection of `duckdb.sql` and its like; None when nothing is kept in it."""
     connection = sys.modules["duckdb"].default_connection()
     used = "select 1 from duckdb_tables() where not internal union all select 1 from duckdb_views() where not internal"
-    return connection if connection.cursor().execute(used).fetchone() else None
+    return connection if connection.cursor().execute(used).fetchone() or _settings(connection) else None
 
 
 class Database:
@@ -154,14 +254,14 @@ def _content(connection: Any) -> Any:
     if cursor.execute(extra).fetchone()[0]:
         raise PicklingError("a duckdb database in memory with sequences, macros or types of its own")
     schemas = "select schema_name from duckdb_schemas() where not internal and database_name = current_database()"
-    wanted = "select schema_name, table_name, sql from duckdb_tables() where not internal order by table_oid"
+    wanted = "select schema_name, table_name, sql from duckdb_tables() where not internal order by table_oid asc"
     tables = []
     for schema, name, sql in cursor.execute(wanted).fetchall():
         rows = cursor.execute(f"select {_columns(cursor, schema, name)} from {_quoted(schema)}.{_quoted(name)}")
         tables.append((schema, name, sql, rows.to_arrow_table()))
     indexes = cursor.execute("select sql from duckdb_indexes() where sql is not null").fetchall()
     views = cursor.execute(
-        "select sql from duckdb_views() where not internal and sql is not null order by view_oid"
+        "select sql from duckdb_views() where not internal and sql is not null order by view_oid asc"
     ).fetchall()
     named = [name for (name,) in cursor.execute(schemas).fetchall()]
     return named, tables, [row[0] for row in [*indexes, *views]]
@@ -170,7 +270,7 @@ def _content(connection: Any) -> Any:
 def _columns(cursor: Any, schema: str, table: str) -> str:
     """What to ask of a table: types that arrow has no equal for come as text, from which they are made again."""
     ask = "select column_name, data_type from duckdb_columns() where schema_name = ? and table_name = ? "
-    found = cursor.execute(ask + "order by column_index", [schema, table]).fetchall()
+    found = cursor.execute(ask + "order by column_index asc", [schema, table]).fetchall()
     return ", ".join(
         f"{_quoted(name)}::text as {_quoted(name)}" if kind in AS_TEXT else _quoted(name) for name, kind in found
     )
@@ -194,11 +294,11 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def open_duckdb(path: str, readonly: bool) -> Any:
+def open_duckdb(path: str, readonly: bool, settings: dict[str, str] | None = None) -> Any:
     """A connection to a file."""
     import duckdb
 
-    return duckdb.connect(_existing(path), read_only=readonly)
+    return _set(duckdb.connect(_existing(path), read_only=readonly), settings or {})
 
 
 class Made:
@@ -229,8 +329,8 @@ def make_database(schemas: list[str], tables: list[Any], statements: list[str]) 
     return Made(connection)
 
 
-def connect_duckdb(made: Any) -> Any:
+def connect_duckdb(made: Any, settings: dict[str, str] | None = None) -> Any:
     """A connection to a database in memory: the first is the one that made it."""
     connection = made.connection.cursor() if made.taken else made.connection
     made.taken = True
-    return connection
+    return _set(connection, settings or {})

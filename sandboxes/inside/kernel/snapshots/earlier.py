@@ -17,6 +17,7 @@ from . import manifest, memory
 from .blobs import THREADS, Blobs, MissingBlobError
 from .load import RawUnit, fill_memory, load_partially
 from .pickling import load
+from .save import LAST_RESULT
 from .singletons import CurrentSession
 from .units import reason_of
 from .vendored import nameless_classes
@@ -87,7 +88,7 @@ class EarlierSnapshot:
         self._loading: list[dict[str, Any]] = []
         self._broken: dict[str, str] = {}
         lost = {one["name"] for one in content["lost"]}
-        self.names = dict.fromkeys(name for name in content["variables"]["order"] if name not in lost)
+        self.names = dict.fromkeys(name for name in content["variables"]["order"] if name not in (*lost, LAST_RESULT))
         """The variables, in the order in which they were made."""
 
     def variable(self, name: str) -> Any:

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from ..cells import Cells
+from ..own_library import own_library
 from . import manifest
 from .blobs import Blobs, MissingBlobError, Spool
 from .earlier import EarlierSnapshot, StepError, Supply
@@ -77,12 +78,14 @@ class Engine:
 
     def plan_rebuild(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Say which of the cells in `asked` have to run for lost variables; see `needed.plan`."""
-        from ..rebuilding.dependencies import plan, read_steps
+        with own_library().importing():
+            from ..rebuilding.dependencies import plan, read_steps
 
         return plan(read_steps(asked["cells"], self._blobs), asked["names"], asked["limit"])
 
     def rebuild(self, asked: dict[str, Any], cells: Cells, run: Run) -> dict[str, Any]:
         """Make lost variables again; see `Rebuild.rebuild`."""
-        from ..rebuilding.rebuild import Rebuild
+        with own_library().importing():
+            from ..rebuilding.rebuild import Rebuild
 
         return Rebuild(self._main, self._own, self._taking, self._blobs, cells, run).rebuild(asked)

@@ -201,11 +201,13 @@ class FileTable:
 
         Returns:
             path → `{"mode", "size", "mtime", "chunks"}` for a file, `{"mode", "folder": true}`, `{"link"}`, or
-            `{"tree": true, "size", "chunks"}` for a folder of an installed package with all that is in it.
+            `{"tree": true, "size", "chunks"}` for a folder of an installed package with all that is in it. A file that
+            is another name of one before it has that one's path, too, as `same_as`.
         """
         found: dict[str, Entry] = {}
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
+        inodes: dict[tuple[int, int], str] = {}
         for path, status in self._walk(""):
             full = os.path.join(self._root, path)
             try:
@@ -218,6 +220,9 @@ class FileTable:
                     found[path] = {"folder": True, "mode": stat.S_IMODE(status.st_mode)}
                 elif stat.S_ISREG(status.st_mode):
                     found[path] = self._file(path, full, status, spool, seen)
+                    if status.st_nlink > 1:
+                        first = inodes.setdefault((status.st_dev, status.st_ino), path)
+                        found[path] |= {"same_as": first} if first != path else {}
                 else:
                     raise ValueError("neither a file, a folder nor a link")
             except (PermissionError, FileNotFoundError, ValueError) as error:
@@ -234,7 +239,7 @@ class FileTable:
             return
         for entry in listed:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.name in LEFT_OUT or path == "inputs" or entry.name.startswith(PARTIAL):
+            if entry.name in LEFT_OUT or self.is_foreign(path) or entry.name.startswith(PARTIAL):
                 continue
             try:
                 status = entry.stat(follow_symlinks=False)
@@ -246,10 +251,18 @@ class FileTable:
 
     def _link(self, full: str) -> Entry:
         target = os.readlink(full)
-        inside = os.path.join(os.path.realpath(self._root), "")
-        if os.path.isabs(target) or not os.path.join(os.path.realpath(full), "").startswith(inside):
+        if not self.can_lead_to(target, full):
             raise ValueError(f"a link that leads out of the workspace, to {target}")
         return {"link": target}
+
+    def is_foreign(self, path: str) -> bool:
+        """Whether a path is left alone."""
+        return path == "inputs"
+
+    def can_lead_to(self, target: str, full: str) -> bool:
+        """Whether a link may be kept."""
+        inside = os.path.join(os.path.realpath(self._root), "")
+        return not os.path.isabs(target) and os.path.join(os.path.realpath(full), "").startswith(inside)
 
     def _file(
         self,
@@ -285,8 +298,7 @@ class FileTable:
             OSError: it cannot be written.
             ValueError: the table names a path outside.
         """
-        for path in wanted:
-            _check(path)
+        self._check(wanted)
         self._remove_others(wanted)
         for path, entry in wanted.items():
             full = os.path.join(self._root, path)
@@ -302,12 +314,23 @@ class FileTable:
                 os.symlink(entry["link"], full)
             elif "chunks" in entry:
                 os.makedirs(os.path.dirname(full), exist_ok=True)
-                self._write(full, entry, blobs)
+                _part(full, entry)
+                if "same_as" in entry:
+                    os.link(os.path.join(self._root, entry["same_as"]), full)
+                else:
+                    self._write(full, entry, blobs)
                 status = os.lstat(full)
                 self._seen[path] = (_key(status), time.time_ns(), list(entry["chunks"]))
         for path, entry in sorted(wanted.items(), reverse=True):
             if entry.get("folder"):
                 os.chmod(os.path.join(self._root, path), entry["mode"])
+
+    def _check(self, wanted: dict[str, Entry]) -> None:
+        for path, entry in wanted.items():
+            if path.startswith("/") or ".." in path.split("/") or not path or self.is_foreign(path.split("/")[0]):
+                raise ValueError(f"the snapshot names a file outside the workspace: {path!r}")
+            if "same_as" in entry and "chunks" not in wanted.get(entry["same_as"], {}):
+                raise ValueError(f"the snapshot names a file that it does not have: {entry['same_as']!r}")
 
     def _remove_others(self, wanted: dict[str, Entry]) -> None:
         for folder, folders, names in os.walk(self._root, topdown=True):
@@ -317,7 +340,7 @@ class FileTable:
             prefix = "" if below == "." else below + "/"
             for name in [*names, *folders]:
                 path, full = prefix + name, os.path.join(folder, name)
-                if path == "inputs":
+                if self.is_foreign(path):
                     continue
                 entry = wanted.get(path, {})
                 status = os.lstat(full)
@@ -382,6 +405,16 @@ def _holds(full: str, entry: Entry) -> bool:
         return False
 
 
+def _part(full: str, entry: Entry) -> None:
+    """Take away a file that is, or is to be, one with another."""
+    try:
+        is_shared = os.lstat(full).st_nlink > 1
+    except FileNotFoundError:
+        return
+    if is_shared or "same_as" in entry:
+        os.unlink(full)
+
+
 def _remove_tree(full: str) -> None:
     os.chmod(full, 0o700)
     with os.scandir(full) as entries:
@@ -391,8 +424,3 @@ def _remove_tree(full: str) -> None:
             else:
                 os.unlink(entry.path)
     os.rmdir(full)
-
-
-def _check(path: str) -> None:
-    if path.startswith("/") or ".." in path.split("/") or not path or path.split("/")[0] == "inputs":
-        raise ValueError(f"the snapshot names a file outside the workspace: {path!r}")

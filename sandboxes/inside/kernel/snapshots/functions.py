@@ -19,16 +19,21 @@ def home_of(function: Any) -> str | None:
         return "__main__"
     name = namespace.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
-    return name if module is not None and getattr(module, "__dict__", None) is namespace else None
+    found = getattr(module, "__dict__", None) is namespace and getattr(module, "__spec__", None) is not None
+    return name if found else None
 
 
 def reduce_function(function: Any, home: str) -> Any:
     """A function by value, with the globals of a module by name."""
+    return make_function, (function.__code__, home, function.__name__, function.__closure__), *state_of(function)
+
+
+def state_of(function: Any) -> tuple[Any, ...]:
+    """The rest of what takes a function apart: what may refer to itself, and what puts it back."""
     state = {name: getattr(function, name) for name in ATTRIBUTES}
     if hasattr(function, "__type_params__"):
         state["__type_params__"] = function.__type_params__
-    arguments = (function.__code__, home, function.__name__, function.__closure__)
-    return make_function, arguments, (state, function.__dict__), None, None, set_function
+    return (state, function.__dict__), None, None, set_function
 
 
 def make_function(code: Any, home: str, name: str, closure: Any) -> Any:
@@ -119,4 +124,18 @@ def make_new_type(name: str, qualname: str, supertype: Any) -> Any:
     make: Any = typing.NewType
     made = make(name, supertype)
     made.__module__, made.__qualname__ = "__main__", qualname
+    return made
+
+
+def reduce_parameters(pickler: Any, kind: Any) -> Any:
+    """`typing.ParamSpec` and `typing.TypeVarTuple`, which would look for themselves by name."""
+    if kind.__module__ != "__main__":
+        return NotImplemented
+    return make_parameters, (type(kind), kind.__name__)
+
+
+def make_parameters(kind: Any, name: str) -> Any:
+    """One of a cell."""
+    made = kind(name)
+    made.__module__ = "__main__"
     return made

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from . import connections
+from . import connections, library_patches, outside, process_settings
 from .singletons import found, portable_path
 
 PRELOADED: list[str] = []
@@ -36,6 +36,8 @@ class StartState:
         before = imported()
         self.modules = before if len(before) == len(sys.modules) else frozenset(sys.modules)
         self.recursion = sys.getrecursionlimit()
+        self.outside = outside.names_in(self.environment)
+        self.settings = process_settings.StartSettings()
 
 
 def early(start: StartState) -> dict[str, Any]:
@@ -49,6 +51,7 @@ def early(start: StartState) -> dict[str, Any]:
             for index, entry in enumerate(sys.path)
             if entry not in start.path
         ],
+        "off_path": [entry for entry in start.path if entry not in sys.path],
         "recursion": sys.getrecursionlimit() if sys.getrecursionlimit() != start.recursion else 0,
     }
 
@@ -64,6 +67,9 @@ def restore_early_state(before: dict[str, Any]) -> None:
         entry = found(path)
         if entry not in sys.path:
             sys.path.insert(index, entry)
+    for entry in before.get("off_path", ()):  # earlier snapshots do not have it
+        while entry in sys.path:
+            sys.path.remove(entry)
     if before["recursion"]:
         sys.setrecursionlimit(before["recursion"])
 
@@ -86,13 +92,14 @@ def _set_numpy_random(before: Any) -> None:
 
 def _numpy() -> Any:
     numpy = sys.modules["numpy"]
-    return numpy.get_printoptions(), numpy.geterr()
+    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall()
 
 
 def _set_numpy(before: Any) -> None:
     numpy = sys.modules["numpy"]
     numpy.set_printoptions(**{name: value for name, value in before[0].items() if name != "override_repr"})
     numpy.seterr(**before[1])
+    numpy.seterrcall(before[2] if len(before) > 2 else None)
 
 
 def _pandas() -> Any:
@@ -228,9 +235,9 @@ PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], None]]] = {
 """Name → the module that must be loaded for it, how it is read, and how it is put back."""
 
 
-def capture_settings() -> dict[str, Any]:
+def capture_settings(start: StartState) -> dict[str, Any]:
     """The present settings by name. A library whose internals have changed is left out."""
-    found: dict[str, Any] = {}
+    found = process_settings.capture(start.settings)
     for name, (module, read, _) in PARTS.items():
         if module in sys.modules:
             try:
@@ -248,9 +255,13 @@ def restore_settings(before: dict[str, Any]) -> dict[str, BaseException]:
     """
     failed: dict[str, BaseException] = {}
     for name, value in before.items():
-        if name in PARTS and PARTS[name][0] in sys.modules:
-            try:
+        try:
+            if name in PARTS and PARTS[name][0] in sys.modules:
                 PARTS[name][2](value)
-            except Exception as error:  # a setting that this version does not know
-                failed[name] = error
+            elif name.startswith(library_patches.PREFIX):
+                library_patches.restore(name, value)
+            else:
+                process_settings.restore(name, value)
+        except Exception as error:  # a setting that this version does not know
+            failed[name] = error
     return failed

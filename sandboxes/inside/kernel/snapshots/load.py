@@ -17,10 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any, ClassVar, Protocol
 
-from . import interpreter_state, manifest, memory, modules, singletons
+from ..own_library import own_library
+from . import interpreter_state, manifest, memory, module_state, modules, singletons
 from .blobs import THREADS, Blobs, MissingBlobError
+from .identity import LoadedNans
 from .pickling import load
-from .save import CELL, MODULE_PREFIX, SETTING_PREFIX, Lost, SnapshotWriter
+from .save import CELL, LAST_RESULT, MODULE_PREFIX, SETTING_PREFIX, Lost, SnapshotWriter, module_key, shown_name
 from .singletons import CurrentSession
 from .units import reason_of
 from .vendored import cloudpickle
@@ -79,6 +81,10 @@ class _PartialUnpickler(SLOW):  # type: ignore[misc]
         super().__init__(file, buffers=buffers)
         self.incomplete: dict[int, tuple[Any, str]] = {}
         """Objects that were made but could not be filled."""
+        self._nans = LoadedNans()
+
+    def persistent_load(self, number: Any) -> Any:
+        return self._nans.find(number)
 
     def find_class(self, module: str, name: str) -> Any:
         try:
@@ -250,6 +256,7 @@ class SnapshotReader:
     def _load(self, content: dict[str, Any], parts: list[RawUnit]) -> dict[str, Any]:
         try:
             self._taking.files.restore(content["files"], self._blobs)
+            self._taking.outside.restore(content.get("outside", {}), self._blobs)
         except MissingBlobError as error:
             return _answer(problem=str(error))
         except OSError as error:
@@ -289,7 +296,7 @@ class SnapshotReader:
         for lost in content["lost"]:
             self._taking.lost_since[lost["name"]] = (0, lost.get("cell", 0))
         return _answer(
-            restored=order,
+            restored=[name for name in order if name != LAST_RESULT],
             lost=[*content["lost"], *self._lost],
             versions=[*_differences(content), *self._defined_again()],
             futures=early["futures"],
@@ -327,7 +334,8 @@ class SnapshotReader:
         """
         if not parts:
             return {}
-        from ..rebuilding.cell_code import define, definitions
+        with own_library().importing():
+            from ..rebuilding.cell_code import define, definitions
 
         cells = sorted((name for name in self._extra if name.startswith(CELL)), key=_cell_number)
         sources = {name: self._extra[name].decode("utf-8", "surrogatepass") for name in cells}
@@ -382,16 +390,19 @@ class SnapshotReader:
             self._lose_one(name, why_not)
 
     def _lose_one(self, name: str, reason: str) -> None:
-        shown = name.removeprefix(SETTING_PREFIX).removeprefix(MODULE_PREFIX).replace(":", ".")
+        shown = shown_name(name)
         kind = "setting" if name.startswith((SETTING_PREFIX, MODULE_PREFIX)) else ""
         self._lost.append({"name": shown, "type": kind, "reason": reason, "cell": 0})
 
     def _set_modules(self, found: dict[str, Any]) -> None:
+        kept: dict[str, dict[module_state.Key, Any]] = {}
         for name, value in found.items():
             if name.startswith(MODULE_PREFIX):
-                module, _, variable = name.removeprefix(MODULE_PREFIX).partition(":")
-                if module in sys.modules:
-                    setattr(sys.modules[module], variable, value)
+                module, key = module_key(name)
+                kept.setdefault(module, {})[key] = value
+        for module, values in kept.items():
+            if module in sys.modules:
+                module_state.restore(sys.modules[module], values)
 
 
 def fill_memory(

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ..packages import FOLDER
+from .namespaces import is_made
 from .units import reason_of
 
 
@@ -16,7 +17,9 @@ def aliases(values: dict[str, Any]) -> dict[str, str]:
     for name, value in values.items():
         if isinstance(value, ModuleType):
             module = getattr(value, "__name__", None)
-            if isinstance(module, str) and module != "__main__" and sys.modules.get(module) is value:
+            if not isinstance(module, str) or module == "__main__" or is_made(value):
+                continue
+            if sys.modules.get(module) is value:
                 found[name] = module
     return found
 
@@ -89,14 +92,3 @@ def _below(folder: str, path: str) -> bool:
     """Whether a path is in a folder; a plain one is only compared, since thousands are asked for at each snapshot."""
     plain = os.path.isabs(path) and ".." not in path and "//" not in path and "/./" not in path
     return (path if plain else os.path.abspath(path)).startswith(folder)
-
-
-def state_of(module: ModuleType) -> dict[str, Any]:
-    """The variables of a module, without what importing it makes anew: modules, its functions and classes."""
-    return {
-        name: value
-        for name, value in module.__dict__.items()
-        if not name.startswith("__")
-        and not isinstance(value, ModuleType)
-        and not (hasattr(value, "__qualname__") and getattr(value, "__module__", None) is not None)
-    }

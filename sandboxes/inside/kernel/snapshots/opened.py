@@ -20,6 +20,8 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     settings = (file.encoding, file.errors, _newline(file)) if text else (None, None, None)
     if file.closed:
         return closed_file, (type(file).__name__, _name(file), _mode(file), settings)
+    if text and type(file.buffer) not in (io.BufferedReader, io.BufferedWriter, io.BufferedRandom):
+        raise PicklingError(f"text that is read through a {type(file.buffer).__name__}")
     path = _path(file)
     if not isinstance(path, str) or not os.path.isfile(path):
         raise PicklingError(f"an open file without a path of its own ({path!r})")
@@ -31,7 +33,9 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
         raise PicklingError(f"its path {path} belongs to another file by now")
     buffered = not isinstance(file, io.FileIO)
-    return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered)
+    name = _name(file)
+    shown = "" if isinstance(name, str) and os.path.isabs(name) else name
+    return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered, shown)
 
 
 def _path(file: Any) -> Any:
@@ -86,7 +90,9 @@ def _position(file: Any) -> int:
     return int(file.tell())
 
 
-def open_file(path: str, mode: str, place: int, settings: Any, line_buffering: bool, buffered: bool) -> Any:
+def open_file(
+    path: str, mode: str, place: int, settings: Any, line_buffering: bool, buffered: bool, name: str = ""
+) -> Any:
     """Open a file where it was; one that was being written is written on, not begun again."""
     path, plus = found(path), "+" in mode
     if "a" in mode:
@@ -105,6 +111,11 @@ def open_file(path: str, mode: str, place: int, settings: Any, line_buffering: b
             "newline": newline,
         }
     file: Any = open(path, opened if encoding is not None else opened + "b", **options)  # noqa: SIM115 (the user's)
+    if name:
+        raw = file
+        for inner in ("buffer", "raw"):
+            raw = getattr(raw, inner, raw)
+        raw.name = name
     file.seek(place)
     return file
 

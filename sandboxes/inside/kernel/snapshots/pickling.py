@@ -1,9 +1,11 @@
 """The pickler and the unpickler of snapshots: cloudpickle's, with what it copies or cannot do put right."""
 
+import datetime
 import functools
 import io
 import os
 import pickle
+import random
 import re
 import struct
 import sys
@@ -12,21 +14,43 @@ import typing
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from types import CellType, CodeType, FunctionType, MappingProxyType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from ..calls import reduce_stub
-from . import arrays, connections, errors, functions, opened, refusing, singletons, tables, views
+from . import (
+    arrays,
+    connections,
+    containers,
+    drawing,
+    errors,
+    functions,
+    library_patches,
+    namespaces,
+    opened,
+    refusing,
+    singletons,
+    tables,
+    views,
+)
 from .functions import home_of, reduce_function
+from .identity import WRITTEN, LoadedNans, WrittenNans, is_nan, known_nans, sentinel_reducer
 from .vendored import cloudpickle
 
 Reduce = Callable[[Any, Any], Any]
+OF_SINGLETONS = (type(None), type(...), type(NotImplemented))
 VIEWS = ("keys", "values", "items")
 
 BUILT_IN: dict[type, Reduce] = {
+    ModuleType: namespaces.reduce_module,
+    BuiltinFunctionType: library_patches.reduce_builtin,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): functions.reduce_cached,
     typing.NewType: functions.reduce_new_type,
+    typing.ParamSpec: functions.reduce_parameters,
+    typing.TypeVarTuple: functions.reduce_parameters,
+    random.SystemRandom: refusing.reduce_system_random,
+    type(datetime.date(1, 1, 1).isocalendar()): refusing.reduce_iso,
     type(threading.Lock()): refusing.reduce_lock,
     type(threading.RLock()): refusing.reduce_rlock,
     re.Match: refusing.reduce_match,
@@ -57,15 +81,19 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas.arrays", "ArrowExtensionArray", tables.reduce_arrow_backed),
     ("polars", "DataFrame", tables.reduce_polars_frame),
     ("polars", "Series", tables.reduce_polars_series),
-    ("matplotlib.cbook", "CallbackRegistry", tables.reduce_callbacks),
+    ("polars", "LazyFrame", tables.reduce_polars_query),
+    ("polars", "Expr", tables.reduce_polars_query),
+    ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
     ("duckdb", "DuckDBPyConnection", connections.reduce_duckdb),
 )
 
 BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas._libs.internals", "Block", tables.reduce_block),
     ("pandas", "Index", tables.reduce_index),
+    ("numpy", "ndarray", arrays.reduce_users),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),
+    ("weakref", "finalize", refusing.refuse("a finalizer of an object")),
     ("threading", "Thread", refusing.refuse("a thread")),
     ("subprocess", "Popen", refusing.refuse("a child process")),
     ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
@@ -79,11 +107,20 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
 
 
 class Reducers:
-    """Finds the reducer of a type; made anew for each snapshot, because libraries are loaded in between."""
+    """Finds the reducer of a type; made anew for each snapshot, because libraries are loaded in between.
 
-    def __init__(self) -> None:
+    Args:
+        with_nans: Variables of which it is known that a NaN is in them.
+    """
+
+    def __init__(self, with_nans: frozenset[str] = frozenset()) -> None:
         self.special = singletons.memo()
         """What every stream names; looked up once for many streams."""
+        self.nans = known_nans()
+        """The NaN of libraries."""
+        self.with_nans = with_nans
+        self.named: dict[str, tuple[str, str]] = {}
+        """Parts of objects that will not come back, although the objects do: name → type, reason."""
         self._found: dict[type, Reduce | None] = dict(BUILT_IN)
         for module, name, reduce in EXACT:
             known = getattr(sys.modules.get(module), name, None)
@@ -95,6 +132,15 @@ class Reducers:
             if isinstance(known := getattr(sys.modules.get(module), name, None), type)
         ]
 
+    def name(self, part: str, kind: str, reason: str) -> None:
+        """Name a part of an object that will not come back."""
+        self.named[part] = (kind, reason)
+
+    @functools.cached_property
+    def made_modules(self) -> dict[int, ModuleType]:
+        """The modules that cells have made, by the identity of their variables."""
+        return namespaces.made_modules()
+
     def of(self, kind: type) -> Reduce | None:
         """The reducer of a type; None: pickle knows what to do."""
         try:
@@ -102,6 +148,9 @@ class Reducers:
         except KeyError:
             pass
         found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
+        if found is None and (family := containers.family_of(kind)) is not None:
+            found = containers.reducer(family)
+        found = found or sentinel_reducer(kind)
         self._found[kind] = found
         return found
 
@@ -118,13 +167,25 @@ class Stream:
     """
 
     def __init__(self, values: dict[str, Any], reducers: Reducers) -> None:
+        self._special = reducers.special
+        self.nans: WrittenNans | None = None
+        """The NaN in it; None: there are none."""
+        # Functions and classes first: loading an instance may run them, by their names.
+        items = sorted(values.items(), key=lambda item: not isinstance(item[1], FunctionType | type))
+        if reducers.with_nans.isdisjoint(values):
+            self._write(items, reducers)
+            if WRITTEN.search(self.data) is None:
+                return
+        self.nans = WrittenNans(reducers.nans)
+        self._write(items, reducers)
+
+    def _write(self, items: list[tuple[str, Any]], reducers: Reducers) -> None:
         self.file = io.BytesIO()
         self.buffers: list[pickle.PickleBuffer] = []
-        self._pickler = _pickler_class()(self.file, self.buffers, reducers)
-        self._special = reducers.special
+        self._pickler = _pickler_class(self.nans is not None)(self.file, self.buffers, reducers)
+        self._pickler.nans = self.nans
         self._pickler.memo = self._special
-        # Functions and classes first: loading an instance may run them, by their names.
-        for item in sorted(values.items(), key=lambda item: not isinstance(item[1], FunctionType | type)):
+        for item in items:
             self._pickler.dump(item)
 
     @property
@@ -148,11 +209,26 @@ class Stream:
         copied: dict[int, tuple[int, Any]] = self._pickler.memo.copy()
         for identity in self._special:
             copied.pop(identity, None)
+        if self.nans is not None:
+            copied.update({identity: (0, value) for identity, value in self.nans.own.items()})
         return copied
 
 
+def _function(pickler: Any, value: Any) -> Any:
+    """A function by its name where it is found by it, else with its code and its globals."""
+    if cloudpickle()._should_pickle_by_reference(value):
+        return NotImplemented
+    pickler.by_value.add(id(value))
+    pickler.has_code = True
+    home = home_of(value)
+    if home is not None:
+        return reduce_function(value, home)
+    space = value.__globals__
+    return namespaces.reduce_function(value, pickler.reducers.made_modules.get(id(space), space))
+
+
 @functools.cache
-def _pickler_class() -> Any:
+def _pickler_class(with_nans: bool) -> Any:
     borrowed = cloudpickle()
 
     class Pickler(borrowed.Pickler):  # type: ignore[name-defined, misc]
@@ -174,25 +250,26 @@ def _pickler_class() -> Any:
             if reduce is not None:
                 return reduce(self, value)
             if kind is FunctionType:
-                return reduce_stub(value) or self._reduce_function(value)
+                return reduce_stub(value) or library_patches.reduce_replaced(value) or _function(self, value)
             reduced = super().reducer_override(value)
             if reduced is not NotImplemented:
-                if not (isinstance(value, type) and value.__module__ == "builtins"):
+                if not (isinstance(value, type) and value in OF_SINGLETONS):
                     self.by_value.add(id(value))
                     self.has_code = True
             elif kind is CodeType:
                 self.has_code = True
             return reduced
 
-        def _reduce_function(self, value: Any) -> Any:
-            if borrowed._should_pickle_by_reference(value):
-                return NotImplemented
-            self.by_value.add(id(value))
-            self.has_code = True
-            home = home_of(value)
-            return super().reducer_override(value) if home is None else reduce_function(value, home)
+    if not with_nans:
+        return Pickler
 
-    return Pickler
+    class NanPickler(Pickler):
+        nans: WrittenNans
+
+        def persistent_id(self, value: Any) -> Any:  # it is called for each object, so only where it is needed
+            return self.nans.number(value) if is_nan(value) else None
+
+    return NanPickler
 
 
 def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -> Iterator[tuple[str, Any]]:
@@ -215,6 +292,13 @@ def _load_next(unpickler: Any) -> Any:
 
 
 class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, buffers: list[Any]) -> None:
+        super().__init__(file, buffers=buffers)
+        self._nans = LoadedNans()
+
+    def persistent_load(self, number: Any) -> Any:
+        return self._nans.find(number)
+
     def find_class(self, module: str, name: str) -> Any:
         if module == "__main__":
             raise pickle.UnpicklingError(f"__main__.{name} is named but not kept")

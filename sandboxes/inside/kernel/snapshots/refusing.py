@@ -1,5 +1,6 @@
 """Reducers for small objects that pickle does not support, and for objects that must not be pickled."""
 
+import datetime
 import os
 import threading
 from pickle import PicklingError
@@ -69,6 +70,21 @@ def reduce_environment(pickler: Any, environment: Any) -> Any:
 def get_environment() -> Any:
     """The environment of this process."""
     return os.environ
+
+
+def reduce_system_random(pickler: Any, value: Any) -> Any:
+    """The operating system's random numbers, which have no state."""
+    return type(value), ()
+
+
+def reduce_iso(pickler: Any, value: Any) -> Any:
+    """A week of the ISO calendar, which would come back as a plain tuple."""
+    return make_iso, tuple(value)
+
+
+def make_iso(year: int, week: int, day: int) -> Any:
+    """The same week."""
+    return datetime.date.fromisocalendar(year, week, day).isocalendar()
 
 
 def refuse(what: str) -> Any:

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import linecache
+import re
 import sys
 import time
 import warnings
@@ -13,20 +14,26 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
-from . import interpreter_state, manifest, modules
+from . import interpreter_state, library_patches, manifest, module_state, modules, namespaces
 from .blobs import CHUNK, Spool, TooLargeError
 from .change_detection import SMALLEST, change_detector
 from .files import FileTable
 from .manifest import Packs
+from .outside import OutsideFiles
 from .singletons import CurrentSession
 from .units import Partition, Unit
+from .vendored import cloudpickle
 
 ROW = 64 << 10
 """Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
 EXCLUDED_NAMES = frozenset(
-    {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__file__", "__cached__", "_",
+    {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__file__", "__cached__",
      "__warningregistry__"}
 )  # fmt: skip
+LAST_RESULT = "_"
+"""What the last expression of a cell gave. It is kept as long as that costs little, and never called lost."""
+MAX_LAST_RESULT = 10_000_000
+"""Its bytes."""
 SETTING_PREFIX = ":ambient:"
 MODULE_PREFIX = ":module:"
 CELL = "<cell "
@@ -61,9 +68,12 @@ class SnapshotWriter:
         self.spool = spool
         self.start = start
         self.files = FileTable(root)
+        self.outside = OutsideFiles(start.environment, start.outside, root)
         self.packs = Packs()
         self.before = change_detector([spool.folder, blobs])
         self._partition = Partition()
+        self._sources: dict[str, tuple[Any, str]] = {}
+        """Name of a cell's file → its entry in linecache, and what it is joined."""
         self.lost_since: dict[str, tuple[int, int]] = {}
         """For what was lost already: the identity of the value, and the cell after which it was."""
 
@@ -98,12 +108,22 @@ class SnapshotWriter:
 
     def _take(self, cell: int, futures: int, sizes: dict[str, int]) -> tuple[str, list[str], list[Lost]]:
         values = self._variables()
+        if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
+            del values[LAST_RESULT]
         aliases = modules.aliases(values)
         imported = [*interpreter_state.PRELOADED, *modules.imported(self.start.modules)]
         found = {name: value for name, value in values.items() if name not in aliases}
-        found |= {SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings().items()}
+        found |= {
+            SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
+        }
+        sources = list(self._cell_sources().values())
+        found |= {SETTING_PREFIX + name: value for name, value in library_patches.capture(sources).items()}
+        made = namespaces.registered(self.start.modules, sources)
+        cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
+        found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
         for module_name, module in modules.workspace_modules(self._root, imported).items():
-            found |= {f"{MODULE_PREFIX}{module_name}:{name}": value for name, value in modules.state_of(module).items()}
+            kept = module_state.capture(module)
+            found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
         reasons: dict[str, str] = {}
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:  # whatever looks for itself in __main__ by name must not find itself: it would not be there when loaded
@@ -117,6 +137,7 @@ class SnapshotWriter:
         streams = [unit.stream.data for unit in units]
         places, packs = self.packs.place([*streams, *(memoryview(data) for data in extra.values())], self.spool)
         files = self._files(lost, sizes)
+        outside = self.outside.take(self.spool, lost)
         content = {
             "variables": {
                 "order": list(values),
@@ -136,6 +157,7 @@ class SnapshotWriter:
             "extra": dict(zip(extra, places[len(units) :], strict=True)),
             "packs": packs,
             "files": files,
+            **({"outside": outside} if outside else {}),
             "lost": lost,
         }
         id, new = self.spool.commit(manifest.pack(content, _blobs(content)))
@@ -194,23 +216,59 @@ class SnapshotWriter:
             "early": json.dumps(early).encode(),
             "imported": json.dumps(imported).encode(),
         }
+        extra |= {name: source.encode("utf-8", "surrogatepass") for name, source in self._cell_sources().items()}
+        return extra
+
+    def _cell_sources(self) -> dict[str, str]:
+        """The source of each cell by the name of its file."""
+        before, self._sources = self._sources, {}
         for name, entry in list(linecache.cache.items()):
             if name.startswith(CELL) and len(entry) == 4:
-                extra[name] = "".join(entry[2]).encode("utf-8", "surrogatepass")
-        return extra
+                known = before.get(name, (None, ""))
+                self._sources[name] = known if known[0] is entry else (entry, "".join(entry[2]))
+        return {name: source for name, (_, source) in self._sources.items()}
 
     def _lost(self, values: dict[str, Any], reasons: dict[str, str], cell: int) -> list[Lost]:
         lost: list[Lost] = []
         before, self.lost_since = self.lost_since, {}
         for name, reason in reasons.items():
-            shown = name.removeprefix(SETTING_PREFIX).removeprefix(MODULE_PREFIX).replace(":", ".")
+            if name == LAST_RESULT:
+                continue
+            shown = shown_name(name)
             identity = id(values[name])
             known = before.get(shown)
             since = known[1] if known is not None and known[0] in (identity, 0) else cell
             self.lost_since[shown] = (identity, since)
             kind = type(values[name])
             lost.append({"name": shown, "type": type_name(kind), "reason": reason, "cell": since})
+        for shown, (what, reason) in self._partition.named.items():
+            since = before.get(shown, (0, cell))[1]
+            self.lost_since[shown] = (0, since)
+            lost.append({"name": shown, "type": what, "reason": reason, "cell": since})
         return lost
+
+
+def _is_kept(value: Any) -> bool:
+    """Whether the last result is small; what does not say how large it is counts as small."""
+    size = getattr(value, "nbytes", None)
+    if callable(usage := getattr(type(value), "memory_usage", None)):
+        with contextlib.suppress(Exception):  # it is a frame's method, or anything of that name
+            size = int(getattr(usage(value), "sum", lambda: 0)())
+    if not isinstance(size, int):
+        size = sys.getsizeof(value, 0)
+    return size <= MAX_LAST_RESULT
+
+
+def shown_name(name: str) -> str:
+    """What people know a variable, a setting or an attribute of a module by."""
+    return re.sub(":+", ".", name.removeprefix(SETTING_PREFIX).removeprefix(MODULE_PREFIX))
+
+
+def module_key(name: str) -> tuple[str, module_state.Key]:
+    """The module that a kept value is of, and where it is in it; earlier snapshots have variables only."""
+    module, _, rest = name.removeprefix(MODULE_PREFIX).partition(":")
+    path, _, variable = rest.rpartition(":")
+    return module, (path, variable)
 
 
 def cut_buffer(buffer: PickleBuffer) -> list[memoryview]:
@@ -237,8 +295,9 @@ def _blobs(content: dict[str, Any]) -> set[str]:
             found.update(buffer["blobs"])
     for place in content["extra"].values():
         found.update(place.get("blobs", ()))
-    for entry in content["files"].values():
-        found.update(entry.get("chunks", ()))
+    for entries in (content["files"], *content.get("outside", {}).values()):
+        for entry in entries.values():
+            found.update(entry.get("chunks", ()))
     return found
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from pickle import PicklingError
 from typing import Any
 
 
@@ -88,6 +89,17 @@ def reduce_polars_series(pickler: Any, series: Any) -> Any:
     return make_polars_series, (series.name, array)
 
 
+OF_PYTHON = b"cloudpickle.cloudpickle"
+"""What polars has a function of Python written by when it writes a query."""
+
+
+def reduce_polars_query(pickler: Any, query: Any) -> Any:
+    """A lazy frame or an expression; polars would freeze the variables that a function in it uses."""
+    if OF_PYTHON in query.__getstate__():
+        raise PicklingError("a query of polars with a function of Python in it")
+    return NotImplemented
+
+
 def _arrow(value: Any) -> Any:
     polars = sys.modules["polars"]
     try:
@@ -110,24 +122,3 @@ def make_polars_series(name: str, array: Any) -> Any:
 
     made: Any = polars.from_arrow(array)
     return made.alias(name)
-
-
-def reduce_callbacks(pickler: Any, registry: Any) -> Any:
-    """Matplotlib's callbacks: its own pickling counts up, so that each pickle of a figure would differ."""
-    import copy
-
-    counter = copy.copy(registry._cid_gen)
-    state = registry.__getstate__()
-    registry._cid_gen = counter
-    state["_cid_gen"] = next(copy.copy(counter))
-    return make_callbacks, (type(registry),), state, None, None, set_callbacks
-
-
-def make_callbacks(kind: Any) -> Any:
-    """Empty callbacks."""
-    return kind.__new__(kind)
-
-
-def set_callbacks(registry: Any, state: Any) -> None:
-    """Fill them; loading changes the state that it is given."""
-    registry.__setstate__(dict(state))

@@ -94,6 +94,8 @@ class Unit:
 def _named(value: Any) -> bool:
     """Whether a stream would hold the same, whoever else has it: plain values, and what goes by its name."""
     kind = type(value)
+    if kind is float or (kind is complex and value != value):  # of floats, only a NaN has a place among them
+        return False
     if kind is tuple:  # a constant of some code, mostly
         return all(type(item) in VALUES for item in value)
     if kind in VALUES or kind is FunctionType or issubclass(kind, type):
@@ -108,6 +110,9 @@ class Partition:
     def __init__(self) -> None:
         self._groups: list[Names] = []
         self._bound: dict[str, int] = {}
+        self._with_nans: frozenset[str] = frozenset()
+        self.named: dict[str, tuple[str, str]] = {}
+        """What of the variables will not come back although they do: name → type, reason."""
 
     def take(self, values: dict[str, Any], reasons: dict[str, str]) -> list[Unit]:
         """Pickle variables.
@@ -120,11 +125,13 @@ class Partition:
             The units, with all variables that can be pickled.
         """
         enabled = gc.isenabled()
+        self.named = {}
         gc.disable()  # the memos are copied, and walking through them all would cost more than that
         try:
             units = self._merge(self._begin(values, reasons), values, reasons)
             order = {name: place for place, name in enumerate(values)}
             units.sort(key=lambda unit: min(order[name] for name in unit.names))
+            self._with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
             for unit in units:
                 unit.memo = {}
         finally:
@@ -147,7 +154,8 @@ class Partition:
         for name, value in left.items():
             same.setdefault(id(value), []).append(name)
         seeds += [tuple(names) for names in same.values()]
-        reducers = Reducers()
+        reducers = Reducers(self._with_nans)
+        reducers.named = self.named
         units = [unit for names in seeds for unit in _pickle(names, values, reducers, reasons)]
         if plain:
             units.append(Unit(plain, Stream({name: values[name] for name in plain}, reducers), {}))
@@ -166,7 +174,7 @@ class Partition:
                     continue
                 held = {name for unit in group for name in unit.names}
                 names = tuple(name for name in values if name in held)
-                merged += _pickle(names, values, Reducers(), reasons)
+                merged += _pickle(names, values, Reducers(self._with_nans), reasons)
             if len(merged) >= len(units):  # pickling that gives other objects each time would never settle
                 return merged
             units = merged
@@ -174,7 +182,7 @@ class Partition:
 
 def _is_small(value: Any) -> bool:
     kind = type(value)
-    if kind not in PLAIN:
+    if kind not in PLAIN or (kind in (float, complex) and value != value):
         return False
     return kind not in (str, bytes, int) or sys.getsizeof(value) <= SMALL
 

@@ -41,7 +41,20 @@ def cloudpickle() -> Any:
         del sys.modules[NAME]
         raise
     _keep_slots(module)
+    _make_without_hooks(module)
     return module
+
+
+def _make_without_hooks(module: Any) -> None:
+    """Let a class be made without the hooks of its bases and of its metaclass."""
+    from .classes import make_class
+
+    def make(metaclass: Any, name: str, bases: Any, content: Any, identity: Any, extra: Any) -> Any:
+        return module._lookup_class_or_track(identity, make_class(metaclass, name, bases, content))
+
+    # A stream has it by this name, which is cloudpickle's own.
+    make.__module__, make.__qualname__ = module.__name__, "_make_skeleton_class"
+    module._make_skeleton_class = make
 
 
 def _keep_slots(module: Any) -> None:
@@ -49,6 +62,8 @@ def _keep_slots(module: Any) -> None:
 
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
+    from .classes import methods_first
+
     arguments_of: Any = module._class_getnewargs
     state_of: Any = module._class_getstate
 
@@ -68,7 +83,7 @@ def _keep_slots(module: Any) -> None:
         if (annotations := _lazy_annotations(kind)) is not None:
             state.pop("__annotations_cache__", None)
             state["__annotations__"] = annotations
-        return state, slots
+        return methods_first(kind, state), slots
 
     module._class_getnewargs, module._class_getstate = with_slots, without
 

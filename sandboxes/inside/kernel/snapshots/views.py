@@ -22,7 +22,7 @@ def make_view(owner: Any, which: str) -> Any:
 def reduce_proxy(pickler: Any, proxy: Any) -> Any:
     """A read-only view of a dictionary; that of a class is left to whoever pickles classes."""
     owner = _owner(proxy)
-    if owner is None or type(owner) is not dict or "__module__" in owner:
+    if owner is None or dict.__contains__(owner, "__module__"):
         return NotImplemented
     return type(proxy), (owner,)
 

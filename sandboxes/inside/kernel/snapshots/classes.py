@@ -1,0 +1,106 @@
+"""Classes of cells are made again without their hooks: what these did is part of the state that comes back.
+
+cloudpickle makes a class by calling its metaclass, which registers it a second time: `__init_subclass__` of a base, or
+`__new__` and `__init__` of a metaclass, have run already when the cell did.
+"""
+
+import enum
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .singletons import CurrentSession
+
+
+def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[str, Any]) -> Any:
+    """A class that is still to be filled.
+
+    Args:
+        metaclass: Its metaclass.
+        name: Its name.
+        bases: Its bases, as its statement has them.
+        content: What has to be there from the beginning, as its slots.
+    """
+    content = {sys.intern(key): value for key, value in content.items()}
+    maker = next(one for one in metaclass.__mro__ if not is_users(one))
+    resolved = types.resolve_bases(bases)
+    hooks = [one for base in resolved for one in base.__mro__ if one is not object and "__init_subclass__" in vars(one)]
+    silenced = bool(hooks) and is_users(hooks[0])
+    if maker is metaclass and not silenced:
+        return types.new_class(name, bases, {"metaclass": metaclass}, lambda space: space.update(content))
+    if resolved is not bases:
+        content["__orig_bases__"] = bases
+    if not silenced:
+        return maker.__new__(metaclass, name, resolved, content)
+    with _silenced(hooks[0]):
+        made = maker.__new__(metaclass, name, resolved, content)
+    library = next((one for one in hooks if not is_users(one)), None)
+    if library is not None:
+        vars(library)["__init_subclass__"].__get__(None, made)()
+    return made
+
+
+@contextmanager
+def _silenced(owner: type) -> Iterator[None]:
+    """Let the hook of a class do nothing for a while."""
+    hook = vars(owner)["__init_subclass__"]
+    type.__setattr__(owner, "__init_subclass__", classmethod(_do_nothing))
+    try:
+        yield
+    finally:
+        type.__setattr__(owner, "__init_subclass__", hook)
+
+
+def _do_nothing(_kind: Any, /, **_keywords: Any) -> None:
+    """Stands for a hook."""
+
+
+def is_users(kind: type) -> bool:
+    """Whether a class is of a cell or of a module of the workspace."""
+    if kind.__module__ == "__main__":
+        return True
+    path = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return isinstance(path, str) and bool(CurrentSession.root) and path.startswith(CurrentSession.root + "/")
+
+
+METHODS = (types.FunctionType, staticmethod, classmethod, property)
+PLAIN = (str, int, float, bool, complex, bytes, type(None))
+
+
+def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a class, so that its methods are there before its other attributes are loaded.
+
+    Among these may be instances of the class, which are made by calling it.
+    """
+    names = [name for name in state if not (name.startswith("__") and name.endswith("__")) and name != "_abc_impl"]
+    ready = all(isinstance(state[name], METHODS) or type(state[name]) in PLAIN for name in names)
+    if ready or isinstance(kind, enum.EnumMeta):
+        return state
+    early = {name: value for name, value in state.items() if name in names or isinstance(value, METHODS)}
+    early = {name: value if isinstance(value, METHODS) else _like(value) for name, value in early.items()}
+    return {"__module__": Methods(kind, early), **{name: state[name] for name in state if name != "__module__"}}
+
+
+def _like(value: Any) -> Any:
+    """What stands for an attribute until it is loaded: an empty container of its type, or None."""
+    return type(value)() if type(value) in (dict, list, set) else None
+
+
+class Methods:
+    """Stands in a stream for the name of the module of a class, and gives the class its methods when it is loaded."""
+
+    def __init__(self, kind: type, methods: dict[str, Any]) -> None:
+        self._kind = kind
+        self._methods = methods
+
+    def __reduce__(self) -> Any:
+        return add_methods, (self._kind, self._kind.__module__, self._methods)
+
+
+def add_methods(kind: type, module: str, methods: dict[str, Any]) -> str:
+    """Give a class its methods, and its other attributes their places among them."""
+    for name, value in methods.items():
+        type.__setattr__(kind, name, value)
+    return module

@@ -1,0 +1,123 @@
+"""Values that are compared by identity: NaN, and the sentinels of libraries.
+
+A pickler writes each float anew, so that a NaN that is the key of a dictionary would not be found after a restore:
+`nan != nan`, and it is another object. A stream with a NaN in it is therefore written once more, with each NaN by name
+or by number. A sentinel such as `dataclasses.MISSING` is written as the variable of its module.
+"""
+
+import importlib
+import re
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any
+
+PLACES = (("numpy", "nan"), ("math", "nan"), ("cmath", "nan"))
+"""The NaN that there is once in each process. The order is part of the format."""
+WRITTEN = re.compile(rb"G[\x7f\xff]\xf8\0{6}")
+"""A NaN in a stream: the operation for a float, and its eight bytes."""
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a value is a NaN that a pickler would write anew."""
+    return type(value) is float and value != value
+
+
+def known_nans() -> dict[int, int]:
+    """The NaN of libraries in this process: identity → place."""
+    found: dict[int, int] = {}
+    for place, (module, name) in enumerate(PLACES):
+        value = getattr(sys.modules.get(module), name, None)
+        if is_nan(value):
+            found.setdefault(id(value), place)
+    return found
+
+
+class WrittenNans:
+    """Numbers the NaN of one stream.
+
+    Args:
+        known: Those of libraries.
+    """
+
+    def __init__(self, known: dict[int, int]) -> None:
+        self._known = known
+        self.own: dict[int, Any] = {}
+        """Those of nobody else, by identity; held, so that no other object gets their identity."""
+        self._numbers: dict[int, int] = {}
+
+    def number(self, value: Any) -> int:
+        """What stands for a NaN in the stream: a place, or a number of its own with its bits."""
+        identity = id(value)
+        if identity in self._known:
+            return self._known[identity]
+        if identity not in self.own:
+            self.own[identity] = value
+            self._numbers[identity] = len(PLACES) + len(self._numbers)
+        (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+        return self._numbers[identity] << 64 | int(bits)
+
+
+class LoadedNans:
+    """The NaN of one stream that is loaded."""
+
+    def __init__(self) -> None:
+        self._own: dict[int, float] = {}
+
+    def find(self, number: int) -> Any:
+        """The NaN that a number stands for.
+
+        Raises:
+            ImportError: the library that has it is not there.
+        """
+        if number < len(PLACES):
+            module, name = PLACES[number]
+            return getattr(importlib.import_module(module), name)
+        if number not in self._own:
+            (self._own[number],) = struct.unpack("<d", struct.pack("<Q", number & (1 << 64) - 1))
+        return self._own[number]
+
+
+def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
+    """Writes instances of a type that are variables of its module, and have no state, by their names.
+
+    Returns:
+        None: there are none.
+    """
+    module = sys.modules.get(kind.__module__)
+    if module is None or kind.__module__ in ("__main__", "builtins"):
+        return None
+    names = {
+        id(value): name
+        for name, value in list(vars(module).items())
+        if type(value) is kind and not name.startswith("__") and _is_bare(value)
+    }
+    if not names:
+        return None
+
+    def reduce(pickler: Any, value: Any) -> Any:
+        name = names.get(id(value))
+        return NotImplemented if name is None else (find_sentinel, (kind.__module__, name))
+
+    return reduce
+
+
+def _is_bare(value: Any) -> bool:
+    """Whether an object says nothing but which one it is."""
+    kind: Any = type(value)
+    plain: Any = object
+    default = kind.__reduce__ is plain.__reduce__ and kind.__reduce_ex__ is plain.__reduce_ex__
+    slots = any(getattr(one, "__slots__", ()) for one in kind.__mro__)
+    return default and not slots and not getattr(value, "__dict__", None) and kind.__basicsize__ <= PLAIN_SIZE
+
+
+class _Plain:
+    """An object without state."""
+
+
+PLAIN_SIZE = _Plain.__basicsize__
+
+
+def find_sentinel(module: str, name: str) -> Any:
+    """The variable of a module."""
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,125 @@
+"""What cells have put into modules and classes of libraries: replaced functions, methods that were added.
+
+Which attributes these are is read from the source of the cells: everything there is in all libraries cannot be
+compared with what it was. Names decide nothing but where to look; what is there is kept.
+"""
+
+import functools
+import importlib
+import re
+import sys
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from .classes import is_users
+from .identity import find_sentinel
+from .singletons import CurrentSession
+
+ASSIGNED = re.compile(r"^[ \t]*([^\W\d]\w*(?:\.\w+)*)\.(\w+)[ \t]*(?::[^=\n]+)?(?:[-+*/|&]?=)(?!=)", re.MULTILINE)
+SET = re.compile(r"\bsetattr\(\s*([^\W\d]\w*(?:\.\w+)*)\s*,\s*['\"](\w+)['\"]")
+PATCHED = re.compile(r"\bpatch\(\s*['\"]([\w.]+)\.(\w+)['\"]")
+"""What `unittest.mock.patch` is told: the name of a module and an attribute."""
+ACCESSORS = ("DataFrame", "Series", "Index")
+KEPT_OTHERWISE = frozenset({"sys", "builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams"})
+PREFIX = "attribute "
+"""How the names of these settings begin."""
+
+
+@functools.lru_cache(maxsize=1_000)
+def _assigned(source: str) -> frozenset[tuple[str, str]]:
+    """What a cell assigns to: a path of names and an attribute."""
+    return frozenset((*ASSIGNED.findall(source), *SET.findall(source), *PATCHED.findall(source)))
+
+
+def capture(sources: list[str]) -> dict[str, Any]:
+    """The attributes of libraries that cells have assigned to: `module:path:attribute` → value."""
+    found: dict[str, Any] = {}
+    for source in sources:
+        for path, attribute in _assigned(source):
+            place = _place(path)
+            if place is None:
+                continue
+            module, inner, owner = place
+            if {module, f"{module}.{attribute}"}.isdisjoint(KEPT_OTHERWISE) and attribute in vars(owner):
+                found[f"{PREFIX}{module}:{inner}:{attribute}"] = vars(owner)[attribute]
+    return found | _accessors()
+
+
+def _accessors() -> dict[str, Any]:
+    """The accessors of pandas that cells have registered."""
+    found: dict[str, Any] = {}
+    kinds: list[Any] = [getattr(sys.modules.get("pandas"), name, None) for name in ACCESSORS]
+    for kind in kinds:
+        for name in getattr(kind, "_accessors", ()):
+            accessor = getattr(vars(kind).get(name), "_accessor", None)
+            if isinstance(accessor, type) and is_users(accessor):
+                found[f"{PREFIX}{kind.__module__}:{kind.__qualname__}:{name}"] = vars(kind)[name]
+    return found
+
+
+def _place(path: str) -> tuple[str, str, Any] | None:
+    """The module of a library, and in it the path of a class, that names of a cell lead to; None: something else."""
+    first, *rest = path.split(".")
+    owner = CurrentSession.main.__dict__.get(first)
+    if owner is None and path in sys.modules:
+        owner, rest = sys.modules[path], []
+    for name in rest:
+        owner = vars(owner).get(name) if isinstance(owner, ModuleType | type) else None
+    if isinstance(owner, ModuleType):
+        known = sys.modules.get(owner.__name__) is owner and getattr(owner, "__spec__", None) is not None
+        return (owner.__name__, "", owner) if known and not _is_of_workspace(owner) else None
+    if isinstance(owner, type) and not is_users(owner) and owner.__flags__ & CHANGEABLE:
+        return owner.__module__, owner.__qualname__, owner
+    return None
+
+
+CHANGEABLE = 1 << 9
+"""`Py_TPFLAGS_HEAPTYPE`: types of C cannot be changed."""
+
+
+def _is_of_workspace(module: ModuleType) -> bool:
+    path = getattr(module, "__file__", None)
+    return isinstance(path, str) and path.startswith(CurrentSession.root + "/")
+
+
+def restore(name: str, value: Any) -> None:
+    """Put one back.
+
+    Raises:
+        AttributeError: this version of the library does not have the class.
+        ImportError: the library is not there.
+    """
+    module, path, attribute = name.removeprefix(PREFIX).split(":")
+    owner: Any = importlib.import_module(module)
+    for part in path.split(".") if path else ():
+        owner = getattr(owner, part)
+    setattr(owner, attribute, value)
+    if type(value).__name__ == "CachedAccessor":
+        owner._accessors.add(attribute)
+
+
+def reduce_replaced(value: Any) -> Any:
+    """A function of a library by its name, although something of a cell has its place now; None for all others.
+
+    What a cell put there is put back after everything else, so that the name still leads to the library's own.
+    """
+    module = sys.modules.get(value.__module__ or "")
+    name = value.__name__
+    if module is None or module is CurrentSession.main or value.__qualname__ != name or _is_of_workspace(module):
+        return None
+    now = vars(module).get(name, value)
+    is_own = isinstance(value, BuiltinFunctionType) or (
+        isinstance(value, FunctionType) and value.__globals__ is vars(module)
+    )
+    if now is value or not is_own or not _is_of_cell(now):
+        return None
+    return find_sentinel, (value.__module__, name)
+
+
+def reduce_builtin(pickler: Any, function: Any) -> Any:
+    """A function of C; see `reduce_replaced`."""
+    return reduce_replaced(function) or NotImplemented
+
+
+def _is_of_cell(value: Any) -> bool:
+    return value is None or getattr(value, "__globals__", None) is CurrentSession.main.__dict__

@@ -1,0 +1,162 @@
+"""What cells have changed in modules of the workspace: variables, attributes of classes, defaults, replaced functions.
+
+A module comes back by its file, which makes its functions and classes anew. Everything else of it is kept: a key is
+the path of what has an attribute (empty for the module), and the attribute.
+"""
+
+import enum
+import sys
+from collections.abc import Iterator
+from types import FunctionType, MemberDescriptorType, ModuleType
+from typing import Any
+
+from .singletons import CurrentSession
+
+PRESENT = "<present>"
+"""The names that a module, and each of its classes, has: what is not among them was deleted."""
+PLAIN = (str, int, float, bool, complex, bytes, type(None))
+LEFT_OUT = frozenset({"_abc_impl"})
+
+Key = tuple[str, str]
+
+
+def capture(module: ModuleType) -> dict[Key, Any]:
+    """What is to be kept of a module."""
+    found: dict[Key, Any] = {}
+    present: dict[str, list[str]] = {}
+    _capture(module, "", vars(module), module, found, present)
+    if module.__dict__.get("__file__"):
+        found["", PRESENT] = present
+    return found
+
+
+def _capture(
+    module: ModuleType,
+    path: str,
+    space: Any,
+    owner: Any,
+    found: dict[Key, Any],
+    present: dict[str, list[str]],
+) -> None:
+    present[path] = [name for name in space if not name.startswith("__")]
+    for name, value in list(space.items()):
+        below = f"{path}.{name}" if path else name
+        if name in LEFT_OUT or (name.startswith("__") and (not path or (name.endswith("__") and not _is_code(value)))):
+            continue
+        if _is_own(value, module, below):
+            if isinstance(value, type) and not issubclass(value, enum.Enum):
+                _capture(module, below, vars(value), value, found, present)
+            elif isinstance(value, FunctionType):
+                _capture_function(below, value, found)
+        elif not isinstance(value, ModuleType) and not _is_made_by_file(value, module, owner):
+            found[path, name] = value
+        for function in _functions_in(value) if path else ():
+            _capture_function(below, function, found)
+
+
+def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) -> None:
+    """The defaults of a function that may have changed, and its attributes."""
+    for name in ("__defaults__", "__kwdefaults__"):
+        defaults = getattr(function, name)
+        values = defaults.values() if isinstance(defaults, dict) else defaults or ()
+        if any(type(value) not in PLAIN for value in values):
+            found[path, name] = defaults
+    attributes = {name: value for name, value in vars(function).items() if not name.startswith("__")}
+    if attributes:
+        found[path, "__dict__"] = attributes
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, FunctionType) or any(True for _ in _functions_in(value))
+
+
+def _is_own(value: Any, module: ModuleType, path: str) -> bool:
+    """Whether importing the module makes a function or a class under that very name."""
+    if not isinstance(value, FunctionType | type):
+        return False
+    mine = value.__module__ == module.__name__ and value.__qualname__ == path
+    return mine and (not isinstance(value, FunctionType) or value.__globals__ is vars(module))
+
+
+def _is_made_by_file(value: Any, module: ModuleType, owner: Any) -> bool:
+    """Whether something that is found under another name than its own is nevertheless made by importing the module."""
+    if isinstance(value, MemberDescriptorType):
+        return True
+    home = getattr(value, "__globals__", None) if isinstance(value, FunctionType) else None
+    if home is not None:
+        return home is not CurrentSession.main.__dict__ and not _is_named(value)
+    functions = list(_functions_in(value))
+    if functions:
+        return all(one.__globals__ is not CurrentSession.main.__dict__ for one in functions)
+    if isinstance(value, type):
+        return value.__module__ != "__main__" and not _is_named(value)
+    if owner is not module and hasattr(type(value), "__get__"):
+        return True
+    return hasattr(value, "__qualname__") and getattr(value, "__module__", None) is not None and not _is_named(value)
+
+
+def _is_named(value: Any) -> bool:
+    """Whether a function or a class is the variable of a module of that name, so that it costs nothing to keep."""
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value
+
+
+def _functions_in(value: Any) -> Iterator[FunctionType]:
+    """The functions that a descriptor of a class is made of."""
+    found: list[Any]
+    if isinstance(value, staticmethod | classmethod):
+        found = [value.__func__]
+    elif isinstance(value, property):
+        found = [value.fget, value.fset, value.fdel]
+    else:
+        return
+    yield from (one for one in found if isinstance(one, FunctionType))
+
+
+def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
+    """Put it back into a module that was imported anew."""
+    for (path, name), value in kept.items():
+        if name == PRESENT:
+            _delete_others(module, value)
+            continue
+        owner, function = _find(module, path)
+        if name == "__dict__" and path and isinstance(function, FunctionType):
+            for extra in [one for one in vars(function) if not one.startswith("__") and one not in value]:
+                del function.__dict__[extra]
+            function.__dict__.update(value)
+        elif name in ("__defaults__", "__kwdefaults__") and isinstance(function, FunctionType):
+            setattr(function, name, value)
+        elif isinstance(owner, type):
+            type.__setattr__(owner, name, value)
+        elif owner is not None:
+            setattr(owner, name, value)
+
+
+def _delete_others(module: ModuleType, present: dict[str, list[str]]) -> None:
+    for path, names in present.items():
+        owner, _ = _find(module, path)
+        if owner is None:
+            continue
+        for name in [one for one in vars(owner) if not one.startswith("__") and one not in names]:
+            if not isinstance(vars(owner)[name], ModuleType):
+                (type.__delattr__ if isinstance(owner, type) else delattr)(owner, name)
+
+
+def _find(module: ModuleType, path: str) -> tuple[Any, Any]:
+    """The object at a path, and the function that it is or is made of."""
+    found: Any = module
+    for name in path.split(".") if path else ():
+        found = vars(found).get(name) if isinstance(found, type | ModuleType) else None
+    function = next(_functions_in(found), found)
+    return found, function
+
+
+def values_at(module: ModuleType | None, path: str) -> dict[str, Any]:
+    """What is there now at a path: the attributes of a module, of a class or of a function."""
+    owner, function = _find(module, path) if module is not None else (None, None)
+    if isinstance(function, FunctionType):
+        names = ("__defaults__", "__kwdefaults__", "__dict__")
+        return {name: getattr(function, name) for name in names if getattr(function, name)}
+    return {} if owner is None else dict(vars(owner))

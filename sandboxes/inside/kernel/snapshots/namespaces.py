@@ -1,0 +1,65 @@
+"""Modules that no file made, and namespaces of `exec`: what is defined in them keeps them for its globals."""
+
+import sys
+from types import FunctionType, ModuleType
+from typing import Any
+
+from .functions import state_of
+from .singletons import CurrentSession
+
+MADE_BY_FILE = ("__spec__", "__file__", "__path__", "__loader__")
+
+
+def is_made(module: Any) -> bool:
+    """Whether a module was made by a cell, and not by importing it."""
+    if type(module) is not ModuleType or module is CurrentSession.main:
+        return False
+    return all(getattr(module, name, None) is None for name in MADE_BY_FILE) and module.__name__ != "__main__"
+
+
+def registered(before: frozenset[str], sources: list[str]) -> dict[str, ModuleType]:
+    """The modules that cells have made and put where `import` finds them; libraries make some of their own.
+
+    Args:
+        before: Names of modules that were there when the session began.
+        sources: What the cells are written in, one of which names the module.
+    """
+    made = {name: module for name, module in list(sys.modules.items()) if name not in before and is_made(module)}
+    return {name: module for name, module in made.items() if any(name in source for source in sources)}
+
+
+def made_modules() -> dict[int, ModuleType]:
+    """Those that are known: identity of their variables → module."""
+    values = [*sys.modules.values(), *CurrentSession.main.__dict__.values()]
+    return {id(vars(module)): module for module in values if is_made(module)}
+
+
+def reduce_module(pickler: Any, module: Any) -> Any:
+    """A module that a cell made; any other goes by its name."""
+    if not is_made(module):
+        return NotImplemented
+    content = {name: value for name, value in vars(module).items() if name != "__builtins__"}
+    return make_module, (module.__name__, sys.modules.get(module.__name__) is module), content, None, None, fill_module
+
+
+def make_module(name: str, is_registered: bool) -> ModuleType:
+    """A module that is still empty."""
+    module = ModuleType(name)
+    if is_registered:
+        sys.modules[name] = module
+    return module
+
+
+def fill_module(module: ModuleType, content: dict[str, Any]) -> None:
+    """Give it its variables."""
+    module.__dict__.update(content)
+
+
+def reduce_function(function: Any, space: ModuleType | dict[str, Any]) -> Any:
+    """A function by value, with a module that a cell made, or a namespace of `exec`, for its globals."""
+    return make_function, (function.__code__, space, function.__name__, function.__closure__), *state_of(function)
+
+
+def make_function(code: Any, space: Any, name: str, closure: Any) -> Any:
+    """A function in that namespace."""
+    return FunctionType(code, vars(space) if isinstance(space, ModuleType) else space, name, None, closure)

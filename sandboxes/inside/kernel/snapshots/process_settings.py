@@ -1,0 +1,267 @@
+"""Settings of the interpreter and of Python's own library that cells may change: only what differs is kept."""
+
+import collections.abc
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .classes import is_users
+from .singletons import found, portable_path
+
+DIALECTS = frozenset({"excel", "excel-tab", "unix"})
+LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
+CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+DEFAULT_CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
+"""The values of `decimal.DefaultContext`, as the documentation has them."""
+
+
+class StartSettings:
+    """What there was when the session began."""
+
+    def __init__(self) -> None:
+        self.values = {name: read() for name, (module, read, _) in SIMPLE.items() if module in sys.modules}
+        self.handlers = _handlers()
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _garbage() -> Any:
+    return gc.isenabled(), gc.get_threshold()
+
+
+def _set_garbage(before: Any) -> None:
+    (gc.enable if before[0] else gc.disable)()
+    gc.set_threshold(*before[1])
+
+
+def _no_bytecode(before: bool) -> None:
+    sys.dont_write_bytecode = before
+
+
+def _locale() -> str:
+    library: Any = sys.modules["_locale"]
+    return str(library.setlocale(library.LC_ALL, None))
+
+
+def _set_locale(before: str) -> None:
+    library: Any = sys.modules["_locale"]
+    library.setlocale(library.LC_ALL, before)
+
+
+SIMPLE: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    "umask": ("os", _umask, os.umask),
+    "garbage collection": ("gc", _garbage, _set_garbage),
+    "switch interval": ("sys", sys.getswitchinterval, sys.setswitchinterval),
+    "digits of integers": ("sys", sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+    "dont_write_bytecode": ("sys", lambda: sys.dont_write_bytecode, _no_bytecode),
+    "locale": ("_locale", _locale, _set_locale),
+}
+"""What is compared with the start of the session: name → module, how it is read, and how it is put back."""
+
+
+SIGNALS = tuple(
+    int(number) for number in signal.valid_signals() if number < signal.SIGRTMIN and number != signal.SIGINT
+)
+
+
+def _handlers() -> dict[int, Any]:
+    """Handlers of signals that are Python's; that of SIGINT is the session's."""
+    known = {number: signal.getsignal(number) for number in SIGNALS}
+    return {number: handler for number, handler in known.items() if callable(handler)}
+
+
+def _calendar() -> Any:
+    return sys.modules["calendar"].firstweekday() or None
+
+
+def _set_calendar(before: Any) -> None:
+    sys.modules["calendar"].setfirstweekday(before)
+
+
+def _timeout() -> Any:
+    return sys.modules["socket"].getdefaulttimeout()
+
+
+def _set_timeout(before: Any) -> None:
+    sys.modules["socket"].setdefaulttimeout(before)
+
+
+def _types() -> Any:
+    library: Any = sys.modules["mimetypes"]
+    if library._db is None:
+        return None
+    usual = library._types_map_default
+    return {end: kind for end, kind in library._db.types_map[True].items() if usual.get(end) != kind} or None
+
+
+def _set_types(before: Any) -> None:
+    for end, kind in before.items():
+        sys.modules["mimetypes"].add_type(kind, end)
+
+
+def _csv() -> Any:
+    library: Any = sys.modules["csv"]
+    limit = library.field_size_limit()
+    names = ("delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace")
+    dialects = {
+        one: {name: getattr(library.get_dialect(one), name) for name in names}
+        for one in library.list_dialects()
+        if one not in DIALECTS
+    }
+    return None if limit == 131_072 and not dialects else (limit, dialects)
+
+
+def _set_csv(before: Any) -> None:
+    sys.modules["csv"].field_size_limit(before[0])
+    for name, settings in before[1].items():
+        sys.modules["csv"].register_dialect(name, **settings)
+
+
+def _tempdir() -> Any:
+    folder = sys.modules["tempfile"].tempdir
+    same = folder is None or os.path.realpath(folder) == os.path.realpath(os.environ.get("TMPDIR", ""))
+    return None if same else portable_path(folder)
+
+
+def _set_tempdir(before: Any) -> None:
+    library: Any = sys.modules["tempfile"]
+    library.tempdir = found(before)
+
+
+def _context() -> Any:
+    default = sys.modules["decimal"].DefaultContext
+    values = tuple(getattr(default, name) for name in CONTEXT)
+    return None if values == DEFAULT_CONTEXT else values
+
+
+def _set_context(before: Any) -> None:
+    for name, value in zip(CONTEXT, before, strict=True):
+        setattr(sys.modules["decimal"].DefaultContext, name, value)
+
+
+def _logging() -> Any:
+    library: Any = sys.modules["logging"]
+    known = {"": library.root, **library.root.manager.loggerDict}
+    filters = {
+        name: mine
+        for name, one in known.items()
+        if (mine := [each for each in getattr(one, "filters", ()) if not _is_of_library(each)])
+    }
+    disabled = [name for name, one in known.items() if getattr(one, "disabled", False)]
+    names = {level: name for level, name in library._levelToName.items() if LEVELS.get(level) != name}
+    factory = library.getLogRecordFactory()
+    if not (filters or disabled or names or factory is not library.LogRecord):
+        return None
+    return filters, disabled, names, factory
+
+
+def _set_logging(before: Any) -> None:
+    library: Any = sys.modules["logging"]
+    filters, disabled, names, factory = before
+    for name, kept in filters.items():
+        logger = library.getLogger(name or None)
+        logger.filters[:] = [each for each in logger.filters if _is_of_library(each)] + kept
+    for name in disabled:
+        library.getLogger(name or None).disabled = True
+    for level, name in names.items():
+        library.addLevelName(level, name)
+    library.setLogRecordFactory(factory)
+
+
+def _is_of_library(value: Any) -> bool:
+    """Whether a filter is a library's own, which puts it there when it is imported."""
+    kind = value if hasattr(value, "__globals__") else type(value)
+    return kind.__module__ not in ("__main__", "logging") and not is_users(kind)
+
+
+def _is_of_cell(value: Any) -> bool:
+    return getattr(value, "__module__", None) == "__main__"
+
+
+def _virtual_subclasses() -> Any:
+    """Classes of cells that were registered with abstract classes of Python's own."""
+    library: Any = sys.modules["_abc"]
+    abstract = {f"collections.abc:{name}": getattr(collections.abc, name) for name in collections.abc.__all__}
+    numbers = sys.modules.get("numbers")
+    abstract |= {f"numbers:{name}": getattr(numbers, name) for name in getattr(numbers, "__all__", ())}
+    known: dict[str, list[Any]] = {}
+    for name, one in abstract.items():
+        if "_abc_impl" in vars(one):
+            kinds = [kind() for kind in library._get_dump(one)[0]]
+            if mine := [kind for kind in kinds if kind is not None and _is_of_cell(kind)]:
+                known[name] = mine
+    return known or None
+
+
+def _register_again(before: Any) -> None:
+    import importlib
+
+    for place, kinds in before.items():
+        module, _, name = place.partition(":")
+        for kind in kinds:
+            getattr(importlib.import_module(module), name).register(kind)
+
+
+def _reducers() -> Any:
+    table = sys.modules["copyreg"].dispatch_table
+    return [(kind, one) for kind, one in table.items() if _is_of_cell(kind) or _is_of_cell(one)] or None
+
+
+def _set_reducers(before: Any) -> None:
+    sys.modules["copyreg"].dispatch_table.update(before)
+
+
+OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    "first weekday": ("calendar", _calendar, _set_calendar),
+    "time-out of sockets": ("socket", _timeout, _set_timeout),
+    "MIME types": ("mimetypes", _types, _set_types),
+    "csv": ("csv", _csv, _set_csv),
+    "folder for temporary files": ("tempfile", _tempdir, _set_tempdir),
+    "decimal's default context": ("decimal", _context, _set_context),
+    "logging": ("logging", _logging, _set_logging),
+    "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
+    "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
+}
+"""What is read as None as long as it is as Python has it."""
+
+
+def capture(start: StartSettings) -> dict[str, Any]:
+    """What differs now. A library whose internals have changed is left out."""
+    kept: dict[str, Any] = {}
+    for name, (module, read, _) in (SIMPLE | OF_MODULES).items():
+        if module not in sys.modules:
+            continue
+        try:
+            value = read()
+        except Exception:  # it reads private parts of libraries
+            continue
+        if value is not None and start.values.get(name) != value:
+            kept[name] = value
+    handlers = {number: one for number, one in _handlers().items() if start.handlers.get(number) is not one}
+    return kept | ({"handlers of signals": handlers} if handlers else {})
+
+
+def restore(name: str, value: Any) -> bool:
+    """Put one of them back.
+
+    Returns:
+        Whether it is one of them.
+    """
+    if name == "handlers of signals":
+        for number, handler in value.items():
+            signal.signal(number, handler)
+        return True
+    known = (SIMPLE | OF_MODULES).get(name)
+    if known is None:
+        return False
+    if known[0] not in sys.modules:
+        __import__(known[0])
+    known[2](value)
+    return True

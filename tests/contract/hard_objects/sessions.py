@@ -1,0 +1,20 @@
+"""All the hard sessions."""
+
+from tests.contract.hard_objects import (
+    HardSession,
+    classes,
+    drawn,
+    frames,
+    identity,
+    modules,
+    programs,
+    settings,
+    stores,
+    values,
+)
+
+SESSIONS: dict[str, HardSession] = {
+    name: hard
+    for theme in (identity, classes, modules, settings, stores, drawn, frames, values, programs)
+    for name, hard in theme.SESSIONS.items()
+}

@@ -1,0 +1,178 @@
+"""Settings of libraries and of the interpreter that cells change."""
+
+# ruff: noqa: E501 (the lines of cells)
+
+from tests.contract.hard_objects import session
+
+SESSIONS = {
+    "logging": session(
+        """
+        import logging, io
+        class Redact(logging.Filter):
+            def filter(self, record): record.msg = str(record.msg).replace("KEY", "***"); return True
+        out = io.StringIO()
+        log = logging.getLogger("app"); log.setLevel(10); log.propagate = False
+        handler = logging.StreamHandler(out); handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+        log.addHandler(handler); log.addFilter(Redact())
+        logging.getLogger().addFilter(lambda r: "root" not in r.getMessage())
+        handler.addFilter(lambda r: "skip" not in r.getMessage())
+        logging.addLevelName(25, "NOTICE")
+        logging.getLogger("off").disabled = True
+        old = logging.getLogRecordFactory()
+        def factory(*a, **k): r = old(*a, **k); r.extra = "x"; return r
+        logging.setLogRecordFactory(factory)
+        adapter = logging.LoggerAdapter(log, {"who": "me"})
+        child = logging.getLogger("app.child")
+        """,
+        """
+        log.info("the KEY") ;; out.getvalue()
+        log.info("skip this") ;; out.getvalue()
+        len(log.filters), len(logging.getLogger().filters)
+        logging.getLevelName(25)
+        logging.getLogger("off").disabled
+        adapter.extra, adapter.logger is log
+        log.makeRecord("n", 10, "f", 1, "m", (), None).extra
+        child.warning("from KEY child") ;; out.getvalue()
+        log.handlers[0] is handler
+        """,
+    ),
+    "the interpreter": session(
+        """
+        import os, sys, socket, calendar, mimetypes, locale, gc, signal, threading, time, warnings, csv
+        os.umask(0o077)
+        calendar.setfirstweekday(6)
+        socket.setdefaulttimeout(3.5)
+        mimetypes.add_type("text/x-mine", ".mine")
+        gc.set_threshold(500, 5, 5)
+        sys.setswitchinterval(0.01)
+        sys.path.remove(next(p for p in sys.path if p.endswith("lib-dynload")))
+        csv.field_size_limit(1_000)
+        sys.set_int_max_str_digits(10_000)
+        def on_alarm(*a): fired.append(1)
+        fired = []
+        signal.signal(signal.SIGUSR1, on_alarm)
+        warnings.simplefilter("error", ResourceWarning)
+        locale.setlocale(locale.LC_ALL, "C.UTF-8")
+        """,
+        """
+        open("made.txt", "w").close() ;; oct(os.stat("made.txt").st_mode & 0o777)
+        calendar.firstweekday()
+        calendar.TextCalendar().formatweekheader(2), calendar.weekheader(2)
+        socket.getdefaulttimeout()
+        mimetypes.guess_type("a.mine")
+        gc.get_threshold()
+        round(sys.getswitchinterval(), 3)
+        any(p.endswith("lib-dynload") for p in sys.path)
+        csv.field_size_limit()
+        sys.get_int_max_str_digits()
+        os.kill(os.getpid(), signal.SIGUSR1); time.sleep(0.05) ;; fired
+        locale.setlocale(locale.LC_CTYPE)
+        """,
+    ),
+    "numpy, pandas, matplotlib": session(
+        """
+        import numpy as np, pandas as pd, matplotlib.pyplot as plt, matplotlib as mpl
+        np.seterr(all="raise"); np.seterrcall(lambda *a: None); np.set_printoptions(precision=2, suppress=True, formatter={"int": lambda x: f"<{x}>"})
+        pd.set_option("display.max_columns", 3); pd.options.mode.use_inf_as_na if False else None
+        pd.set_option("display.float_format", lambda v: f"{v:.1f}!")
+        mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=["k", "r"]); plt.rcParams["figure.figsize"] = (3, 2)
+        plt.rc("lines", linewidth=7)
+        np.random.seed(5); np.random.rand()
+        rng = np.random.default_rng(3); rng.random()
+        bits = rng.bit_generator
+        """,
+        """
+        np.geterr()["over"], np.geterrcall() is not None
+        str(np.array([1, 2])), str(np.array([1.23456]))
+        pd.get_option("display.max_columns")
+        str(pd.Series([1.25])).splitlines()[0]
+        plt.rcParams["lines.linewidth"], plt.rcParams["figure.figsize"]
+        plt.rcParams["axes.prop_cycle"].by_key()["color"]
+        np.random.rand() ;; np.random.randint(1000)
+        rng.random(), rng.bit_generator is bits
+        """,
+    ),
+    "other libraries' settings": session(
+        """
+        import polars as pl, decimal, sklearn, seaborn as sns, random
+        pl.Config.set_tbl_rows(3); pl.Config.set_fmt_str_lengths(9)
+        decimal.getcontext().prec = 6; decimal.getcontext().rounding = decimal.ROUND_UP
+        decimal.DefaultContext.prec = 11
+        sklearn.set_config(transform_output="pandas", assume_finite=True)
+        sns.set_theme(style="whitegrid", palette="deep")
+        random.seed(4); random.random()
+        r2 = random.Random(9); r2.random()
+        """,
+        """
+        pl.Config.state()["POLARS_FMT_MAX_ROWS"]
+        decimal.Decimal(1) / 3
+        decimal.DefaultContext.prec
+        sklearn.get_config()["transform_output"], sklearn.get_config()["assume_finite"]
+        __import__("matplotlib").rcParams["axes.grid"]
+        random.random()
+        r2.random()
+        sns.color_palette()[0]
+        """,
+    ),
+    "the environment": session(
+        """
+        import os, time, sys, tempfile
+        os.environ["A"] = "1"; os.environ.pop("LANG", None); os.environ["TZ"] = "America/New_York"; time.tzset()
+        os.environ["PATH"] = "/x:" + os.environ["PATH"]
+        sys.argv[:] = ["prog", "--x"]
+        tempfile.tempdir = os.path.abspath("scratch"); os.makedirs("scratch", exist_ok=True)
+        sys.ps1 = "> "
+        os.makedirs("deep/er", exist_ok=True)
+        sys.setrecursionlimit(4321)
+        path = os.environ
+        """,
+        """
+        os.environ["A"], os.environ.get("LANG")
+        time.strftime("%Z", time.localtime(1_700_000_000))
+        os.environ["PATH"].startswith("/x:")
+        sys.argv
+        os.path.relpath(tempfile.gettempdir())
+        sys.getrecursionlimit()
+        path is os.environ
+        """,
+    ),
+    "the last result": session(
+        """
+        x = 5
+        x * 2
+        """,
+        """
+        _
+        _ + 1
+        """,
+    ),
+    "the last result, a frame": session(
+        """
+        import pandas as pd
+        df = pd.DataFrame({"a": [1, 2]})
+        df
+        """,
+        """
+        _ is df
+        _.a.sum()
+        df.loc[0, "a"] = 9 ;; _.a.sum()
+        """,
+    ),
+    "finalizers and weak callbacks": session(
+        """
+        import weakref, contextvars, contextlib
+        class O: pass
+        o = O(); log = []
+        fin = weakref.finalize(o, log.append, "gone")
+        var = contextvars.ContextVar("var", default=0); var.set(7)
+        stack = contextlib.ExitStack(); stack.callback(log.append, "closed")
+        method = weakref.WeakMethod(stack.close)
+        """,
+        """
+        fin.alive
+        var.get()
+        stack.close() ;; log
+        """,
+        named="fin var stack method",
+    ),
+}

@@ -1,0 +1,195 @@
+"""Databases, files and open handles."""
+
+# ruff: noqa: E501 (the lines of cells)
+
+from tests.contract.hard_objects import session
+
+SESSIONS = {
+    "settings of duckdb": session(
+        """
+        import duckdb
+        con = duckdb.connect()
+        con.execute("set TimeZone = 'America/New_York'"); con.execute("set default_order = 'DESC'"); con.execute("set default_null_order = 'NULLS FIRST'")
+        con.execute("create table t as select * from (values (1, timestamptz '2024-01-01 02:00:00+00'), (2, null)) v(a, ts)")
+        duckdb.sql("set TimeZone = 'Asia/Tokyo'")
+        cur = con.cursor()
+        filed = duckdb.connect("f.duckdb"); filed.execute("create table z as select 1 a"); filed.execute("set default_order='DESC'")
+        """,
+        """
+        con.execute("select ts::date from t where a = 1").fetchone()
+        con.execute("select a from t order by a").fetchall()
+        con.execute("select ts::varchar from t order by ts").fetchall()
+        duckdb.sql("select current_setting('TimeZone')").fetchone()
+        cur.execute("select current_setting('default_order')").fetchone()
+        filed.execute("select current_setting('default_order')").fetchone()
+        con.execute("insert into t values (3, null)") ;; cur.execute("select count(*) from t").fetchone()
+        """,
+    ),
+    "what a duckdb has": session(
+        """
+        import duckdb, pandas as pd
+        df = pd.DataFrame({"x": [1, 2, 3]})
+        con = duckdb.connect()
+        con.execute("create schema s; create table s.t (id integer primary key, v varchar default 'd', check (id > 0)); insert into s.t (id) values (1), (2)")
+        con.execute("create view w as select id * 2 as d from s.t")
+        con.execute("create index i on s.t (v)")
+        con.execute("create table wide as select {'a': 1, 'b': [1, 2]} st, map {'k': 1} m, 1.5::decimal(9, 3) d, 'x'::blob b, interval 3 days iv, uuid() u")
+        wide = con.execute("select * from wide").fetchall()
+        rel = con.sql("select 1 as one")
+        """,
+        """
+        con.execute("select * from s.t order by id").fetchall()
+        con.execute("select * from w order by d").fetchall()
+        con.execute("insert into s.t values (0, 'x')")
+        con.execute("insert into s.t values (1, 'x')")
+        con.execute("select * from wide").fetchall() == wide
+        con.execute("select column_type from (describe wide)").fetchall()
+        con.sql("select sum(x) from df").fetchone()
+        """,
+        named="rel",
+    ),
+    "frames registered with duckdb": session(
+        """
+        import duckdb, pandas as pd
+        con = duckdb.connect(); df = pd.DataFrame({"x": [1, 2]}); con.register("seen", df)
+        con.execute("create table t as select 5 a")
+        """,
+        """
+        con.execute("select sum(x) from seen").fetchone()
+        con.execute("select * from t").fetchall()
+        """,
+        named="seen",
+    ),
+    "pragmas of sqlite": session(
+        """
+        import sqlite3
+        con = sqlite3.connect(":memory:"); con.execute("pragma foreign_keys = on"); con.execute("pragma recursive_triggers = on")
+        con.executescript("create table p (id integer primary key); create table c (p integer references p (id)); insert into p values (1)")
+        con.execute("pragma busy_timeout = 1234"); con.execute("pragma user_version = 7"); con.execute("pragma cache_size = -5000"); con.execute("pragma case_sensitive_like = on")
+        con.row_factory = sqlite3.Row; con.commit()
+        filed = sqlite3.connect("f.db"); filed.execute("pragma foreign_keys = on"); filed.executescript("create table p (id integer primary key); create table c (p integer references p (id))"); filed.commit()
+        """,
+        """
+        con.execute("insert into c values (9)")
+        con.execute("pragma foreign_keys").fetchone()[0], con.execute("pragma recursive_triggers").fetchone()[0]
+        con.execute("pragma busy_timeout").fetchone()[0]
+        con.execute("pragma user_version").fetchone()[0]
+        con.execute("select id from p").fetchone()["id"]
+        filed.execute("insert into c values (9)")
+        con.execute("pragma cache_size").fetchone()[0]
+        """,
+    ),
+    "functions of sqlite": session(
+        """
+        import sqlite3
+        con = sqlite3.connect(":memory:"); con.create_function("twice", 1, lambda x: x * 2); con.create_collation("rev", lambda a, b: (a < b) - (a > b))
+        con.execute("create table t (a)"); con.executemany("insert into t values (?)", [("x",), ("y",)]); con.commit()
+        plain = sqlite3.connect(":memory:"); plain.execute("create table q (b)"); plain.commit()
+        """,
+        """
+        con.execute("select twice(a) from t").fetchall()
+        con.execute("select a from t order by a collate rev").fetchall()
+        plain.execute("select count(*) from q").fetchone()
+        """,
+        named="twice rev",
+    ),
+    "files outside of the workspace": session(
+        """
+        import tempfile, os, pathlib
+        made = tempfile.mkdtemp(); pathlib.Path(made, "a.txt").write_text("kept"); os.makedirs(made + "/deep"); pathlib.Path(made, "deep/b.bin").write_bytes(b"x" * 5000)
+        home = pathlib.Path.home() / "notes.txt"; home.write_text("home")
+        os.makedirs(pathlib.Path.home() / ".config/tool", exist_ok=True); (pathlib.Path.home() / ".config/tool/c.json").write_text("{}")
+        fd, name = tempfile.mkstemp(suffix=".csv"); os.write(fd, b"a,b"); os.close(fd)
+        open_there = open(name)
+        pathlib.Path(tempfile.gettempdir(), "link").symlink_to(made)
+        """,
+        """
+        sorted(os.listdir(made))
+        pathlib.Path(made, "a.txt").read_text(), len(pathlib.Path(made, "deep/b.bin").read_bytes())
+        home.read_text()
+        (pathlib.Path.home() / ".config/tool/c.json").read_text()
+        open(name).read()
+        open_there.read()
+        os.path.samefile(pathlib.Path(tempfile.gettempdir(), "link"), made)
+        """,
+    ),
+    "temporary files": session(
+        """
+        import tempfile, os
+        folder = tempfile.TemporaryDirectory(); open(os.path.join(folder.name, "x"), "w").write("in it")
+        named = tempfile.NamedTemporaryFile("w+"); named.write("some"); named.flush()
+        spooled = tempfile.SpooledTemporaryFile(max_size=100); spooled.write(b"abc")
+        """,
+        """
+        os.listdir(folder.name)
+        named.seek(0) ;; named.read()
+        spooled.seek(0) ;; spooled.read()
+        """,
+        named="folder named spooled",
+    ),
+    "odd files of the workspace": session(
+        """
+        import os, stat
+        open("a.txt", "w").write("one"); os.link("a.txt", "b.txt")
+        os.symlink("a.txt", "sym"); os.makedirs("locked"); open("locked/in.txt", "w").write("x"); os.chmod("locked/in.txt", 0o400)
+        open("exe.sh", "w").write("#!/bin/sh\\necho hi"); os.chmod("exe.sh", 0o755)
+        os.makedirs("empty/dir"); open("sp ace é.txt", "w").write("u"); open(".hidden", "w").write("h")
+        os.utime("a.txt", (1000, 1000)); open("zero", "w").close()
+        with open("holes", "wb") as f: f.truncate(1 << 20)
+        """,
+        """
+        open("b.txt").read(), os.readlink("sym")
+        open("a.txt", "w").write("TWO") ;; open("b.txt").read()
+        oct(os.stat("locked/in.txt").st_mode & 0o777), oct(os.stat("exe.sh").st_mode & 0o777)
+        sorted(os.listdir("."))
+        os.stat("sym").st_mtime != 5
+        os.path.getsize("holes"), os.path.getsize("zero")
+        os.path.isdir("empty/dir"), open("sp ace é.txt").read(), open(".hidden").read()
+        os.stat("exe.sh").st_nlink, os.stat("b.txt").st_nlink
+        """,
+    ),
+    "open files and streams": session(
+        """
+        import io, csv, gzip, zipfile, mmap
+        open("lines.txt", "w").write("a\\nb\\nc\\nd\\n")
+        rd = open("lines.txt"); rd.readline()
+        wr = open("out.txt", "w"); wr.write("begun ")
+        ap = open("lines.txt", "a+"); bn = open("lines.txt", "rb"); bn.seek(3)
+        closed = open("lines.txt"); closed.close()
+        sio = io.StringIO("x\\ny"); sio.readline(); bio = io.BytesIO(b"abc"); bio.seek(1)
+        wcsv = csv.writer(wr)
+        with zipfile.ZipFile("z.zip", "w") as z: z.writestr("in.txt", "zipped")
+        zf = zipfile.ZipFile("z.zip")
+        with gzip.open("g.gz", "wt") as g: g.write("l1\\nl2\\n")
+        gz = gzip.open("g.gz", "rt"); gz.readline()
+        mm = mmap.mmap(-1, 10); mm[:3] = b"abc"
+        """,
+        """
+        rd.readline(), rd.name
+        wr.write("on"); wr.flush() ;; open("out.txt").read()
+        bn.read(2), closed.closed
+        ap.write("e\\n"); ap.flush() ;; open("lines.txt").read()[-2:]
+        sio.read(), bio.read()
+        zf.read("in.txt")
+        gz.read()
+        mm[:3]
+        """,
+        named="wcsv zf gz mm",
+    ),
+    "sqlalchemy and pooled engines": session(
+        """
+        import sqlite3, contextlib
+        db = sqlite3.connect("shop.db"); db.execute("create table t (a, b)"); db.executemany("insert into t values (?, ?)", [(1, 2), (3, 4)]); db.commit()
+        cur = db.execute("select * from t"); cur.fetchone()
+        attached = sqlite3.connect(":memory:"); attached.execute("attach 'shop.db' as other")
+        text = sqlite3.connect(":memory:"); text.text_factory = bytes
+        """,
+        """
+        db.execute("select sum(a) from t").fetchone()
+        cur.fetchone()
+        attached.execute("select count(*) from other.t").fetchone()
+        text.execute("select 'x'").fetchone()
+        """,
+        named="cur attached",
+    ),
+}
