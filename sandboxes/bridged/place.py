@@ -18,7 +18,7 @@ from sandboxes.bridged.machine import Machine
 from sandboxes.host import replies
 from sandboxes.inside import PROGRAMS
 from sandboxes.inside.bridge.attach import SEPARATOR
-from sandboxes.local.child_process import cloudpickle_path
+from sandboxes.local.isolation import cloudpickle_path
 
 OURS = ("kernel", "bridge", "profiler", "prober")
 """Our programs that every machine has."""

@@ -1,8 +1,6 @@
 """The plain child process: not a security boundary, for those who ask for it by name."""
 
 import asyncio
-import functools
-import importlib.util
 import os
 import signal
 import socket
@@ -16,7 +14,7 @@ from sandboxes.host.limits import Ending
 from sandboxes.host.processes import Connection, Order
 from sandboxes.inside import PROGRAMS
 from sandboxes.local import wrappers
-from sandboxes.local.isolation import IsolationConfig
+from sandboxes.local.isolation import IsolationConfig, cloudpickle_path
 from sandboxes.local.network.egress import listen_on_loopback
 
 KERNEL = PROGRAMS / "kernel"
@@ -209,12 +207,3 @@ async def _start(
         theirs.close()
     descriptors.as_before(process.pid)
     return ChildProcess(process, ours)
-
-
-@functools.cache
-def cloudpickle_path() -> str:
-    """Where this Python has `cloudpickle.py`; empty if it has none."""
-    spec = importlib.util.find_spec("cloudpickle")
-    if spec is None or spec.origin is None:
-        return ""
-    return str(Path(spec.origin).with_name("cloudpickle.py"))

@@ -1,5 +1,7 @@
 """The levels at which a local sandbox can be isolated, how one is configured, and what each of them enforces."""
 
+import functools
+import importlib.util
 import os
 import platform
 import re
@@ -92,7 +94,7 @@ class IsolationConfig:
             "landlock": True,
             "seccomp": "normal" if private or wrapped else "strict",
             "network": self.network,
-            "read_only": list(READ_ONLY),
+            "read_only": read_only_folders(),
             "tmp_bytes": self.limits.tmp_bytes,
             "shared_memory_bytes": self.limits.shared_memory_bytes,
             "limits": {
@@ -111,6 +113,20 @@ class IsolationConfig:
             "preload": [] if wrapped else list(PRELOADED),
             "caches": {} if wrapped else {"MPLCONFIGDIR": self.cache},
         }
+
+
+@functools.cache
+def cloudpickle_path() -> str:
+    """Where this Python has `cloudpickle.py`, past symbolic links; empty if it has none."""
+    spec = importlib.util.find_spec("cloudpickle")
+    if spec is None or spec.origin is None:
+        return ""
+    return str(Path(spec.origin).resolve().with_name("cloudpickle.py"))
+
+
+def read_only_folders() -> list[str]:
+    """What of ours a sandbox sees at its own path; its Python may have no cloudpickle."""
+    return [*READ_ONLY, *filter(None, [str(Path(cloudpickle_path()).parent) if cloudpickle_path() else ""])]
 
 
 def clean_environment(timezone: str) -> dict[str, str]:

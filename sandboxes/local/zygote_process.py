@@ -20,15 +20,15 @@ from sandboxes.host.limits import Ending
 from sandboxes.host.processes import Connection, Order
 from sandboxes.host.tasks import run_quickly
 from sandboxes.inside.zygote.private_root import OWN, PLACES, WRITTEN
-from sandboxes.local.child_process import cloudpickle_path
 from sandboxes.local.control_groups import ControlGroup
 from sandboxes.local.isolation import (
     PRIVATE_PATHS,
     PRIVATE_ROOT,
-    READ_ONLY,
     UNPRIVILEGED,
     IsolationConfig,
     clean_environment,
+    cloudpickle_path,
+    read_only_folders,
 )
 from sandboxes.local.network.egress import PORT
 from sandboxes.local.wrappers import bubblewrap, wrapped
@@ -398,7 +398,7 @@ def in_bubblewrap(config: IsolationConfig, folders: dict[str, tuple[str, bool]])
     return wrapped(
         bwrap,
         config.python,
-        read_only=[*READ_ONLY, *filter(None, [str(Path(cloudpickle_path()).parent)])],
+        read_only=read_only_folders(),
         folders=folders,
         tmp_bytes=config.limits.tmp_bytes,
         shared_memory_bytes=config.limits.shared_memory_bytes,

@@ -146,7 +146,8 @@ async def test_the_environment_holds_no_keys(run: Run, monkeypatch: pytest.Monke
     monkeypatch.setenv("STEPWELL_MODEL", "secret")
     names = set(printed(await run("import os\nprint(*os.environ)")).split())
     ours = {f"SANDBOX_{name}" for name in ("PACKAGES", "PACKAGES_PATH", "LOADED", "NETWORK", "PYTHON")} | {"PYTHONPATH"}
-    usual = {"PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "PYTHONUTF8", "MPLBACKEND", "MPLCONFIGDIR", "TZ"}
+    usual = {"PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "MPLBACKEND", "MPLCONFIGDIR", "TZ"}
+    usual |= {"PYTHONHASHSEED", "PYTHONUTF8"}
     elsewhere = {"DAYTONA_SANDBOX_ID", "USER", "EMULATED_CONTAINER", "HOSTNAME"}
     assert names <= usual | ours | elsewhere | {"OPENBLAS_NUM_THREADS", "JE_ARROW_MALLOC_CONF"}
     home = printed(await run("import pathlib, tempfile\nprint(pathlib.Path.home(), tempfile.gettempdir())")).split()

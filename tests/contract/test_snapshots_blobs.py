@@ -131,7 +131,8 @@ async def test_a_snapshot_of_another_python_gives_its_data_and_its_definitions(s
         import numpy as np, pandas as pd
         def f(): return 1
         class C: pass
-        c, data, df = C(), {"a": [1]}, pd.DataFrame({"a": [1, 2]})
+        c, data, df, g = C(), {"a": [1]}, pd.DataFrame({"a": [1, 2], "s": ["x", "y"]}), lambda: 1
+        c.held = df
     """)
     taken = await steps.keep()
     blobs = await asyncio.to_thread(named, steps.folder("spool"))
@@ -142,9 +143,9 @@ async def test_a_snapshot_of_another_python_gives_its_data_and_its_definitions(s
     await steps.open()
     await asyncio.to_thread(_write, steps.folder("blobs"), {**blobs, id: other})
     receipt = await steps.sandbox.restore(id)
-    assert {one.name for one in receipt.lost} == {"c"}
+    assert {one.name for one in receipt.lost} == {"g"}
     assert all("cpython-399" in one.reason for one in receipt.lost)
-    assert receipt.restored == ("np", "pd", "f", "C", "data", "df")
+    assert receipt.restored == ("np", "pd", "f", "C", "c", "data", "df")
     assert receipt.versions[0].startswith("Python 3.99.0 -> 3.")
     assert receipt.versions[1].startswith("pandas 0.1 -> ")
     assert receipt.versions[2] == "defined again from their source: f, C"

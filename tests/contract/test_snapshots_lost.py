@@ -211,10 +211,9 @@ async def test_what_has_no_end_is_lost_and_does_not_end_the_session(steps: Steps
 
 async def test_code_of_another_python_is_never_loaded_and_comes_back_from_its_source(steps: Steps) -> None:
     await steps.run("""
-        import os, functools
-        loaded = os.path.join(os.environ["HOME"], "loaded")
+        import functools, types
         class Trap:
-            def __reduce__(self): return (exec, (f"open({loaded!r}, 'a')",))
+            def __reduce__(self): return (types.FunctionType, ((lambda: 1).__code__, {}))
     """)
     await steps.run("""
         base, frame = 3, {"a": [1, 2]}
@@ -232,14 +231,14 @@ async def test_code_of_another_python_is_never_loaded_and_comes_back_from_its_so
     """)
     taken = await steps.keep()
     receipt = await steps.take_up_at(await steps.rewrite(taken.id, cache_tag="cpython-399"))
-    assert {one.name for one in receipt.lost} == {"plus", "point", "mixed", "old"}
+    assert {one.name for one in receipt.lost} == {"plus", "mixed", "old"}
     assert all("cpython-399" in one.reason for one in receipt.lost)
     assert any("defined again from their source: Trap, twice, cached, Point, Further" in v for v in receipt.versions)
     assert (
         await steps.run("""
         import inspect
-        print(os.path.exists(loaded), twice(2), cached(2), Further(4).x, frame, issubclass(Further, Point))
+        print(twice(2), cached(2), Further(4).x, frame, issubclass(Further, Point), point.x, type(point) is Point)
         print(inspect.getsource(twice).strip())
     """)
-        == "False 6 8 4 {'a': [1, 2]} True\ndef twice(x, k=base): return k * x\n"
+        == "6 8 4 {'a': [1, 2]} True 1 True\ndef twice(x, k=base): return k * x\n"
     )

@@ -15,7 +15,8 @@ from typing import Any
 
 from . import manifest, memory
 from .blobs import THREADS, Blobs, MissingBlobError
-from .load import RawUnit, fill_memory, load_partially
+from .load import RawUnit, fill_memory
+from .partial_loading import load_partially
 from .pickling import load
 from .save import LAST_RESULT
 from .singletons import CurrentSession

@@ -1,171 +1,23 @@
-"""Load a snapshot, and of a unit that cannot be loaded, what can be: one bad object must not cost its neighbours.
+"""Load a snapshot, and of a unit that cannot be loaded, what can be."""
 
-The stream is loaded once more, slowly, with a stand-in for each object that cannot be made; then the variables from
-which no stand-in can be reached are whole.
-"""
-
-import gc
 import importlib
-import io
 import json
 import linecache
-import pickle
 import sys
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from ..own_library import own_library
-from . import interpreter_state, manifest, memory, module_state, modules, singletons
+from . import interpreter_state, manifest, memory, module_state, modules
 from .blobs import THREADS, Blobs, MissingBlobError
-from .identity import LoadedNans
+from .partial_loading import load_foreign, load_partially
 from .pickling import load
 from .save import CELL, LAST_RESULT, MODULE_PREFIX, SETTING_PREFIX, Lost, SnapshotWriter, module_key, shown_name
 from .singletons import CurrentSession
 from .units import reason_of
-from .vendored import cloudpickle
-
-MOST = 5_000_000
-"""Objects that are looked at for one variable; a larger one is given up."""
-
-
-class BrokenPlaceholder:
-    """A placeholder for an object that could not be created. All its methods do nothing."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-    def take(self, *_arguments: Any, **_options: Any) -> None:
-        """Whatever is done to it."""
-
-    append = extend = add = update = __setitem__ = __setstate__ = take
-
-
-def load_partially(data: bytes, buffers: list[Any], names: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Load the variables of a stream that are whole.
-
-    Returns:
-        Those, and for the others the reasons why they are not.
-    """
-    cloudpickle()
-    unpickler = _PartialUnpickler(io.BytesIO(b"".join((singletons.prelude(), data))), buffers=buffers)
-    found: dict[str, Any] = {}
-    reasons: dict[str, str] = {}
-    try:
-        unpickler.load()
-        for _ in names:
-            name, value = unpickler.load()
-            reason = unpickler.reason_in(value)
-            if reason is None:
-                found[name] = value
-                if not name.startswith(":"):
-                    CurrentSession.main.__dict__[name] = value
-            else:
-                reasons[name] = reason
-    except Exception as error:  # a stand-in at a place where nothing can go on
-        reasons |= {name: reason_of(error) for name in names if name not in found and name not in reasons}
-    return found, reasons
-
-
-SLOW: Any = pickle._Unpickler
-
-
-class _PartialUnpickler(SLOW):  # type: ignore[misc]
-    """Python's own slow unpickler, which goes on where an object cannot be made."""
-
-    dispatch: ClassVar[dict[int, Any]] = dict(SLOW.dispatch)
-
-    def __init__(self, file: io.BytesIO, buffers: list[Any]) -> None:
-        super().__init__(file, buffers=buffers)
-        self.incomplete: dict[int, tuple[Any, str]] = {}
-        """Objects that were made but could not be filled."""
-        self._nans = LoadedNans()
-
-    def persistent_load(self, number: Any) -> Any:
-        return self._nans.find(number)
-
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            if module == "__main__":
-                raise pickle.UnpicklingError(f"__main__.{name} is named but not kept")
-            return super().find_class(module, name)
-        except Exception as error:
-            return BrokenPlaceholder(reason_of(error))
-
-    def make(self, function: Any, arguments: Any, options: Any) -> Any:
-        """Call something that makes or fills an object."""
-        try:
-            for part in (function, *arguments):
-                if isinstance(part, BrokenPlaceholder):
-                    return part
-            return function(*arguments, **options)
-        except (Exception, SystemExit) as error:
-            if "set" in getattr(function, "__name__", "") and arguments:  # it fills its first argument
-                self.incomplete[id(arguments[0])] = (arguments[0], reason_of(error))
-            return BrokenPlaceholder(reason_of(error))
-
-    def load_reduce(self) -> None:
-        arguments = self.stack.pop()
-        self.stack[-1] = self.make(self.stack[-1], arguments, {})
-
-    def load_newobj(self) -> None:
-        arguments = self.stack.pop()
-        kind = self.stack.pop()
-        self.append(kind if isinstance(kind, BrokenPlaceholder) else self.make(kind.__new__, (kind, *arguments), {}))
-
-    def load_newobj_ex(self) -> None:
-        options = self.stack.pop()
-        arguments = self.stack.pop()
-        kind = self.stack.pop()
-        self.append(
-            kind if isinstance(kind, BrokenPlaceholder) else self.make(kind.__new__, (kind, *arguments), options)
-        )
-
-    def filling(self, fill: Any, target: Any) -> None:
-        """Let an operation of the unpickler fill an object."""
-        try:
-            fill(self)
-        except (Exception, SystemExit) as error:
-            self.incomplete[id(target)] = (target, reason_of(error))
-
-    def load_build(self) -> None:
-        self.filling(SLOW.load_build, self.stack[-2])
-
-    def load_setitems(self) -> None:
-        self.filling(SLOW.load_setitems, self.metastack[-1][-1])
-
-    def load_additems(self) -> None:
-        self.filling(SLOW.load_additems, self.metastack[-1][-1])
-
-    dispatch[pickle.REDUCE[0]] = load_reduce
-    dispatch[pickle.NEWOBJ[0]] = load_newobj
-    dispatch[pickle.NEWOBJ_EX[0]] = load_newobj_ex
-    dispatch[pickle.BUILD[0]] = load_build
-    dispatch[pickle.SETITEMS[0]] = load_setitems
-    dispatch[pickle.ADDITEMS[0]] = load_additems
-
-    def reason_in(self, value: Any) -> str | None:
-        """Why something is not whole; None when it is."""
-        seen, waiting = {id(CurrentSession.main.__dict__)}, [value]
-        while waiting:
-            one = waiting.pop()
-            if id(one) in seen:
-                continue
-            seen.add(id(one))
-            if isinstance(one, BrokenPlaceholder):
-                return one.reason
-            if id(one) in self.incomplete:
-                return self.incomplete[id(one)][1]
-            if len(seen) > MOST:
-                return "it holds too many objects to tell whether all of them are whole"
-            if isinstance(one, ModuleType) or (isinstance(one, type) and one.__module__ != "__main__"):
-                continue
-            waiting += gc.get_referents(one)
-            if getattr(getattr(one, "dtype", None), "hasobject", False) is True and hasattr(one, "ravel"):
-                waiting += list(one.ravel())  # an array does not show the garbage collector what it holds
-        return None
 
 
 class RawUnit:
@@ -349,10 +201,16 @@ class SnapshotReader:
                 again[name] = self._main.__dict__[name]
             except (Exception, SystemExit) as error:  # decorators and defaults are the user's code
                 reasons[name] = f"{reason}, and defining it again failed: {reason_of(error)}"
-        for name in wanted:
-            if name not in again:
-                self._lose_one(name, reasons.get(name, reason))
         self._again = list(again)
+        for part in parts:
+            left = [name for name in part.names if name not in again and name not in found]
+            if not left:
+                continue
+            whole, lost = load_foreign(part.stream, part.buffers, part.names, again, reason)
+            again |= {name: whole[name] for name in left if name in whole}
+            for name in left:
+                if name not in whole:
+                    self._lose_one(name, reasons.get(name) or lost.get(name, reason))
         return again
 
     def _load_all(self, parts: list[RawUnit]) -> dict[str, Any]:

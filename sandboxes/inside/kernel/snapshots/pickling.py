@@ -79,6 +79,8 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
     ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
     ("pandas.arrays", "ArrowExtensionArray", tables.reduce_arrow_backed),
+    ("pandas", "ArrowDtype", tables.reduce_arrow_dtype),
+    ("pandas", "StringDtype", tables.reduce_string_dtype),
     ("polars", "DataFrame", tables.reduce_polars_frame),
     ("polars", "Series", tables.reduce_polars_series),
     ("polars", "LazyFrame", tables.reduce_polars_query),
@@ -89,8 +91,10 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
 
 BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas._libs.internals", "Block", tables.reduce_block),
+    ("pandas._libs.arrays", "NDArrayBacked", tables.reduce_backed),
     ("pandas", "Index", tables.reduce_index),
     ("numpy", "ndarray", arrays.reduce_users),
+    ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),
     ("weakref", "finalize", refusing.refuse("a finalizer of an object")),

@@ -41,16 +41,88 @@ def make_series_manager(block: Any, axis: Any) -> Any:
 def reduce_index(pickler: Any, index: Any) -> Any:
     """An index that shares its memory with a series or another index."""
     reduced = index.__reduce__()
+    if type(index).__name__ in OF_TIMES and type(index).__module__.split(".")[0] == "pandas":
+        reduced = make_time_index, (type(index), index._data, index.freq, index.name)
     refs = shared(vars(index).get("_references"))
     if refs is None or "_references" in vars(type(index)) or (len(reduced) > 2 and reduced[2] is not None):
         return reduced
     return reduced[0], reduced[1], (refs,), None, None, set_index_refs
 
 
+OF_TIMES = ("DatetimeIndex", "TimedeltaIndex")
+
+
+def make_time_index(kind: Any, values: Any, frequency: Any, name: Any) -> Any:
+    """An index of times; where its frequency is kept differs from version to version."""
+    return kind(values, freq=frequency, name=name, copy=False)
+
+
 def set_index_refs(index: Any, state: Any) -> None:
     """Enter an index into the record of who shares its memory."""
     index._references = state[0]
     index._references.add_index_reference(index)
+
+
+def reduce_backed(pickler: Any, array: Any) -> Any:
+    """An array of pandas over one of NumPy (dates, categories, periods): its own form is of one version only."""
+    kind = type(array)
+    if kind.__module__.split(".")[0] != "pandas":
+        return NotImplemented
+    attributes = {name: value for name, value in vars(array).items() if name != "_cache"}
+    return make_backed, (kind, array._ndarray, array.dtype), attributes, None, None, set_backed
+
+
+def make_backed(kind: Any, values: Any, dtype: Any) -> Any:
+    """An array over another."""
+    array = kind.__new__(kind)
+    importlib.import_module("pandas._libs.arrays").NDArrayBacked.__init__(array, values, dtype)
+    return array
+
+
+def set_backed(array: Any, state: Any) -> None:
+    """Give it its attributes; those that this version has always are there already."""
+    if hasattr(type(array), "_freq"):
+        array._freq = state.get("_freq")
+    array.__dict__.update({name: value for name, value in state.items() if name != "_freq"})
+
+
+def reduce_arrow_dtype(pickler: Any, dtype: Any) -> Any:
+    """An arrow dtype of pandas by what it is made of."""
+    return make_arrow_dtype, (dtype.pyarrow_dtype,)
+
+
+def make_arrow_dtype(kind: Any) -> Any:
+    """The dtype of this version."""
+    return importlib.import_module("pandas").ArrowDtype(kind)
+
+
+def reduce_string_dtype(pickler: Any, dtype: Any) -> Any:
+    """A dtype of strings by what it is made of."""
+    return make_string_dtype, (dtype.storage, dtype.na_value)
+
+
+def make_string_dtype(storage: str, missing: Any) -> Any:
+    """The dtype of this version; before pandas 2.3 there was one missing value only."""
+    make = importlib.import_module("pandas").StringDtype
+    try:
+        return make(storage, na_value=missing)
+    except TypeError:
+        return make(storage)
+
+
+def reduce_timezone(pickler: Any, zone: Any) -> Any:
+    """A time zone of pytz, which another environment may not have."""
+    if zone.zone is None or sys.modules["pytz"].timezone(zone.zone) is not zone:
+        return NotImplemented
+    return make_timezone, (zone.zone,)
+
+
+def make_timezone(name: str) -> Any:
+    """That time zone, of pytz where it is installed."""
+    try:
+        return importlib.import_module("pytz").timezone(name)
+    except ImportError:
+        return importlib.import_module("zoneinfo").ZoneInfo(name)
 
 
 def reduce_arrow_backed(pickler: Any, array: Any) -> Any:

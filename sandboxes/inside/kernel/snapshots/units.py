@@ -66,6 +66,47 @@ VALUES: frozenset[type] = frozenset(
 Names = tuple[str, ...]
 
 
+DESCRIPTIONS = (
+    ("numpy", "dtype"),
+    ("pandas.core.dtypes.base", "ExtensionDtype"),
+    ("pandas._libs.tslibs.offsets", "BaseOffset"),
+    ("pandas._libs.missing", "NAType"),
+    ("pandas._libs.tslibs.nattype", "NaTType"),
+    ("pyarrow", "DataType"),
+    ("pyarrow", "Schema"),
+    ("datetime", "tzinfo"),
+)
+"""Types of libraries that describe values and cannot be changed: what frames have in common of them is no link."""
+OF_CYTHON = "cython_function_or_method"
+
+
+class NamedKinds:
+    """Knows what a stream would hold the same, whoever else has it: plain values, and what goes by its name."""
+
+    def __init__(self) -> None:
+        known = [getattr(sys.modules.get(module), name, None) for module, name in DESCRIPTIONS]
+        self._descriptions = tuple(kind for kind in known if isinstance(kind, type))
+        self._kinds: dict[type, bool] = {}
+        pandas = sys.modules.get("pandas")
+        kinds = [getattr(pandas, name, None) for name in ("Series", "DataFrame")]
+        self._of_libraries = {id(getattr(kind, "_metadata", None)) for kind in kinds if isinstance(kind, type)}
+
+    def has(self, value: Any) -> bool:
+        """Whether it is such a value."""
+        kind = type(value)
+        if kind is float or (kind is complex and value != value):  # of floats, only a NaN has a place among them
+            return False
+        if kind is tuple:  # a constant of some code, mostly
+            return all(type(item) in VALUES for item in value)
+        if kind is list:
+            return id(value) in self._of_libraries
+        known = self._kinds.get(kind)
+        if known is None:
+            known = kind in VALUES or kind is FunctionType or issubclass(kind, (type, *self._descriptions))
+            self._kinds[kind] = known = known or kind.__name__ == OF_CYTHON
+        return known
+
+
 class Unit:
     """Some variables that were pickled together."""
 
@@ -77,31 +118,19 @@ class Unit:
         self.memo = stream.memo() if roots else {}
         self.roots = {id(value) for value in roots.values() if type(value) not in VALUES and id(value) in self.memo}
 
-    def links(self, roots: set[int]) -> set[int]:
+    def links(self, roots: set[int], named: NamedKinds) -> set[int]:
         """Identities of the objects by which another unit would have to be pickled with this one.
 
         Args:
             roots: Those of the values of all variables.
+            named: What does not count.
         """
         by_value = self.stream.by_value
         found = set(self.roots)
         for identity, (_, value) in self.memo.items():
-            if identity in by_value or identity in roots or not _named(value):
+            if identity in by_value or identity in roots or not named.has(value):
                 found.add(identity)
         return found
-
-
-def _named(value: Any) -> bool:
-    """Whether a stream would hold the same, whoever else has it: plain values, and what goes by its name."""
-    kind = type(value)
-    if kind is float or (kind is complex and value != value):  # of floats, only a NaN has a place among them
-        return False
-    if kind is tuple:  # a constant of some code, mostly
-        return all(type(item) in VALUES for item in value)
-    if kind in VALUES or kind is FunctionType or issubclass(kind, type):
-        return True
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.dtype)
 
 
 class Partition:
@@ -200,8 +229,9 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
     order = sorted(range(len(units)), key=lambda index: len(units[index].memo))
     roots = {identity for unit in units for identity in unit.roots}
     first: dict[int, int] = {}
+    named = NamedKinds()
     for index in order[:-1]:
-        for identity in units[index].links(roots):
+        for identity in units[index].links(roots, named):
             other = first.setdefault(identity, index)
             if other != index:
                 parent[find(index)] = find(other)

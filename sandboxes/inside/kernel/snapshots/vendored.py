@@ -53,7 +53,7 @@ def _make_without_hooks(module: Any) -> None:
         return module._lookup_class_or_track(identity, make_class(metaclass, name, bases, content))
 
     # A stream has it by this name, which is cloudpickle's own.
-    make.__module__, make.__qualname__ = module.__name__, "_make_skeleton_class"
+    make.__module__, make.__name__, make.__qualname__ = module.__name__, "_make_skeleton_class", "_make_skeleton_class"
     module._make_skeleton_class = make
 
 
