@@ -11,6 +11,7 @@ import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from ..own_library import KERNEL
 from .classes import is_users
 from .identity import find_sentinel
 from .singletons import CurrentSession
@@ -65,6 +66,8 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         owner, rest = sys.modules[path], []
     for name in rest:
         owner = vars(owner).get(name) if isinstance(owner, ModuleType | type) else None
+    if str(getattr(owner, "__module__" if isinstance(owner, type) else "__name__", "")).split(".")[0] == KERNEL:
+        return None  # what a cell does to the kernel is of its process alone
     if isinstance(owner, ModuleType):
         known = sys.modules.get(owner.__name__) is owner and getattr(owner, "__spec__", None) is not None
         return (owner.__name__, "", owner) if known and not _is_of_workspace(owner) else None

@@ -5,6 +5,10 @@ import sys
 from pickle import PicklingError
 from typing import Any
 
+# Snapshots of earlier versions have these two names at this place.
+from .drawing import make_callbacks as make_callbacks
+from .drawing import set_callbacks as set_callbacks
+
 
 def reduce_block(pickler: Any, block: Any) -> Any:
     """A block of a frame, with what it shares its memory with: pandas copies such memory before it writes."""
