@@ -13,6 +13,7 @@ What the user's code did is data (`sandboxes/results.py`); what the sandbox did 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -21,11 +22,13 @@ from sandboxes.rebuilding import BrokenOff, PastCell, RebuildOrder, RebuildPlan
 from sandboxes.results import (
     CellResult,
     FetchedFile,
+    LookTaken,
     ProgramResult,
     Reached,
     RestoredSession,
     SnapshotTaken,
     Streamed,
+    TrialRestore,
     WorkspaceFile,
 )
 
@@ -244,6 +247,56 @@ class Held(Protocol):
 
     async def hold(self) -> None:
         """Prevent its deletion: it holds state that is not in the store."""
+
+
+class Trial(Protocol):
+    """A fresh session beside a sandbox's own, behind the same walls, in which one snapshot is restored and compared."""
+
+    async def supply_blobs(self, files: Sequence[Path]) -> None:
+        """Give it blobs; see `Sandbox.supply_blobs`."""
+
+    async def supplied_blobs(self) -> frozenset[str]:
+        """The blobs that it has."""
+
+    async def compare(self, snapshot: str, *, known: Sequence[str], seconds: float) -> TrialRestore:
+        """Restore the snapshot, whose blobs were supplied, and compare it with the session that was looked at.
+
+        Args:
+            snapshot: The snapshot.
+            known: Names that are known not to come back.
+            seconds: Time of a processor that comparing may take.
+
+        Raises:
+            SandboxError: it ended, could not be started, or the look at the session did not come to an end.
+        """
+
+
+@runtime_checkable
+class Provable(Protocol):
+    """A sandbox of whose steps it can be proved that they come back."""
+
+    async def look(
+        self, snapshot: str, *, always: bool, proved: str, seconds: float, max_bytes: int
+    ) -> LookTaken:
+        """Have a frozen copy of its session look at it, if it is at that snapshot and worth proving.
+
+        Args:
+            snapshot: The snapshot that it must be at.
+            always: Also when all kinds of its objects have been proved.
+            proved: The snapshot whose proof found nothing; what it had counts as proved from now on.
+            seconds: Time of a processor that looking may take.
+            max_bytes: Memory that a session may have that is to be proved.
+
+        Raises:
+            SandboxError: as its other methods do.
+        """
+
+    def trial(self) -> AbstractAsyncContextManager[Trial]:
+        """A fresh session; it ends with the block, when the sandbox is closed, and when others wait for its place.
+
+        Raises:
+            SandboxUnavailableError: there is no place for one, or it cannot be made.
+        """
 
 
 OpenSandbox = Callable[[str, str], Awaitable[Sandbox]]

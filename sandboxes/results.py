@@ -183,3 +183,39 @@ class Reached:
     confined: bool = False
     """Whether code in it cannot reach outside at all, but through functions of the host: then nothing is unknown of a
     cell that was broken off, even where its note is not at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that would not come back as it was."""
+
+    name: str
+    """The variable, the setting, or the path of the file."""
+    how: str
+    """In plain words, to be read after the name: `comes back detached from f`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookTaken:
+    """Whether a session is looked at, so that a restore can be compared with it."""
+
+    state: Literal["copy", "done", "known", "gone", "refused"]
+    """`copy`: a frozen copy looks; `done`: it has been looked at. `known`: there is no need, all of its kinds have been
+    proved. `gone`: it is at another step by now."""
+    why: str = ""
+    """Why it is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRestore:
+    """What a restore in a fresh session gave, compared with the session as it was kept."""
+
+    differs: tuple[Difference, ...] = ()
+    compared: int = 0
+    """Variables, settings and files that were compared."""
+    skipped: tuple[str, ...] = ()
+    """Variables that cannot be compared."""
+    cpu: float = 0.0
+    """Seconds of a processor that all of it took."""
+    refused: str = ""
+    """Why nothing was compared."""

@@ -21,6 +21,8 @@ class Order:
     arguments: tuple[str, ...] = ()
     network: str = "none"
     """What the kernel is told that it may reach: `none`, `allowlist` or `full`."""
+    inputs: Path | None = None
+    """The inputs of another sandbox, in whose folder this one lies; they are read-only. None: its own."""
 
 
 class Process(Protocol):

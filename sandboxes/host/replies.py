@@ -10,11 +10,14 @@ from sandboxes.rebuilding import BrokenOff, RebuildPlan
 from sandboxes.results import (
     CellError,
     ChangedFile,
+    Difference,
     Display,
+    LookTaken,
     LostVariable,
     NamespaceRow,
     RestoredSession,
     SnapshotTaken,
+    TrialRestore,
 )
 
 MAX_DISPLAYS = 60
@@ -32,11 +35,14 @@ MAX_ROWS = 200
 MAX_FILES = 10_000
 MAX_LOST = 10_000
 MAX_REACHED = 20
+MAX_DIFFERENCES = 50
 MAX_VALUES = 500
 HASH = re.compile(r"[0-9a-f]{64}")
 Kind = Literal["result", "display", "figure"]
 Change = Literal["created", "changed", "deleted"]
 KINDS: dict[Any, Kind] = {"result": "result", "display": "display", "figure": "figure"}
+Look = Literal["copy", "done", "known", "gone"]
+LOOKS: dict[Any, Look] = {"copy": "copy", "done": "done", "known": "known", "gone": "gone"}
 CHANGES: dict[Any, Change] = {"created": "created", "changed": "changed", "deleted": "deleted"}
 
 
@@ -188,6 +194,30 @@ def problems(said: dict[str, Any]) -> tuple[str, str]:
     if not failed and not isinstance(said.get("restored"), list):
         failed = "The sandbox did not say what it restored."
     return _text(said.get("problem"), 2_000), failed
+
+
+def look(said: dict[str, Any]) -> LookTaken:
+    """Whether a session is looked at."""
+    state = LOOKS.get(_text(said.get("state"), 20), "refused")
+    return LookTaken(state, _text(said.get("why"), 500).rstrip(".") if state == "refused" else "")
+
+
+def trial(said: dict[str, Any]) -> TrialRestore:
+    """What a restore in a fresh session gave."""
+    refused = _text(said.get("refused"), 500).rstrip(".")
+    if not refused and not isinstance(said.get("differs"), list):
+        refused = "The sandbox did not say what it compared"
+    rows = (
+        Difference(_text(row.get("name"), 200), _text(row.get("how"), 400))
+        for row in _dicts(said.get("differs"), MAX_DIFFERENCES)
+    )
+    return TrialRestore(
+        differs=() if refused else tuple(row for row in rows if row.name),
+        compared=_count(said.get("compared")),
+        skipped=_names(said.get("skipped"))[:MAX_DIFFERENCES],
+        cpu=_seconds(said.get("cpu")),
+        refused=refused,
+    )
 
 
 def _lost(said: dict[str, Any]) -> tuple[LostVariable, ...]:

@@ -105,6 +105,7 @@ class SessionPool:
         self._turn = 0
         self._sleeping: dict[Lease, asyncio.Task[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._giving_way: list[Callable[[], None]] = []
 
     @property
     def count(self) -> int:
@@ -115,6 +116,20 @@ class SessionPool:
     def waiting(self) -> int:
         """How many wait for a place."""
         return len(self._waiting)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is a place that nobody waits for, and that who works now may have."""
+        return len(self._leases) < self._capacity and not self._waiting and self._may_have_more(owner.get())
+
+    @contextmanager
+    def giving_way(self, call: Callable[[], None]) -> Iterator[None]:
+        """Have `call` called within the block when somebody waits for a place."""
+        self._giving_way.append(call)
+        try:
+            yield
+        finally:
+            self._giving_way.remove(call)
 
     def mark_used(self, sandbox: object) -> None:
         """Note that somebody is about to use a sandbox."""
@@ -136,6 +151,8 @@ class SessionPool:
         lease.place = asyncio.get_running_loop().create_future()
         self._waiting.append(lease)
         notice = self._notice_later(lease)
+        for call in list(self._giving_way):
+            call()
         self.evict_idle()
         try:
             await lease.place

@@ -2,26 +2,34 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.host import blobs, workspace
+from sandboxes.host import blobs, replies, workspace
 from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.host.processes import Order, Start
 from sandboxes.host.programs import run_program
 from sandboxes.host.session_pool import SessionPool
+from sandboxes.host.tasks import uncancellable
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, IsolationConfig
 from sandboxes.local.network.egress import Egress
 from sandboxes.local.session import Session
+from sandboxes.local.trial import FOLDER, TrialFolder, TrialSession, prints_name
 from sandboxes.local.zygote_process import StartInZygote
 from sandboxes.network import NO_NETWORK, Network
-from sandboxes.results import FetchedFile, ProgramResult, Reached, WorkspaceFile
+from sandboxes.results import FetchedFile, LookTaken, ProgramResult, Reached, TrialRestore, WorkspaceFile
 
 OWNER = "owner"
 """The file that names the process whose session was the last one in this folder."""
+
+
+LOOK_SECONDS = 30.0
+"""How long making a copy that looks may take before it is interrupted."""
 
 
 class LocalSandbox(KernelSandbox[Session]):
@@ -38,6 +46,7 @@ class LocalSandbox(KernelSandbox[Session]):
         make_egress: Makes the proxy of each session.
         grace: Seconds that an interrupted cell has to end before it is killed.
         pool: Where its session takes a place; default: there is always one.
+        inputs: The inputs of another sandbox that it has in the place of its own.
     """
 
     def __init__(
@@ -50,8 +59,13 @@ class LocalSandbox(KernelSandbox[Session]):
         make_egress: Callable[[Network, Path], Egress] = Egress,
         grace: float = 3.0,
         pool: SessionPool | None = None,
+        inputs: Path | None = None,
     ) -> None:
         super().__init__(id, grace=grace, pool=pool)
+        self._pool = pool
+        self._inputs = inputs
+        self._trial: LocalSandbox | None = None
+        self._trial_turn = asyncio.Lock()
         self._folder = root.absolute() / id
         self._workspace = self._folder / "workspace"
         self._config = config
@@ -96,7 +110,7 @@ class LocalSandbox(KernelSandbox[Session]):
 
     async def _start_session(self) -> Session:
         await asyncio.to_thread(self._claim)
-        order = Order(self._folder, network=self._network.mode)
+        order = Order(self._folder, network=self._network.mode, inputs=self._inputs)
         egress = self._make_egress(self._network, self._folder) if self._network.mode != "none" else None
         return await Session.start(
             self._start, order, limits=self._config.limits, python=self._config.python, egress=egress
@@ -120,7 +134,7 @@ class LocalSandbox(KernelSandbox[Session]):
         file = self._folder / OWNER
         if file.exists() and file.read_text("utf-8", "replace") != self._token:
             return  # another process works in this folder by now
-        for name in ("tmp", "spool", "blobs"):  # the store has what is worth keeping
+        for name in ("tmp", "spool", "blobs", FOLDER):  # the store has what is worth keeping
             workspace.remove(self._folder / name)
         file.unlink(missing_ok=True)
 
@@ -202,3 +216,72 @@ class LocalSandbox(KernelSandbox[Session]):
     async def supplied_blobs(self) -> frozenset[str]:
         """The blobs that it was given and still has."""
         return await asyncio.to_thread(blobs.names_in, self._folder / "blobs")
+
+    async def look(self, snapshot: str, *, always: bool, proved: str, seconds: float, max_bytes: int) -> LookTaken:
+        """Have a frozen copy of its session look at it; see `Provable.look`.
+
+        Raises:
+            SandboxLostError: its session ended meanwhile.
+        """
+        async with self._lease:
+            if self.head != snapshot:
+                return LookTaken("gone")
+            body = {
+                "snapshot": snapshot,
+                "file": prints_name(snapshot),
+                "always": always,
+                "proved": proved,
+                "seconds": seconds,
+                "bytes": max_bytes,
+            }
+            taken = replies.look(await self._ask("look", {}, body=body, seconds=LOOK_SECONDS + seconds))
+        self._lease.mark_idle()
+        return taken
+
+    @asynccontextmanager
+    async def trial(self) -> AsyncIterator[TrialSession]:
+        """A fresh session; see `Provable.trial`.
+
+        Raises:
+            SandboxUnavailableError: there is no place for one, or it cannot be made.
+        """
+        async with self._trial_turn:
+            if self._closed or (self._pool is not None and not self._pool.has_room):
+                raise SandboxUnavailableError("all places for sandboxes are taken")
+            folder = TrialFolder(self._folder, self._config.level)
+            pool = self._pool or SessionPool(capacity=1)
+            trial = LocalSandbox(
+                self._folder, FOLDER, self._config, grace=0.0, pool=pool, inputs=folder.inputs
+            )
+            self._trial = trial
+            closing: list[asyncio.Task[None]] = []
+            try:
+                await asyncio.to_thread(folder.prepare, Path(self._config.cache))
+                with pool.giving_way(lambda: closing.append(asyncio.create_task(trial.close()))):
+                    yield TrialSession(trial, folder, self._folder / "spool")
+            finally:
+                self._trial = None
+                await uncancellable(self._end_trial(trial, folder, closing))
+
+    async def _end_trial(
+        self, trial: "LocalSandbox", folder: TrialFolder, closing: "list[asyncio.Task[None]]"
+    ) -> None:
+        await asyncio.gather(*closing, return_exceptions=True)
+        await trial.close()
+        await asyncio.to_thread(folder.remove)
+
+    async def restore_and_compare(self, asked: dict[str, Any], *, seconds: float) -> TrialRestore:
+        """Restore a snapshot and compare it; for the sandbox of a trial.
+
+        Raises:
+            SandboxLostError: its session ended.
+            SandboxUnavailableError: it cannot be started.
+        """
+        async with self._lease:
+            return replies.trial(await self._ask("prove", {}, body=asked, seconds=seconds))
+
+    async def close(self) -> None:
+        """End the session, a trial too; see `Sandbox.close`."""
+        if self._trial is not None:
+            await self._trial.close()
+        await super().close()

@@ -333,7 +333,7 @@ class StartInZygote:
             payload["program"] = [program, *order.arguments]
         if self._config.level in PRIVATE_ROOT:
             payload["folders"] = self._folders(order)
-            payload["hidden"] = [str(order.folder.parent.parent), str(order.folder.parent)]
+            payload["hidden"] = [str(above) for above in _above(order)]
         elif not private:
             own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
             read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]
@@ -345,7 +345,7 @@ class StartInZygote:
         own = order.folder
         folders = {
             "workspace": (str(own / "workspace"), False),
-            "inputs": (str(own / "workspace" / "inputs"), True),
+            "inputs": (str(order.inputs or own / "workspace" / "inputs"), True),
             "spool": (str(own / "spool"), False),
             "blobs": (str(own / "blobs"), True),
             "note": (str(own / workspace.NOTE), False),
@@ -362,6 +362,12 @@ class StartInZygote:
             return {**environment, "HOME": "/home/user", "TMPDIR": "/tmp", "MPLCONFIGDIR": "/tmp/matplotlib"}  # noqa: S108
         own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
         return {**environment, **own, "MPLCONFIGDIR": self._config.cache}
+
+
+def _above(order: Order) -> list[Path]:
+    """The folders of the host that hold what is others', the outermost first."""
+    count = 2 if order.inputs is None else 3
+    return list(order.folder.parents[:count])[::-1]
 
 
 def _let_go(beginning: "Future[ReadySandbox]") -> None:

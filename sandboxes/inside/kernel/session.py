@@ -68,6 +68,7 @@ class Session:
         self._number = 0
         self._folders = {"spool": spool, "blobs": blobs, "cloudpickle": cloudpickle}
         self._engine: Any = None
+        self._prover: Any = None
         self._main = ModuleType("__main__")
         self._main.__dict__.update(__builtins__=builtins, __doc__=None)
         sys.modules["__main__"] = self._main
@@ -125,7 +126,9 @@ class Session:
                 self._restore(header)
             elif kind in ("plan_rebuild", "rebuild"):
                 self._rebuild(kind, header, json.loads(body))
-            self._standby.wanted = True
+            elif kind in ("look", "prove"):
+                self._prove(kind, header, json.loads(body))
+            self._standby.wanted = self._standby.wanted or kind != "look"
 
     def _freeze(self) -> None:
         """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original."""
@@ -133,6 +136,8 @@ class Session:
         if not self._standby.fork_copy():
             return
         self._pid = os.getpid()
+        if self._prover is not None:
+            self._prover.woken()
         self._calls.forget()
         changed = side_effects.changes(self._scan, side_effects.Scan(self._root))
         self._send("hello", {}, {"head": self._head, "files_changed": bool(changed) or not self._scan.complete})
@@ -141,6 +146,8 @@ class Session:
         """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""
         self._run_id, self._head = str(header.get("id", "")), ""
         number = self._number = int(header.get("number", 0))
+        if self._prover is not None:
+            self._prover.copy_ended()
         self._prepare(number)
         self._reach.begin(str(header.get("head", "")), code)
         before = self._scan = side_effects.Scan(self._root)
@@ -233,6 +240,28 @@ class Session:
             answer = {"failed": f"{why}."}
         self._send(kind, answer)
 
+    def _prove(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
+        """Have this session looked at as it was kept, or restore a snapshot in it and compare it with another one."""
+        self._run_id, answer = str(header.get("id", "")), dict[str, Any]()
+        self._interrupts.forget()
+
+        def work() -> None:
+            if kind == "prove":
+                self._head = ""
+                answer.update(self._proofs().compare(asked, lambda: self._snapshots().restore(asked["snapshot"])))
+            elif self._head != asked["snapshot"]:
+                answer.update(state="gone")
+            else:
+                answer.update(self._proofs().begin(asked, self._scan, [self._control, self._standby.descriptor]))
+
+        error = self._interrupts.guard(work)
+        if os.getpid() != self._pid:
+            os._exit(1)
+        if error is not None:
+            why = "it took too long" if isinstance(error, KeyboardInterrupt) else f"{self._brief(error)}"
+            answer = {"state": "refused", "why": why, "refused": why}
+        self._send(kind, answer)
+
     def _run_again(self, code: str, number: int) -> str:
         """Run a cell, show nothing, and say what it raised."""
         self._prepare(number)
@@ -256,6 +285,19 @@ class Session:
             self._engine = Engine(self._main, self._own, self._root, self._start, **self._folders)
             self._start.modules |= frozenset(sys.modules) - before
         return self._engine
+
+    def _proofs(self) -> Any:
+        """What proves steps; loaded when it is first asked for."""
+        if self._prover is None:
+            self._snapshots()
+            before = frozenset(sys.modules)
+            with own_library().importing():
+                from .proving.prover import Prover
+
+            folders = (self._folders["spool"], self._folders["blobs"])
+            self._prover = Prover(self._main, self._own, self._root, self._start, *folders)
+            self._start.modules |= frozenset(sys.modules) - before
+        return self._prover
 
     def _brief(self, error: BaseException) -> str:
         described = self._describe(error)

@@ -37,6 +37,11 @@ class ForkedStandby:
         self.wanted = False
         """Whether something has changed since the last copy."""
 
+    @property
+    def descriptor(self) -> int:
+        """The connection to the first process; -1 without one. No other copy of the session may hold it."""
+        return self._notices.fileno() if self._notices is not None else -1
+
     def fork_copy(self) -> bool:
         """Copy this process, if it has one thread.
 

@@ -1,0 +1,310 @@
+"""Fingerprints that also see what pickle would not: attributes themselves, who shares what, what holds whose functions.
+
+An object of a class of the user's is looked into without asking it, so that a `__reduce__` or `__getstate__` that
+leaves something out is found out, and none of the user's code runs. Objects of libraries are taken apart as pickle
+takes them; which of the user's functions and objects they hold is counted besides.
+"""
+
+import functools
+import gc
+import math
+import sys
+import weakref
+from collections import Counter
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+from ..fingerprints import Walk, _content, _hash, _is, _made_by_python, _name
+from ..snapshots.classes import is_users
+from . import library_objects
+
+CONTAINERS = (list, dict, set, bytearray)
+PLAIN = (int, float, bool, complex, str, bytes, type(None), type(...), range, slice)
+UNSHARED = ("pandas.core.dtypes", "pandas.core.indexes", "dateutil", "pytz", "zoneinfo", "numpy.dtypes")
+"""Where classes are of whose instances it does not matter how many there are."""
+OF_PYTHON = ("builtins", "collections", "datetime", "decimal", "functools", "itertools", "types", "fractions", "uuid")
+"""Modules of whose classes pickle tells all that there is."""
+ITERATORS = ("list_iterator", "dict_keyiterator", "dict_valueiterator", "dict_itemiterator", "set_iterator")
+HELD_OBJECTS = 20_000
+"""Objects that are looked at for what a variable holds; of a larger one that is not compared."""
+ARRAYS = 2_000
+"""Arrays of which it is found out which lie in the same memory."""
+LEFT_OUT = frozenset({"_abc_impl", "__abstractmethods__", "__doc__", "__slotnames__", "__static_attributes__"})
+WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
+BASES = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, bytearray)
+
+Place = tuple[str, int]
+"""The variable in which something was met first, and the how manieth thing it was there."""
+
+
+class DeepWalk(Walk):
+    """Goes through variables one after the other.
+
+    Args:
+        space: The variables of `__main__`.
+    """
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        super().__init__()
+        self._space = space
+        self._first: dict[int, Place] = {}
+        self._memory: list[tuple[int, int, Place]] = []
+        self._variable = ""
+        self._count = 0
+        self._unordered = 0
+        self._inside = 0
+        """How many objects of libraries around this one are being taken apart."""
+        self.events: list[tuple[int, Place]] = []
+        """What of this variable had been met before: which thing it is, and where that was."""
+        self.has_library_objects = False
+        """Whether this variable has objects that were taken apart as pickle does."""
+        self.opaque = 0
+        """How many of its parts could not be looked into."""
+
+    def begin(self, variable: str) -> None:
+        """Begin with a variable."""
+        self._variable, self._count = variable, 0
+        self.events = []
+        self.has_library_objects, self.opaque = False, 0
+
+    def digest(self, value: Any) -> bytes:
+        """The fingerprint of a value; it is noted whether it was met before."""
+        kind = type(value)
+        if kind is float and value != value:
+            numpy: Any = sys.modules.get("numpy")
+            return _hash("NaN", bytes([value is math.nan, value is getattr(numpy, "nan", None)]))
+        if kind not in PLAIN and not self._unordered and not self._inside and self._is_shared(value, kind):
+            self._note(value)
+        return super().digest(value)
+
+    def _note(self, value: Any) -> None:
+        known = self._first.get(id(value))
+        if known is not None:
+            self.events.append((self._count, known))
+            return
+        self._first[id(value)] = (self._variable, self._count)
+        self._alive.append(value)
+        self._count += 1
+
+    def _is_shared(self, value: Any, kind: type) -> bool:
+        """Whether somebody could tell two equal ones of this kind apart by changing one."""
+        if kind in CONTAINERS:
+            return True
+        if isinstance(value, type):
+            return is_users(value)
+        if isinstance(value, FunctionType):
+            return value.__module__ == "__main__"
+        if isinstance(value, BuiltinFunctionType | MethodType | ModuleType | CodeType | tuple | frozenset):
+            return is_users(kind)
+        return not kind.__module__.startswith(UNSHARED) and (is_users(kind) or hasattr(value, "__dict__"))
+
+    def _of(self, value: Any, kind: type) -> bytes:
+        if kind is dict:  # in their order: a loop sees it
+            return _hash("dict", *(self.digest(key) + self.digest(item) for key, item in value.items()))
+        if kind in (set, frozenset):
+            return self._set(kind.__name__, value)
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if isinstance(value, type):
+            return self._class(value) if is_users(value) else _hash("class", _name(value).encode())
+        if is_users(kind):
+            return self._users(value, kind)
+        found = library_objects.content(value, self.digest)
+        if found is not None:
+            self.has_library_objects = True
+            return _hash(_name(kind), found)
+        return super()._of(value, kind)
+
+    def _set(self, name: str, value: Any) -> bytes:
+        self._unordered += 1
+        try:
+            return _hash(name, *sorted(map(self.digest, value)))
+        finally:
+            self._unordered -= 1
+
+    def _function(self, value: FunctionType) -> bytes:
+        module = sys.modules.get(value.__module__ or "")
+        if module is not None and vars(module) is value.__globals__ and value.__globals__ is not self._space:
+            return _hash("function", f"{value.__module__}.{value.__qualname__}".encode())
+        if value.__globals__ is self._space:
+            sees = b"main"
+        else:  # a namespace of `exec`, or a module that a cell made
+            names = sorted(set(value.__code__.co_names) & set(value.__globals__))
+            sees = self.digest([(name, value.__globals__[name]) for name in names])
+        cells = [_content(cell) for cell in value.__closure__ or ()]
+        parts = (value.__code__, value.__defaults__, value.__kwdefaults__, cells, value.__dict__)
+        return _hash("function", value.__qualname__.encode(), sees, *map(self.digest, parts))
+
+    def _class(self, value: type) -> bytes:
+        own = [
+            (name, item)
+            for name, item in vars(value).items()
+            if not _made_by_python(name)
+            and name not in LEFT_OUT
+            and not isinstance(item, GetSetDescriptorType | MemberDescriptorType)
+            and not any(vars(base).get(name) is item for base in value.__mro__[1:])
+        ]
+        parts = [part for name, item in sorted(own, key=lambda pair: pair[0]) for part in (name, item)]
+        return _hash("class", _name(value).encode(), self.digest(list(value.__bases__)), self.digest(parts))
+
+    def _users(self, value: Any, kind: type) -> bytes:
+        """An object of a class of the user's, as it is, whatever it says of itself."""
+        parts = [self.digest(kind), self._base(value, kind)]
+        found = library_objects.content(value, self.digest) or self._library(value, kind)
+        if found is None and not _is_plain(kind):
+            found = self._reduced(value, kind)
+        parts.append(found or b"")
+        for name, item in sorted(attributes(value, kind).items()):
+            if found is not None and name.startswith("_"):
+                continue  # a library's own
+            parts += [name.encode("utf-8", "surrogatepass"), self.digest(item)]
+        return _hash("object", *parts)
+
+    def _base(self, value: Any, kind: type) -> bytes:
+        """What it holds as a subclass of one of Python's own containers or values."""
+        if isinstance(value, BaseException):
+            return self.digest(list(value.args))
+        base = next((one for one in BASES if issubclass(kind, one)), None)
+        if base is None:
+            return b""
+        if base is dict:
+            return self.digest([part for pair in dict.items(value) for part in pair])
+        if base in (set, frozenset):
+            return self._set(base.__name__, list(base.__iter__(value)))
+        if base in (list, tuple):
+            return self.digest(list(base.__iter__(value)))
+        return _hash(base.__name__, base.__repr__(value).encode("utf-8", "surrogatepass"))
+
+    def _library(self, value: Any, kind: type) -> bytes | None:
+        found = super()._library(value, kind)
+        if found is None:
+            return None
+        if _is(value, "numpy", "ndarray"):
+            self._note_memory(value)
+        if self._inside or kind.__module__.startswith("numpy"):
+            return found  # what a library notes on its own frames, and which file a map is of, is its own affair
+        public = {name: item for name, item in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
+        return _hash("with", found, self.digest(public)) if public else found
+
+    def _array(self, array: Any) -> bytes:
+        if array.dtype.names is None:
+            return super()._array(array)
+        # Between the fields may lie bytes that are nobody's.
+        plain = sys.modules["numpy"].asarray(array)
+        fields = [self._array(plain[name]) for name in plain.dtype.names]
+        return _hash("fields", repr(array.dtype).encode(), *fields)
+
+    def _note_memory(self, array: Any) -> None:
+        """Note which array met before lies in the same memory."""
+        if self._unordered or not array.nbytes or len(self._memory) >= ARRAYS:
+            return
+        address = array.__array_interface__["data"][0]
+        steps = [stride * (length - 1) for stride, length in zip(array.strides, array.shape, strict=True)]
+        start = address + sum(step for step in steps if step < 0)
+        end = address + sum(step for step in steps if step > 0) + array.itemsize
+        place = (self._variable, self._count)
+        self._count += 1
+        for from_, to, known in self._memory:
+            if start < to and from_ < end:
+                self.events.append((place[1], known))
+                break
+        self._memory.append((start, end, place))
+
+    def _code(self, value: Any, kind: type) -> bytes | None:
+        if isinstance(value, staticmethod | classmethod):
+            return _hash(kind.__name__, self.digest(value.__func__))
+        if kind is property:
+            return _hash("property", *map(self.digest, (value.fget, value.fset, value.fdel)))
+        if kind is functools.cached_property:
+            return _hash("property", self.digest(value.func))
+        if kind is MethodType:
+            return _hash("method", self.digest(value.__self__), self.digest(value.__func__))
+        if isinstance(value, weakref.ReferenceType):
+            return _hash("weak reference", self.digest(value()))
+        if isinstance(value, WEAK):  # mostly what libraries remember to be faster
+            return _hash(kind.__name__, str(sum(is_users(type(one)) for one in list(value))).encode())
+        if isinstance(value, memoryview):
+            return _hash("memoryview", value.tobytes())
+        if hasattr(value, "cache_info") and hasattr(value, "__wrapped__"):
+            return _hash("cached", self.digest(value.__wrapped__))
+        return super()._code(value, kind)
+
+    def _reduced(self, value: Any, kind: type) -> bytes:
+        if kind.__name__ in ITERATORS:
+            make, arguments, *state = value.__reduce__()
+            return _hash("iterator", self.digest(list(arguments[0])[state[0] if state else 0 :]))
+        library = kind.__module__ not in OF_PYTHON
+        self.has_library_objects = self.has_library_objects or library
+        self._inside += library
+        try:
+            return super()._reduced(value, kind)
+        except (RecursionError, MemoryError):
+            raise
+        except Exception:  # it cannot be pickled, or not as it is now
+            self.opaque += 1
+            return _hash("opaque", _name(kind).encode())
+        finally:
+            self._inside -= library
+
+
+def _is_plain(kind: type) -> bool:
+    """Whether all that an object of a user's class holds is in its attributes, or in a base of Python's own."""
+    return all(is_users(one) or one is object or one in BASES or issubclass(one, BaseException) for one in kind.__mro__)
+
+
+def attributes(value: Any, kind: type) -> dict[str, Any]:
+    """The attributes of an object, taken without asking it."""
+    try:
+        found = dict(object.__getattribute__(value, "__dict__"))
+    except AttributeError:
+        found = {}
+    for one in kind.__mro__:
+        for name, slot in vars(one).items():
+            if isinstance(slot, MemberDescriptorType) and is_users(one):
+                try:
+                    found[name] = slot.__get__(value)
+                except AttributeError:
+                    continue
+    return {name: item for name, item in found.items() if type(name) is str}
+
+
+def held(value: Any, space: dict[str, Any]) -> dict[str, int] | None:
+    """How many functions and objects of the user's something holds, by name, however it holds them.
+
+    Args:
+        value: It.
+        space: The variables of `__main__`, which are not entered.
+
+    Returns:
+        None when it holds too much to be looked through.
+    """
+    found: Counter[str] = Counter()
+    seen = {id(value), id(space), id(sys.modules)}
+    waiting = [value]
+    while waiting:
+        if len(seen) > HELD_OBJECTS:
+            return None
+        for one in gc.get_referents(waiting.pop()):
+            if isinstance(one, weakref.ReferenceType) and id(one) not in seen:
+                seen.add(id(one))
+                one = one()
+            if id(one) in seen or isinstance(one, ModuleType | FrameType | CodeType | type):
+                continue
+            seen.add(id(one))
+            if isinstance(one, FunctionType):
+                if one.__globals__ is space:
+                    found[one.__qualname__] += 1
+            elif is_users(type(one)):
+                found[type(one).__qualname__] += 1
+            elif gc.is_tracked(one) and not isinstance(one, dict) or (isinstance(one, dict) and "__builtins__" not in one):
+                waiting.append(one)
+    return dict(sorted(found.items()))

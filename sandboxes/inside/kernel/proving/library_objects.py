@@ -1,0 +1,118 @@
+"""What objects of some libraries hold, where pickle does not say it: files, connections to sqlite, figures, loggers."""
+
+import hashlib
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..snapshots.singletons import portable_path
+
+Digest = Callable[[Any], bytes]
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+MAX_ROWS = 100_000
+"""Lines of a dump of a database that are looked at."""
+
+
+def content(value: Any, digest: Digest) -> bytes | None:
+    """A fingerprint of what an object holds; None when it is none of these.
+
+    Args:
+        value: The object.
+        digest: Gives the fingerprint of a part.
+    """
+    if isinstance(value, io.IOBase):
+        return digest(_file(value))
+    if _is(value, "sqlite3", "Connection"):
+        return _sqlite(value, digest)
+    if _is(value, "matplotlib.artist", "Artist"):
+        return digest(list(_artist(value)))
+    if _is(value, "matplotlib.transforms", "TransformNode"):
+        return digest(ADDRESS.sub("", repr(value)))
+    if _is(value, "matplotlib.cbook", "CallbackRegistry"):
+        return b""  # which of the user's functions it holds is counted
+    if _is(value, "logging", "Logger") or _is(value, "logging", "Handler"):
+        return digest(logger(value))
+    return None
+
+
+def _is(value: Any, module: str, name: str) -> bool:
+    known = getattr(sys.modules.get(module), name, None)
+    return isinstance(known, type) and isinstance(value, known)
+
+
+def _file(value: Any) -> list[Any]:
+    name = getattr(value, "name", "")
+    where = portable_path(name) if isinstance(name, str) and os.path.isabs(os.path.abspath(name)) else str(type(name))
+    if value.closed:
+        return ["closed"]
+    try:
+        at: Any = value.tell()
+    except (OSError, ValueError):
+        at = None
+    whole = value.getvalue() if isinstance(value, io.BytesIO | io.StringIO) else None
+    return [where, value.writable() and "writable", at, getattr(value, "encoding", ""), whole]
+
+
+def _sqlite(value: Any, digest: Digest) -> bytes:
+    found = hashlib.sha256()
+    try:
+        for number, line in enumerate(value.iterdump()):
+            if number > MAX_ROWS:
+                break
+            found.update(line.encode("utf-8", "surrogatepass"))
+        settings = [value.execute(f"pragma {name}").fetchone() for name in ("foreign_keys", "recursive_triggers")]
+    except Exception as error:  # it is closed, or busy
+        return digest([type(error).__name__])
+    factories = [value.isolation_level, value.row_factory, value.text_factory, value.total_changes >= 0, settings]
+    return digest([found.hexdigest(), factories])
+
+
+def _artist(value: Any) -> Iterator[Any]:
+    """What a figure, or a part of one, shows; not how it has been laid out so far."""
+    yield type(value).__qualname__
+    for name in ("get_label", "get_visible", "get_zorder", "get_alpha", "get_text", "get_clim", "get_xlim", "get_ylim",
+                 "get_xscale", "get_yscale", "get_title", "get_xlabel", "get_ylabel", "get_linestyle", "get_linewidth",
+                 "get_cmap", "get_facecolor", "get_picker"):  # fmt: skip
+        read = getattr(value, name, None)
+        if read is not None and callable(read):
+            try:
+                found = read()
+            except Exception:  # parts of libraries may need to be drawn first
+                continue
+            yield name
+            yield getattr(found, "name", found)
+    for name in ("get_xydata", "get_array", "get_offsets"):
+        read = getattr(value, name, None)
+        if read is not None and _is(value, "matplotlib.artist", "Artist") and name != "get_offsets":
+            array = read()
+            yield None if array is None else (array.shape, array.tobytes())
+    for name in ("axes", "lines", "patches", "texts", "images", "collections"):
+        parts = getattr(value, name, None)
+        if name == "axes" and not _is(value, "matplotlib.figure", "FigureBase"):
+            continue
+        if isinstance(parts, list) or hasattr(parts, "__iter__"):
+            for part in list(parts or ()):
+                yield list(_artist(part))
+    if hasattr(value, "get_legend"):
+        yield value.get_legend() is not None
+
+
+def logger(value: Any) -> list[Any]:
+    """A logger or a handler: levels, filters, where it writes, whom it hands on to."""
+    found: list[Any] = [type(value).__qualname__, getattr(value, "name", ""), value.level]
+    found += [value_name(one) for one in value.filters]
+    if hasattr(value, "handlers"):
+        found += [value.propagate, value.disabled, [logger(one) for one in value.handlers]]
+    formatter = getattr(value, "formatter", None)
+    if formatter is not None:
+        found += [value_name(formatter), getattr(formatter, "_fmt", ""), formatter.datefmt]
+    return found
+
+
+def value_name(value: Any) -> str:
+    """What a function, a class, or an object's class is called."""
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
