@@ -16,6 +16,7 @@ from nodes.check_final import check_final
 from nodes.execute import execute
 from nodes.generate import generate
 from nodes.plan import plan
+from nodes.restoration.proofs import NO_PROOFS, Proofs
 from nodes.restoration.restore import RestoreService
 from nodes.restoration.snapshots import SnapshotStore
 from nodes.upload import upload
@@ -37,10 +38,11 @@ def build_graph(
     prices: Prices | None = None,
     functions: HostFunctions = NO_FUNCTIONS,
     network: Network = NO_NETWORK,
+    proofs: Proofs = NO_PROOFS,
 ) -> StateGraph[State, Context, StartInput, FinalOutput]:
     """Wire the nodes to what they depend on; the caller compiles, and brings the checkpointer."""
     builder = StateGraph(State, context_schema=Context, input_schema=StartInput, output_schema=FinalOutput)
-    restoring = RestoreService(open_sandbox, snapshots, functions)
+    restoring = RestoreService(open_sandbox, snapshots, functions, proofs)
     builder.add_node(
         "plan",
         partial(
@@ -55,7 +57,14 @@ def build_graph(
     )
     builder.add_node(
         "generate",
-        partial(generate, choose_model=choose_model, prices=prices, functions=functions, network=network),
+        partial(
+            generate,
+            choose_model=choose_model,
+            prices=prices,
+            functions=functions,
+            network=network,
+            proofs=proofs,
+        ),
     )
     builder.add_node("approve_plan", approve_plan)
     builder.add_node("approve", partial(approve, functions=functions))

@@ -147,6 +147,25 @@ class SnapshotSaved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StepProved(Event):
+    """The step after a cell was restored on trial and compared with the session, or could not be."""
+
+    kind: ClassVar[str] = "proved"
+    number: int
+    outcome: Literal["proved", "differs", "not proved"]
+    differs: list[str] = field(default_factory=list)
+    """What would not come back as it was, and how."""
+    why: str = ""
+    """Why it is not proved."""
+    compared: int = 0
+    """Variables, settings and files that were compared."""
+    cpu: float = 0.0
+    """Seconds of a processor that it took."""
+    share: float = 0.0
+    """The part of one processor that all proofs of this process have used so far."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionRestored(Event):
     """The session was brought back: from a snapshot, by running earlier cells again, or both."""
 
@@ -263,7 +282,8 @@ KINDS: dict[str, type[Event]] = {
     event.kind: event
     for event in (
         Started, Notice, InputTaken, Planned, ModelAsked, ModelAnswered, CellStarted, Output, FunctionCalled, Displayed,
-        CellFinished, SnapshotSaved, SessionRestored, Proposed, SentBack, Published, ApprovalAsked, Finished, Failed,
+        CellFinished, SnapshotSaved, StepProved, SessionRestored, Proposed, SentBack, Published, ApprovalAsked,
+        Finished, Failed,
     )
 }  # fmt: skip
 

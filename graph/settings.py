@@ -109,6 +109,10 @@ class Settings(BaseSettings):
     max_sandboxes: int = Field(default=0, ge=0)
     """Local sandboxes that may live at a time in this process, further ones wait; 0: one for each 256 MB of memory, at
     least 4."""
+    proof_share: float = Field(default=0.1, ge=0, le=1, allow_inf_nan=False)
+    """The part of one processor that trial restores of steps may use in the long run; 0: none are made."""
+    proof_mb: int = Field(default=1_000, ge=0)
+    """Memory of the largest session that is restored on trial."""
     drain_seconds: float = Field(default=20.0, ge=0, allow_inf_nan=False)
     """How long a server that is asked to end lets the cells that run finish, before it interrupts them."""
     daytona_api_key: SecretStr = Field(

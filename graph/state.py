@@ -171,6 +171,33 @@ class LostName(TypedDict):
     reason: str
 
 
+class ProofDifference(TypedDict):
+    """Something that a trial restore of a step did not bring back as it was."""
+
+    name: str
+    """The variable, the setting, or the path of the file."""
+    how: str
+    """In words, to be read after the name: `comes back detached from f`."""
+
+
+class Proof(TypedDict):
+    """What came of restoring a step on trial."""
+
+    cell: int
+    snapshot: str
+    outcome: Literal["proved", "differs", "not proved"]
+    differs: list[ProofDifference]
+    compared: int
+    """Variables, settings and files that were compared."""
+    skipped: list[str]
+    """Variables that cannot be compared."""
+    why: str
+    """Why it is not proved."""
+    seconds: float
+    cpu: float
+    """Seconds of a processor."""
+
+
 class AnswerValue(TypedDict):
     """A value of an answer that was computed, not typed."""
 
@@ -303,6 +330,8 @@ class State(TypedDict, total=False):
     approval: Literal["none", "cells"]
     """Whether the pending cells wait to be approved: the knob of the run that wrote them."""
     cells: Annotated[list[Cell], DeltaChannel(append, snapshot_frequency=SNAPSHOT_EVERY)]
+    proofs: Annotated[list[Proof], DeltaChannel(append, snapshot_frequency=SNAPSHOT_EVERY)]
+    """What trial restores of steps found, in the order in which they ended; not every step is tried."""
     namespace: Annotated[list[Variable], DeltaChannel(newest, snapshot_frequency=SNAPSHOT_EVERY)]
     sandbox: SandboxRef
     notices: list[str]

@@ -16,6 +16,7 @@ from graph.settings import Settings, named
 from graph.state import FinalOutput, StartInput, State
 from models.base import ChooseModel
 from models.selection import make_chooser
+from nodes.restoration.proofs import Proofs
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.host.limits import MEGABYTE
 from sandboxes.host.session_pool import SessionPool
@@ -122,6 +123,7 @@ def wire(
         functions: What cells can call of this program; closed by the caller.
         choose_model: Chooses models in the place of `make_models`.
     """
+    snapshots = SnapshotStore(blobs, keep_inputs=settings.shared)
     return build_graph(
         choose_model=choose_model or make_models(settings),
         open_sandbox=sandboxes.open,
@@ -132,7 +134,8 @@ def wire(
             uploads=uploads,
         ),
         artifacts=artifacts,
-        snapshots=SnapshotStore(blobs, keep_inputs=settings.shared),
+        snapshots=snapshots,
+        proofs=Proofs(snapshots, share=settings.proof_share, max_bytes=settings.proof_mb * MEGABYTE),
         prices=settings.price_list,
         functions=functions,
         network=settings.network_rules,

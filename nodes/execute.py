@@ -103,7 +103,7 @@ async def execute(
         result, notices = await restoring.recover(result, sandbox, attempt.start, runtime)
         attempt.notices += notices
         result = attempt.with_calls(result, calls)
-    done = await attempt.record(result, calls.lines, restoring.snapshots)
+    done = await attempt.record(result, calls.lines, restoring)
     if journal is not None:
         await journal.finished(done, records_of(attempt.pending))
     return done
@@ -184,13 +184,13 @@ class _Attempt:
             return replace(result, note=result.note + calls.effects())
         return result
 
-    async def record(self, result: CellResult, calls: list[str], snapshots: SnapshotStore) -> State:
+    async def record(self, result: CellResult, calls: list[str], restoring: RestoreService) -> State:
         """Keep the step, and give what State learns of it.
 
         Args:
             result: How the cell ended.
             calls: Its calls, a line each.
-            snapshots: Keeps the step.
+            restoring: Keeps the step, and has it proved.
         """
         state, context, sandbox = self._state, self._context, self._sandbox
         limit = context.observation_chars
@@ -204,15 +204,21 @@ class _Attempt:
         if kept:
             # The result is out already: nobody waits for the snapshot.
             most = context.max_snapshot_bytes
-            self.notices += await _keep(cell, state, self._runtime, sandbox, snapshots, limit_bytes=most)
+            self.notices += await _keep(cell, state, self._runtime, sandbox, restoring.snapshots, limit_bytes=most)
+        proved, notices = restoring.proofs.take(sandbox.id, self._runtime)
+        self.notices += notices
         at = cell.get("snapshot") or sandbox.head or self._after  # it may be asleep by now, and then it has no head
         messages = result_messages(self.pending, cell)
         messages += self._drop_rest() if cell["status"] != "ok" else []
+        approval = context.approval_after(state.get("approval"))
+        if kept and at == sandbox.head:
+            restoring.proofs.begin(sandbox, cell, always=approval == "cells" and not self._rest)
         return {
             **answered,
+            **({"proofs": proved} if proved else {}),
             "cells": [cell],
             "pending": self._rest,
-            "approval": context.approval_after(state.get("approval")),
+            "approval": approval,
             "notices": self.notices,
             "messages": list(messages),
             "namespace": await self._namespace(result, cell),

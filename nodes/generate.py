@@ -6,9 +6,11 @@ from graph.context import Context, context_of
 from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
 from graph.settings import Prices
 from graph.state import State
+from graph.users.identity import thread_of
 from models.base import ChooseModel
 from nodes.budget import budget_reached
 from nodes.next_step import next_step
+from nodes.restoration.proofs import NO_PROOFS, Proofs
 from sandboxes.network import NO_NETWORK, Network
 
 
@@ -20,6 +22,7 @@ async def generate(
     prices: Prices | None = None,
     functions: HostFunctions = NO_FUNCTIONS,
     network: Network = NO_NETWORK,
+    proofs: Proofs = NO_PROOFS,
 ) -> State:
     """Ask for the next cell or the answer of this turn; for another plan where somebody rejected the first.
 
@@ -30,7 +33,7 @@ async def generate(
     offer = await functions.ready()
     if reason := budget_reached(state, context_of(runtime), prices):
         return _stopped(state, reason)
-    return await next_step(
+    found = await next_step(
         state,
         runtime,
         node="generate",
@@ -38,6 +41,13 @@ async def generate(
         functions=offer.descriptions,
         network=network,
     )
+    if found.get("pending") and found.get("approval") == "cells":  # somebody is asked next, which may take days
+        thread = thread_of(runtime)
+        await proofs.settle(thread)
+        proved, notices = proofs.take(thread, runtime)
+        if proved:
+            found |= {"proofs": proved, "notices": [*found.get("notices", state.get("notices") or []), *notices]}
+    return found
 
 
 def _stopped(state: State, reason: str) -> State:

@@ -100,6 +100,7 @@ async def upload(
             sandbox = await restoring.open(runtime)
             receipt = await restoring.restore(sandbox, state, runtime)
             concerns += receipt.concerns
+            _prove_last(state, sandbox, restoring)
             await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"
@@ -113,7 +114,10 @@ async def upload(
     answers = {name: one for name, one in known.items() if OURS.fullmatch(name) and name not in current}
     if (meter := current_meter.get()) is not None:
         meter.publish(bytes_of({**known, **current}.values()))
+    await restoring.proofs.settle(thread)
+    proved, notices = restoring.proofs.take(thread, runtime)
     return {
+        **({"proofs": proved, "notices": [*(state.get("notices") or []), *notices]} if proved else {}),
         "answer": answer,
         "artifacts": [*answers.values(), *current.values()],
         "concerns": concerns,
@@ -130,6 +134,13 @@ async def upload(
         ],
         "proposal": "",
     }
+
+
+def _prove_last(state: State, sandbox: Sandbox, restoring: RestoreService) -> None:
+    """Have the step proved that the turn ends at."""
+    last = next((cell for cell in reversed(state["cells"]) if cell.get("snapshot") == sandbox.head), None)
+    if last is not None:
+        restoring.proofs.begin(sandbox, last, always=True)
 
 
 def _numbers(state: State, turn: int) -> set[int]:

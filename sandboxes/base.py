@@ -275,9 +275,7 @@ class Trial(Protocol):
 class Provable(Protocol):
     """A sandbox of whose steps it can be proved that they come back."""
 
-    async def look(
-        self, snapshot: str, *, always: bool, proved: str, seconds: float, max_bytes: int
-    ) -> LookTaken:
+    async def look(self, snapshot: str, *, always: bool, proved: str, seconds: float, max_bytes: int) -> LookTaken:
         """Have a frozen copy of its session look at it, if it is at that snapshot and worth proving.
 
         Args:

@@ -1,11 +1,11 @@
 """One step as it can be looked at without restoring it: code, output, variables, files, what its snapshot kept."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from graph.checkpoints.step_tree import Step
 from graph.settings import Settings, settings_or_default
-from graph.state import Cell, Input, LostName, State, Variable
+from graph.state import Cell, Input, LostName, Proof, State, Variable
 from graph.wiring import make_blobs
 from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
@@ -44,6 +44,8 @@ class StepDetail:
     """What the snapshot was taken with."""
     answer: str
     """What was answered after it, before the next cell."""
+    proof: Proof | None = None
+    """What a trial restore of it found; None where none was made."""
 
     def as_json(self) -> dict[str, Any]:
         """The same in JSON shapes."""
@@ -69,6 +71,7 @@ class StepDetail:
             "python": self.python,
             "packages": self.packages,
             "answer": self.answer,
+            "proof": self.proof,
         }
 
 
@@ -88,6 +91,7 @@ async def show_step(name: str, settings: Settings | None = None) -> StepDetail:
     async with open_graph(settings) as (graph, _):
         place = await state_at_step(graph, thread, step)
         answer = await answer_after(graph, place)
+        now = cast("State", (await graph.aget_state({"configurable": {"thread_id": thread}})).values)
     state = place.state
     kept, comes_back = await _kept(state, make_blobs(settings))
     cell = place.step.cell
@@ -106,7 +110,14 @@ async def show_step(name: str, settings: Settings | None = None) -> StepDetail:
         python=kept.python if kept is not None else "",
         packages=kept.packages if kept is not None else {},
         answer=answer,
+        proof=_proof_of(state["sandbox"]["snapshot"] if kept is not None else "", now, state),
     )
+
+
+def _proof_of(snapshot: str, *states: State) -> Proof | None:
+    """What a trial restore of a snapshot found; it is known only later than the step."""
+    proofs = [proof for state in states for proof in state.get("proofs") or [] if proof["snapshot"] == snapshot]
+    return proofs[0] if proofs and snapshot else None
 
 
 async def _kept(state: State, blobs: Blobs) -> tuple[SnapshotManifest | None, str]:

@@ -21,6 +21,7 @@ from nodes.inputs import supply_inputs
 from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
+from nodes.restoration.proofs import NO_PROOFS, Proofs
 from nodes.restoration.receipt import NO_RESTORE_NEEDED, Receipt, receipt_text
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import OpenSandbox, Sandbox, SandboxError, SandboxLostError
@@ -325,6 +326,7 @@ class RestoreService:
     open_sandbox: OpenSandbox
     snapshots: SnapshotStore
     functions: HostFunctions = NO_FUNCTIONS
+    proofs: Proofs = NO_PROOFS
 
     async def open(self, runtime: Runtime[Context]) -> Sandbox:
         """Open the sandbox of the thread that a run is about.

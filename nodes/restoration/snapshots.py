@@ -21,6 +21,7 @@ from sandboxes.base import (
     SandboxUnavailableError,
     SnapshotMissingError,
     SnapshotTooLargeError,
+    Trial,
 )
 from sandboxes.host.limits import MEGABYTE
 from sandboxes.results import LostVariable, RestoredSession
@@ -149,6 +150,20 @@ class SnapshotStore:
             for id in ids:
                 needed |= {id} | await self._named(id)
             await self._lend(sandbox, needed)
+        except BlobError as error:
+            raise NotRestoredError(str(error)) from error
+
+    async def lend(self, trial: Trial, id: str) -> None:
+        """Give a trial all blobs of a snapshot; its kernel hashes what it loads.
+
+        Raises:
+            NotRestoredError: a blob is missing.
+            SandboxUnavailableError: there is no room for them.
+        """
+        try:
+            needed = {id} | await self._named(id)
+            async with self._blobs.checkout(sorted(needed), check=False) as files:
+                await trial.supply_blobs(files)
         except BlobError as error:
             raise NotRestoredError(str(error)) from error
 

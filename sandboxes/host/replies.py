@@ -198,8 +198,10 @@ def problems(said: dict[str, Any]) -> tuple[str, str]:
 
 def look(said: dict[str, Any]) -> LookTaken:
     """Whether a session is looked at."""
-    state = LOOKS.get(_text(said.get("state"), 20), "refused")
-    return LookTaken(state, _text(said.get("why"), 500).rstrip(".") if state == "refused" else "")
+    state = LOOKS.get(_text(said.get("state"), 20))
+    if state is None:
+        return LookTaken("refused", _text(said.get("why"), 500).rstrip(".") or "the sandbox gave no reason")
+    return LookTaken(state)
 
 
 def trial(said: dict[str, Any]) -> TrialRestore:

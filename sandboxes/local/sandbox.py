@@ -250,9 +250,7 @@ class LocalSandbox(KernelSandbox[Session]):
                 raise SandboxUnavailableError("all places for sandboxes are taken")
             folder = TrialFolder(self._folder, self._config.level)
             pool = self._pool or SessionPool(capacity=1)
-            trial = LocalSandbox(
-                self._folder, FOLDER, self._config, grace=0.0, pool=pool, inputs=folder.inputs
-            )
+            trial = LocalSandbox(self._folder, FOLDER, self._config, grace=0.0, pool=pool, inputs=folder.inputs)
             self._trial = trial
             closing: list[asyncio.Task[None]] = []
             try:
@@ -263,9 +261,7 @@ class LocalSandbox(KernelSandbox[Session]):
                 self._trial = None
                 await uncancellable(self._end_trial(trial, folder, closing))
 
-    async def _end_trial(
-        self, trial: "LocalSandbox", folder: TrialFolder, closing: "list[asyncio.Task[None]]"
-    ) -> None:
+    async def _end_trial(self, trial: "LocalSandbox", folder: TrialFolder, closing: "list[asyncio.Task[None]]") -> None:
         await asyncio.gather(*closing, return_exceptions=True)
         await trial.close()
         await asyncio.to_thread(folder.remove)

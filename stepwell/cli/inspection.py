@@ -162,6 +162,8 @@ def detail_parts(detail: StepDetail) -> Iterator[tuple[str, str]]:
     if files:
         yield "files", "Files:\n" + _bounded(files)
     yield "snapshot", _snapshot(detail)
+    if detail.snapshot:
+        yield ("proof" if detail.proof is None or not detail.proof["differs"] else "lost"), _proof(detail)
     if detail.answer:
         yield "answer", f"Answered after it:\n\n{clean(detail.answer).strip()}"
 
@@ -180,6 +182,22 @@ def _snapshot(detail: StepDetail) -> str:
     return f"{one_line(detail.comes_back)} {sizes}; taken with {versions}."
 
 
+def _proof(detail: StepDetail) -> str:
+    """What a trial restore of the step found."""
+    proof = detail.proof
+    if proof is None:
+        return "It was not restored on trial: steps like it were, or nothing may be (STEPWELL_PROOF_SHARE)."
+    if proof["outcome"] == "not proved":
+        return one_line(f"It is not proved that it comes back as it was: {proof['why']}.", 500)
+    compared = f"{proof['compared']:,} variables, settings and files compared"
+    took = f"in {duration_text(proof['cpu'])} of a processor"
+    if not proof["differs"]:
+        skipped = f"; not compared: {', '.join(proof['skipped'])}" if proof["skipped"] else ""
+        return one_line(f"A trial restore brought everything back as it was: {compared} {took}{skipped}.", 1_000)
+    rows = [f"- {one_line(one['name'])} {one_line(one['how'], 300)}" for one in proof["differs"]]
+    return f"Restored on trial, {compared} {took}; what differs:\n{_bounded(rows)}"
+
+
 def step_detail(detail: StepDetail) -> str:
     """One step for a pipe."""
     return "\n\n".join(text for _, text in detail_parts(detail))
@@ -187,7 +205,7 @@ def step_detail(detail: StepDetail) -> str:
 
 def print_step(console: Console, detail: StepDetail) -> None:
     """One step for a terminal."""
-    styles = {"head": "cyan", "question": "bold", "lost": "yellow", "snapshot": "dim"}
+    styles = {"head": "cyan", "question": "bold", "lost": "yellow", "snapshot": "dim", "proof": "dim"}
     for kind, text in detail_parts(detail):
         if kind == "code" and detail.step.cell is not None:
             for line in highlighted(detail.step.cell["code"]):

@@ -79,9 +79,9 @@ class DeepWalk(Walk):
     def digest(self, value: Any) -> bytes:
         """The fingerprint of a value; it is noted whether it was met before."""
         kind = type(value)
-        if kind is float and value != value:
+        if kind is float and math.isnan(value):
             numpy: Any = sys.modules.get("numpy")
-            return _hash("NaN", bytes([value is math.nan, value is getattr(numpy, "nan", None)]))
+            return _hash("NaN", bytes(value is known for known in (vars(math)["nan"], getattr(numpy, "nan", None))))
         if kind not in PLAIN and not self._unordered and not self._inside and self._is_shared(value, kind):
             self._note(value)
         return super().digest(value)
@@ -240,7 +240,7 @@ class DeepWalk(Walk):
 
     def _reduced(self, value: Any, kind: type) -> bytes:
         if kind.__name__ in ITERATORS:
-            make, arguments, *state = value.__reduce__()
+            _, arguments, *state = value.__reduce__()
             return _hash("iterator", self.digest(list(arguments[0])[state[0] if state else 0 :]))
         library = kind.__module__ not in OF_PYTHON
         self.has_library_objects = self.has_library_objects or library
@@ -293,10 +293,11 @@ def held(value: Any, space: dict[str, Any]) -> dict[str, int] | None:
     while waiting:
         if len(seen) > HELD_OBJECTS:
             return None
-        for one in gc.get_referents(waiting.pop()):
-            if isinstance(one, weakref.ReferenceType) and id(one) not in seen:
-                seen.add(id(one))
-                one = one()
+        for referent in gc.get_referents(waiting.pop()):
+            one = referent
+            if isinstance(referent, weakref.ReferenceType) and id(referent) not in seen:
+                seen.add(id(referent))
+                one = referent()
             if id(one) in seen or isinstance(one, ModuleType | FrameType | CodeType | type):
                 continue
             seen.add(id(one))
@@ -305,6 +306,6 @@ def held(value: Any, space: dict[str, Any]) -> dict[str, int] | None:
                     found[one.__qualname__] += 1
             elif is_users(type(one)):
                 found[type(one).__qualname__] += 1
-            elif gc.is_tracked(one) and not isinstance(one, dict) or (isinstance(one, dict) and "__builtins__" not in one):
+            elif gc.is_tracked(one) and not (isinstance(one, dict) and "__builtins__" in one):
                 waiting.append(one)
     return dict(sorted(found.items()))

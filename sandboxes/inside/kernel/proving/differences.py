@@ -45,7 +45,11 @@ def compare(before: dict[str, Any], now: dict[str, Any], reasons: dict[str, str]
     for name, digest in before["settings"].items():
         if now["settings"].get(name) != digest:
             found.append({"name": name, "how": "is a setting that does not come back as it was"})
-    found += [{"name": name, "how": "is set although it was not"} for name in now["settings"] if name not in before["settings"]]
+    found += [
+        {"name": name, "how": "is set although it was not"}
+        for name in now["settings"]
+        if name not in before["settings"]
+    ]
     for path, entry in before["files"].items():
         how = _file(entry, now["files"].get(path))
         if how:

@@ -68,9 +68,7 @@ class LookingCopy:
         """Take it for none of this process's."""
         self._process = 0
 
-    def begin(
-        self, look_at: Callable[[], dict[str, Any]], path: str, seconds: float, descriptors: list[int]
-    ) -> bool:
+    def begin(self, look_at: Callable[[], dict[str, Any]], path: str, seconds: float, descriptors: list[int]) -> bool:
         """Have a copy of this process look at something, and write what it found.
 
         Args:

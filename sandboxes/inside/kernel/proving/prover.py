@@ -91,7 +91,7 @@ class Prover:
         self._copy.reap()
 
     def woken(self) -> None:
-        """Note that this process is a copy that goes on in the place of the session: the other copy is not its child."""
+        """Note that this process goes on in the place of the session: the copy that looks is not its child."""
         self._copy.forget()
 
     def _look_at_rest(self, scan: Scan, path: str, asked: dict[str, Any], control: int) -> dict[str, Any]:
