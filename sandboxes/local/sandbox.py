@@ -75,6 +75,11 @@ class LocalSandbox(KernelSandbox[Session]):
         self._token = str(uuid.uuid4())
 
     @property
+    def folder(self) -> Path:
+        """Its folder on this machine."""
+        return self._folder
+
+    @property
     def kind(self) -> str:
         """`local`."""
         return "local"

@@ -67,6 +67,8 @@ class DeepWalk(Walk):
         """What of this variable had been met before: which thing it is, and where that was."""
         self.has_library_objects = False
         """Whether this variable has objects that were taken apart as pickle does."""
+        self.may_hold = False
+        """Whether objects of libraries in this variable may hold what is the user's."""
         self.opaque = 0
         """How many of its parts could not be looked into."""
 
@@ -74,7 +76,7 @@ class DeepWalk(Walk):
         """Begin with a variable."""
         self._variable, self._count = variable, 0
         self.events = []
-        self.has_library_objects, self.opaque = False, 0
+        self.has_library_objects, self.may_hold, self.opaque = False, False, 0
 
     def digest(self, value: Any) -> bytes:
         """The fingerprint of a value; it is noted whether it was met before."""
@@ -120,7 +122,7 @@ class DeepWalk(Walk):
             return self._users(value, kind)
         found = library_objects.content(value, self.digest)
         if found is not None:
-            self.has_library_objects = True
+            self.may_hold = True
             return _hash(_name(kind), found)
         return super()._of(value, kind)
 
@@ -161,13 +163,21 @@ class DeepWalk(Walk):
         parts = [self.digest(kind), self._base(value, kind)]
         found = library_objects.content(value, self.digest) or self._library(value, kind)
         if found is None and not _is_plain(kind):
-            found = self._reduced(value, kind)
+            found = self._reduced_by_base(value, kind)
         parts.append(found or b"")
         for name, item in sorted(attributes(value, kind).items()):
             if found is not None and name.startswith("_"):
                 continue  # a library's own
             parts += [name.encode("utf-8", "surrogatepass"), self.digest(item)]
         return _hash("object", *parts)
+
+    def _reduced_by_base(self, value: Any, kind: type) -> bytes:
+        """What a library's class, from which the user's is made, says of it."""
+        base = next(one for one in kind.__mro__ if not is_users(one))
+        for name, arguments in (("__reduce_ex__", (4,)), ("__reduce__", ())):
+            if base is not object and name in vars(base):
+                return self.digest(vars(base)[name](value, *arguments))
+        return self._reduced(value, kind)
 
     def _base(self, value: Any, kind: type) -> bytes:
         """What it holds as a subclass of one of Python's own containers or values."""

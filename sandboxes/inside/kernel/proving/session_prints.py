@@ -95,9 +95,10 @@ class SessionPrints:
             found["digest"] = walk.digest(value).hex()
         except Exception:  # what cannot be compared does not keep the others from it
             return {**found, "digest": "", "shares": "", "with": []}
-        events, has_library_objects = walk.events, walk.has_library_objects
+        events, has_library_objects, may_hold = walk.events, walk.has_library_objects, walk.may_hold
         if has_library_objects:
             found["digest"] = _stable(name, value, space)
+        if has_library_objects or may_hold:
             holds = held(value, space)
             if holds is not None:
                 found["holds"] = holds
