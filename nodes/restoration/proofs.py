@@ -29,7 +29,6 @@ BURST = 2.0
 LOOK_SECONDS = 5.0
 """Seconds of a processor that looking at a session may take, and as many comparing with it."""
 SETTLE_SECONDS = 2.0
-"""How long the end of a turn, and a pause, wait for the proofs under way."""
 MAX_THREADS = 64
 """Threads whose proofs are remembered in this process."""
 MAX_UNDER_WAY = 2
@@ -61,12 +60,21 @@ class Proofs:
         snapshots: Where snapshots are; None: no step is proved.
         share: The part of one processor that proofs may use in the long run; 0: no step is proved.
         max_bytes: Memory that a session may have that is to be proved.
+        settle_seconds: How long the end of a turn, and a pause, wait for proofs under way.
     """
 
-    def __init__(self, snapshots: SnapshotStore | None = None, *, share: float = 0.0, max_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        snapshots: SnapshotStore | None = None,
+        *,
+        share: float = 0.0,
+        max_bytes: int = 0,
+        settle_seconds: float = SETTLE_SECONDS,
+    ) -> None:
         self._snapshots = snapshots
         self._share = share
         self._max_bytes = max_bytes
+        self._settle_seconds = settle_seconds
         self._threads: OrderedDict[str, _Thread] = OrderedDict()
         self._turn: asyncio.Semaphore | None = None
         self._began = time.monotonic()
@@ -156,10 +164,10 @@ class Proofs:
             self._turn = asyncio.Semaphore(1)
         yield self._turn
 
-    async def settle(self, thread: str, seconds: float = SETTLE_SECONDS) -> None:
+    async def settle(self, thread: str) -> None:
         """Wait for the proofs of a thread that are under way, for a while."""
         if (known := self._threads.get(thread)) is not None and known.under_way:
-            await asyncio.wait(known.under_way, timeout=seconds)
+            await asyncio.wait(known.under_way, timeout=self._settle_seconds)
 
     def take(self, thread: str, runtime: Runtime[Context]) -> tuple[list[Proof], list[str]]:
         """What has been proved since this was asked last; whoever streams the run is told.
