@@ -113,6 +113,8 @@ class Settings(BaseSettings):
     """The part of one processor that trial restores of steps may use in the long run; 0: none are made."""
     proof_mb: int = Field(default=1_000, ge=0)
     """Memory of the largest session that is restored on trial."""
+    kept_copies: int = Field(default=2, ge=0, le=20)
+    """Earlier steps of a local session that stay in memory, to go back to at once; 0: only the last one."""
     drain_seconds: float = Field(default=20.0, ge=0, allow_inf_nan=False)
     """How long a server that is asked to end lets the cells that run finish, before it interrupts them."""
     daytona_api_key: SecretStr = Field(

@@ -51,6 +51,7 @@ def make_sandboxes(settings: Settings, root: Path | None = None, *, pool: Sessio
         docker=settings.docker,
         keep=root is None,
         pool=pool,
+        copies=settings.kept_copies if root is None else 0,
     )
 
 

@@ -249,6 +249,27 @@ class Held(Protocol):
         """Prevent its deletion: it holds state that is not in the store."""
 
 
+@runtime_checkable
+class KeepsSteps(Protocol):
+    """A sandbox that keeps frozen copies of its last steps in memory."""
+
+    async def return_to(
+        self, snapshot: str, lay_out: Callable[[Sequence[str]], Awaitable[None]]
+    ) -> RestoredSession | None:
+        """Have the frozen copy of a step go on in the place of the session; files are brought to it.
+
+        Args:
+            snapshot: The step's.
+            lay_out: Gives the sandbox blobs that the snapshot names, as they are needed; none: its manifest.
+
+        Returns:
+            None when there is no such copy, or a cell runs; then nothing has changed, or the session has ended.
+
+        Raises:
+            SandboxError: the copy ended meanwhile; there is no session then.
+        """
+
+
 class Trial(Protocol):
     """A fresh session beside a sandbox's own, behind the same walls, in which one snapshot is restored and compared."""
 

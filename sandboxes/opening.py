@@ -43,6 +43,7 @@ class Sandboxes:
         docker: How containers are made; None: as they are by default.
         keep: Whether sandboxes outlive this; else what is left of them elsewhere is deleted when they are closed.
         pool: The live local sessions of several `Sandboxes`, closed by who made it; None: one of their own.
+        copies: How many frozen copies of earlier steps a local session keeps in memory.
     """
 
     def __init__(
@@ -61,9 +62,12 @@ class Sandboxes:
         docker: DockerOptions | None = None,
         keep: bool = True,
         pool: SessionPool | None = None,
+        copies: int = 0,
     ) -> None:
         self._root = root
-        self._asked = IsolationRequest(python, cache or root.parent / "cache", isolation, require, limits, network)
+        self._asked = IsolationRequest(
+            python, cache or root.parent / "cache", isolation, require, limits, network, copies
+        )
         self._sleep_after = sleep_after
         self._max_live = max_live
         self._pool = pool

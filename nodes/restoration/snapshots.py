@@ -11,12 +11,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from graph.state import Cell, LostName
 from nodes.restoration.manifests import MAX_MANIFEST, MAX_NEW, NotRestoredError, blobs_of, light_blobs_of
 from sandboxes.base import (
+    KeepsSteps,
     Sandbox,
+    SandboxError,
     SandboxLostError,
     SandboxUnavailableError,
     SnapshotMissingError,
@@ -120,6 +123,8 @@ class SnapshotStore:
             NotRestoredError: a blob is missing or damaged, or the session ended twice while it restored.
             SandboxUnavailableError: the sandbox or the store cannot be reached.
         """
+        if (returned := await self._return_to(sandbox, snapshot)) is not None:
+            return returned
         try:
             names = await self._named(snapshot)
             if gone := sorted(names & damaged):
@@ -137,6 +142,15 @@ class SnapshotStore:
         known.blobs |= names
         known.there |= names
         return restored
+
+    async def _return_to(self, sandbox: Sandbox, snapshot: str) -> RestoredSession | None:
+        """Go back to a step that is in the sandbox's memory; None when that cannot be, and it has to be restored."""
+        if not isinstance(sandbox, KeepsSteps):
+            return None
+        try:
+            return await sandbox.return_to(snapshot, partial(self.lay_out_parts, sandbox, snapshot))
+        except (SandboxError, NotRestoredError, BlobError):
+            return None
 
     async def supply(self, sandbox: Sandbox, ids: Iterable[str]) -> None:
         """Give a sandbox all blobs of some of its thread's snapshots.

@@ -48,6 +48,9 @@ class Process(Protocol):
     def stop(self) -> bool:
         """End what runs now, so that a frozen copy may go on; false when there can be none and nothing was done."""
 
+    async def return_to(self, step: str) -> bool:
+        """End what runs now, but for the frozen copy of a step, which may be woken; false when there is none."""
+
     def wake(self) -> None:
         """Have the frozen copy go on; `exited` is a new future then."""
 

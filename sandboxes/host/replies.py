@@ -36,6 +36,7 @@ MAX_FILES = 10_000
 MAX_LOST = 10_000
 MAX_REACHED = 20
 MAX_DIFFERENCES = 50
+MAX_NEEDED = 100_000
 MAX_VALUES = 500
 HASH = re.compile(r"[0-9a-f]{64}")
 Kind = Literal["result", "display", "figure"]
@@ -202,6 +203,14 @@ def look(said: dict[str, Any]) -> LookTaken:
     if state is None:
         return LookTaken("refused", _text(said.get("why"), 500).rstrip(".") or "the sandbox gave no reason")
     return LookTaken(state)
+
+
+def files_brought(said: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Whether a session's files are those of a step: `done` and its variables, or `lacks` and the blobs it needs."""
+    state = _text(said.get("state"), 20)
+    if state == "done":
+        return state, tuple(_text(name, 100) for name in _list(said.get("restored")) if isinstance(name, str))
+    return state, tuple(name for name in map(_hash, _list(said.get("names"))[:MAX_NEEDED]) if name)
 
 
 def trial(said: dict[str, Any]) -> TrialRestore:

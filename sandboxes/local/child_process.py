@@ -52,6 +52,10 @@ class ChildProcess:
         """There is never a frozen copy."""
         return False
 
+    async def return_to(self, step: str) -> bool:
+        """There is never a frozen copy."""
+        return False
+
     def wake(self) -> None:
         """There is never a frozen copy."""
 

@@ -58,6 +58,8 @@ class IsolationRequest:
     limits: Limits = field(default_factory=Limits)
     network: Network = NO_NETWORK
     """What cells may reach."""
+    copies: int = 0
+    """How many frozen copies of earlier steps stay in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class IsolationConfig:
     network: bool = False
     """Whether there is a way to the host's proxy."""
     timezone: str = ""
+    copies: int = 0
+    """How many frozen copies of earlier steps stay in memory, beside the one that takes over when a cell kills all."""
 
     @property
     def becomes_another(self) -> bool:
@@ -94,6 +98,7 @@ class IsolationConfig:
             "landlock": True,
             "seccomp": "normal" if private or wrapped else "strict",
             "network": self.network,
+            "copies": self.copies,
             "read_only": read_only_folders(),
             "tmp_bytes": self.limits.tmp_bytes,
             "shared_memory_bytes": self.limits.shared_memory_bytes,

@@ -101,6 +101,7 @@ def config_of(request: IsolationRequest, level: Level) -> IsolationConfig:
         limits=request.limits,
         network=request.network.mode != "none",
         timezone=os.environ.get("TZ", ""),
+        copies=request.copies,
     )
 
 

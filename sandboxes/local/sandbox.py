@@ -2,18 +2,18 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sandboxes.base import SandboxUnavailableError
+from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.host import blobs, replies, workspace
 from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.host.processes import Order, Start
 from sandboxes.host.programs import run_program
-from sandboxes.host.session_pool import SessionPool
+from sandboxes.host.session_pool import SessionPool, SessionSnapshot
 from sandboxes.host.tasks import uncancellable
 from sandboxes.local.child_process import StartChild
 from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, IsolationConfig
@@ -22,12 +22,25 @@ from sandboxes.local.session import Session
 from sandboxes.local.trial import FOLDER, TrialFolder, TrialSession, prints_name
 from sandboxes.local.zygote_process import StartInZygote
 from sandboxes.network import NO_NETWORK, Network
-from sandboxes.results import FetchedFile, LookTaken, ProgramResult, Reached, TrialRestore, WorkspaceFile
+from sandboxes.results import (
+    FetchedFile,
+    LookTaken,
+    ProgramResult,
+    Reached,
+    RestoredSession,
+    SnapshotTaken,
+    TrialRestore,
+    WorkspaceFile,
+)
 
 OWNER = "owner"
 """The file that names the process whose session was the last one in this folder."""
 
 
+MAX_LAID_OUT = 3
+"""Times that the kernel may ask for contents of files: for the manifest, for what files lack, and once more."""
+MAX_REMEMBERED = 100
+"""Snapshots of which it is remembered whether they had all."""
 LOOK_SECONDS = 30.0
 """How long making a copy that looks may take before it is interrupted."""
 
@@ -64,6 +77,8 @@ class LocalSandbox(KernelSandbox[Session]):
         super().__init__(id, grace=grace, pool=pool)
         self._pool = pool
         self._inputs = inputs
+        self._complete: dict[str, bool] = {}
+        """Whether snapshots that this session took had all that was in it."""
         self._trial: LocalSandbox | None = None
         self._trial_turn = asyncio.Lock()
         self._folder = root.absolute() / id
@@ -221,6 +236,67 @@ class LocalSandbox(KernelSandbox[Session]):
     async def supplied_blobs(self) -> frozenset[str]:
         """The blobs that it was given and still has."""
         return await asyncio.to_thread(blobs.names_in, self._folder / "blobs")
+
+    async def return_to(
+        self, snapshot: str, lay_out: Callable[[Sequence[str]], Awaitable[None]]
+    ) -> RestoredSession | None:
+        """Go back to a step whose frozen copy is in memory; see `KeepsSteps.return_to`.
+
+        Raises:
+            SandboxLostError: the copy ended meanwhile; there is no session then.
+        """
+        if not self._config.copies or self._lease.used:
+            return None
+        async with self._lease:
+            session = self._session
+            if session is None or not self._session_lives():
+                return None
+            complete = self._complete.get(snapshot)
+            if complete is None:
+                return None
+            returned = await session.return_to(snapshot)
+            if not self._session_lives():
+                await self._drop()
+            if not returned:
+                return None
+            self._snapshot = SessionSnapshot()
+            try:
+                names = await self._bring_files(snapshot, lay_out)
+            except BaseException:
+                await self._drop()
+                raise
+            self._snapshot = SessionSnapshot(snapshot, stored=True, complete=complete)
+        self._lease.mark_idle()
+        return RestoredSession(restored=names)
+
+    def _session_lives(self) -> bool:
+        return self._session is not None and self._session.alive
+
+    async def _bring_files(self, snapshot: str, lay_out: Callable[[Sequence[str]], Awaitable[None]]) -> tuple[str, ...]:
+        """Make the files as the step has them; the names of its variables."""
+        for _ in range(MAX_LAID_OUT):
+            state, names = replies.files_brought(await self._ask("files", {"snapshot": snapshot}))
+            if state == "done":
+                return names
+            if state != "lacks":
+                break
+            await lay_out(names)
+        raise SandboxLostError("The files of the step could not be brought back.")
+
+    async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
+        """Keep the variables and the files; see `Sandbox.snapshot`.
+
+        Raises:
+            SandboxLostError: its session is gone.
+            SandboxUnavailableError: a session cannot be started or reached.
+        """
+        taken = await super().snapshot(limit_bytes=limit_bytes)
+        if taken.id and self._config.copies:
+            self._complete.pop(taken.id, None)
+            self._complete[taken.id] = not taken.lost
+            while len(self._complete) > MAX_REMEMBERED:
+                self._complete.pop(next(iter(self._complete)))
+        return taken
 
     async def look(self, snapshot: str, *, always: bool, proved: str, seconds: float, max_bytes: int) -> LookTaken:
         """Have a frozen copy of its session look at it; see `Provable.look`.

@@ -52,6 +52,8 @@ class Session:
         self._cell: RunningCell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
+        self._returning = False
+        """Whether the process is ended for a frozen copy of an earlier step."""
         self._unasked = 0
         self._offer = FunctionOffer()
 
@@ -86,7 +88,7 @@ class Session:
 
     def _exited(self) -> None:
         """Discard a process that ended by itself between two cells: its frozen copy is of no use."""
-        if self._cell is None:
+        if self._cell is None and not self._returning:
             self.discard()
 
     async def _wait_for_hello(self, python: str) -> None:
@@ -273,6 +275,10 @@ class Session:
             return None
         if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._connection.busy:
             return None  # half a frame is on its way, and nobody would know where the next one begins
+        return await self._wake()
+
+    async def _wake(self) -> dict[str, Any] | None:
+        """Wake the copy that was spared; what it said."""
         self._offer.forget()
         self._connection.resync()
         if self._connection.broken.done():
@@ -283,6 +289,33 @@ class Session:
         await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         self._watch_exit()
         return self._hello.result() if self._hello.done() else None
+
+    async def return_to(self, step: str) -> bool:
+        """Have the frozen copy of an earlier step go on in the place of the session, if there is one.
+
+        Returns:
+            Whether it goes on. If not, the session is as it was, or it is of no use any more.
+        """
+        if not self.alive or self._cell is not None or self._connection.busy:
+            return False
+        self._returning = True
+        try:
+            if not await self._process.return_to(step):
+                return False
+            await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
+            ended = self._process.exited
+            self._connection.listen()
+            hello = await self._wake() if ended.done() and ended.result().copy else None
+            if hello is not None and hello.get("head") == step:
+                return True
+        except asyncio.CancelledError:
+            self.discard()
+            raise
+        finally:
+            self._returning = False
+            self._connection.pause()
+        await self.close()
+        return False
 
     async def _stop_cell(self, cell: RunningCell, grace: float) -> None:
         """End a cell whose task was cancelled; a second cancel while waiting kills at once."""

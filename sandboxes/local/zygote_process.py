@@ -107,6 +107,7 @@ class ZygoteProcess:
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         """The listening socket in the sandbox's network, where there is to be one."""
+        self._returning: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._first = -1
         """A hold on the first process, where the system has such."""
         self._monitor = LimitMonitor(self._set_watching)
@@ -161,6 +162,13 @@ class ZygoteProcess:
         self._tell({"op": "kill"})
         return True
 
+    async def return_to(self, step: str) -> bool:
+        """End the runner with what it started, but for the frozen copy of a step; false when there is none."""
+        self._returning = asyncio.get_running_loop().create_future()
+        self._tell({"op": "return", "step": step})
+        await asyncio.wait((self._returning, self.gone), timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        return self._returning.done() and self._returning.result()
+
     def wake(self) -> None:
         """Have the frozen copy go on."""
         self.exited = asyncio.get_running_loop().create_future()
@@ -201,6 +209,9 @@ class ZygoteProcess:
             self.why = str(report["why"])
         elif report["event"] == "forked" and given:
             self._first = given[0]
+        elif report["event"] == "returning":
+            if not self._returning.done():
+                self._returning.set_result(bool(report["there"]))
         elif report["event"] == "door" and given:
             self.door.set_result(socket.socket(fileno=given[0]))
         elif not self.exited.done():
@@ -327,6 +338,7 @@ class StartInZygote:
                 "network": order.network,
                 "proxy": PORT if self._config.network else 0,
                 "notices": NOTICES,
+                "copies": self._config.copies if order.inputs is None else 0,
             }
         else:
             program = f"{OWN}/program/{order.program.name}" if private else str(order.program)

@@ -40,6 +40,7 @@ class Session:
         inside: The folder that is the sandbox's own; empty: the workspace.
         sealed: Whether nothing outside can be reached, so that nothing of it needs to be noted.
         notices: A socket to the process that wakes the forked standby; -1: there is no standby.
+        copies: How many frozen copies of earlier steps stay besides.
         network: What may be reached: `none`, `allowlist` or `full`.
         proxy: The port of the proxy on 127.0.0.1; 0: there is none.
     """
@@ -55,6 +56,7 @@ class Session:
         inside: str = "",
         sealed: bool = False,
         notices: int = -1,
+        copies: int = 0,
         network: str = "none",
         proxy: int = 0,
     ) -> None:
@@ -92,7 +94,9 @@ class Session:
         _fork_by_default()
         own = [inside or self._root, *(os.environ.get(name, "") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR"))]
         self._reach = SideEffectMonitor(reach, own, sealed=sealed)
-        self._standby = ForkedStandby(notices)
+        self._standby = ForkedStandby(notices, copies)
+        self._kept_step = ""
+        """The snapshot that this session took last: a copy at it has all that it had, lost or not."""
         self._scan = side_effects.Scan(self._root)
         packages.offer(self._root, network=network, proxy=proxy)
         self._start = StartState()
@@ -126,18 +130,19 @@ class Session:
                 self._restore(header)
             elif kind in ("plan_rebuild", "rebuild"):
                 self._rebuild(kind, header, json.loads(body))
-            elif kind in ("look", "prove"):
-                self._prove(kind, header, json.loads(body))
+            elif kind in ("files", "look", "prove"):
+                self._beside(kind, header, json.loads(body or b"{}"))
             self._standby.wanted = self._standby.wanted or kind != "look"
 
     def _freeze(self) -> None:
         """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original."""
         self._streams.flush()
-        if not self._standby.fork_copy():
+        if not self._standby.fork_copy(self._head if self._head == self._kept_step else ""):
             return
         self._pid = os.getpid()
         if self._prover is not None:
             self._prover.woken()
+        self._standby.wanted = True
         self._calls.forget()
         changed = side_effects.changes(self._scan, side_effects.Scan(self._root))
         self._send("hello", {}, {"head": self._head, "files_changed": bool(changed) or not self._scan.complete})
@@ -199,7 +204,7 @@ class Session:
             why = "it took too long" if isinstance(error, KeyboardInterrupt) else f"{self._brief(error)}"
             answer = {"id": "", "refused": f"The snapshot could not be taken: {why}."}
         if answer.get("id"):
-            self._head = answer["id"]
+            self._head = self._kept_step = answer["id"]
         self._send("snapshot", answer)
 
     def _restore(self, header: dict[str, Any]) -> None:
@@ -240,13 +245,20 @@ class Session:
             answer = {"failed": f"{why}."}
         self._send(kind, answer)
 
-    def _prove(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
-        """Have this session looked at as it was kept, or restore a snapshot in it and compare it with another one."""
+    def _beside(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
+        """Do what is about steps and changes no variable.
+
+        `files`: make the files as a snapshot has them, of which this session has all variables already. `look`: have
+        this session looked at as it was kept. `prove`: restore a snapshot and compare it with a session looked at.
+        """
         self._run_id, answer = str(header.get("id", "")), dict[str, Any]()
         self._interrupts.forget()
 
         def work() -> None:
-            if kind == "prove":
+            if kind == "files":
+                answer.update(self._snapshots().restore_files(str(header.get("snapshot", ""))))
+                self._scan = side_effects.Scan(self._root)
+            elif kind == "prove":
                 self._head = ""
                 answer.update(self._proofs().compare(asked, lambda: self._snapshots().restore(asked["snapshot"])))
             elif self._head != asked["snapshot"]:

@@ -1,5 +1,7 @@
 """A forked standby of the session, made while it is idle: if the next cell kills the session, the standby takes over.
 
+Copies of the last steps stay, too, as long as there is room: going back to one of them is waking it.
+
 Only a process with one thread can be copied this way. The copy shares memory with the original until one of them
 writes to it. It sleeps until the trusted first process of the sandbox sends it SIGUSR1; the original ends it when a
 newer copy is made. What lies on disk is not copied: the session compares the workspace with what it was.
@@ -20,18 +22,22 @@ WAKE = signal.SIGUSR1
 
 
 class ForkedStandby:
-    """Keeps at most one frozen copy of this process.
+    """Keeps a frozen copy of this process, and those of the last steps.
 
     Args:
         notices: A socket to the sandbox's first process, which learns of the copy from it; -1: there is nobody who
             would wake a copy, and none is made.
+        earlier: How many copies of earlier steps stay.
     """
 
-    def __init__(self, notices: int) -> None:
+    def __init__(self, notices: int, earlier: int = 0) -> None:
         self._notices = socket.socket(fileno=notices) if notices >= 0 else None
         if self._notices is not None:
             die_with_peer(notices)  # where no namespace ends all of it, nobody else would end a copy
-        self._copy = 0
+        self._copy = Copy(0, "")
+        self._most = earlier
+        self._earlier: list[Copy] = []
+        """Those of earlier steps, the oldest first."""
         self.forking = False
         """True while the process is copied, for those who look after forks of the user's code."""
         self.wanted = False
@@ -42,8 +48,11 @@ class ForkedStandby:
         """The connection to the first process; -1 without one. No other copy of the session may hold it."""
         return self._notices.fileno() if self._notices is not None else -1
 
-    def fork_copy(self) -> bool:
+    def fork_copy(self, step: str = "") -> bool:
         """Copy this process, if it has one thread.
+
+        Args:
+            step: The snapshot that it is at; empty: it is at none that one could go back to.
 
         Returns:
             True in a copy that was woken, long after.
@@ -62,26 +71,40 @@ class ForkedStandby:
             copy = -1
         self.forking = False
         if copy == 0:
-            self._sleep()
+            self._sleep(step)
             if random is not None:  # Python seeds it anew in every fork
                 sys.modules["random"].setstate(random)
             return True
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {WAKE})
-        self._copy = max(copy, 0)
-        _end(old)
+        self._copy = Copy(max(copy, 0), step)
+        self._keep(old)
         return False
 
     def drop(self) -> None:
-        """End the copy: its state is out of date."""
-        copy, self._copy = self._copy, 0
-        _end(copy)
+        """End the copy: its state is out of date. Those of earlier steps stay."""
+        copy, self._copy = self._copy, Copy(0, "")
+        self._keep(copy)
 
-    def _sleep(self) -> None:
+    def _keep(self, old: "Copy") -> None:
+        """Keep a copy as that of an earlier step, as long as there is room, and one of each."""
+        if old.process and old.step and old.step != self._copy.step and self._most:
+            twice = [one for one in self._earlier if one.step in (old.step, self._copy.step)]
+            self._earlier = [one for one in self._earlier if one not in twice] + [old]
+        else:
+            twice = [old]
+        while len(self._earlier) > self._most:
+            twice.append(self._earlier.pop(0))
+        for one in twice:
+            one.end()
+
+    def _sleep(self, step: str) -> None:
         """In the copy: tell that there is one, and wait to be woken."""
-        self._copy = 0
+        # Its elder siblings are not its children: the first process ends those that there are too many of.
+        self._copy, self._earlier = Copy(0, ""), []
         assert self._notices is not None
+        give_way_to_others()
         try:
-            self._notices.send(b"frozen")
+            self._notices.send(b"frozen " + step.encode())
         except OSError:
             os._exit(0)
         signal.sigwait({WAKE})
@@ -96,9 +119,29 @@ def _threads() -> int:
         return 0
 
 
-def _end(process: int) -> None:
-    if process:
-        with suppress(OSError):
-            os.kill(process, signal.SIGKILL)
-        with suppress(OSError):
-            os.waitpid(process, 0)
+def give_way_to_others() -> None:
+    """Have the system end this process first when memory runs short."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("900")
+
+
+class Copy:
+    """A child of this process that sleeps.
+
+    Args:
+        process: Its number; 0: there is none.
+        step: The snapshot that it is at.
+    """
+
+    def __init__(self, process: int, step: str) -> None:
+        self.process = process
+        self.step = step
+
+    def end(self) -> None:
+        """End it."""
+        if self.process:
+            with suppress(OSError):
+                os.kill(self.process, signal.SIGKILL)
+            with suppress(OSError):
+                os.waitpid(self.process, 0)
+            self.process = 0

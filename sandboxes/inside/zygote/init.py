@@ -1,8 +1,9 @@
 """The first process of a sandbox: trusted, no user code in it. It interrupts, kills, measures and reports.
 
 What it says goes to the host over a socket of its own, which no other process of the sandbox has. Each message is one
-JSON object. From the host: `begin` (with the order), `cell` (a cell runs, or none), `interrupt`, `kill`, `wake`, and
-the end of the connection, which ends everything. To the host: `failed`, `exit`.
+JSON object. From the host: `begin` (with the order), `cell` (a cell runs, or none), `interrupt`, `kill`, `return` (end
+the runner, and spare the copy of a step), `wake`, and the end of the connection, which ends everything. To the host:
+`failed`, `exit`, `returning` (whether there is a copy of that step).
 """
 
 import array
@@ -148,6 +149,10 @@ class Init:
         self._watching = LimitMonitor(config["watched"], self._proc, in_memory)
         self._busy = self._left_over = False
         self._standby = 0
+        self._copies: dict[str, int] = {}
+        """The frozen copies of steps by their snapshots, the newest last; that of the last one is the standby."""
+        self._chosen = 0
+        """The copy that takes over when the runner ends; 0: the standby."""
         self._limit: dict[str, Any] = {}
         self._notices, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._notices.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -224,10 +229,21 @@ class Init:
             self._signal(signal.SIGINT)
         elif what == "kill":
             self._kill(self._runner)
+        elif what == "return":
+            self._return(order["step"])
         elif what == "wake" and self._runner:
             self._kill(self._runner, signal.SIGUSR1)
         elif what == "end":
             self._end()
+
+    def _return(self, step: str) -> None:
+        """End the runner, so that the copy of a step can go on in its place, if there is one."""
+        copy = self._copies.get(step, 0)
+        there = bool(self._runner) and copy in self._others()
+        self._tell({"event": "returning", "there": there})
+        if there:
+            self._chosen = copy
+            self._kill(self._runner)
 
     def _begin(self, order: dict[str, Any], trees: list[int]) -> None:
         """Attach the sandbox's own folders, give up all privileges, and let the runner go on."""
@@ -257,15 +273,29 @@ class Init:
     def _register_standby(self, poll: select.poll) -> None:
         """Learn which process is the frozen copy: its number comes from the operating system, not from what it says."""
         try:
-            message, attached, _, _ = self._notices.recvmsg(64, socket.CMSG_SPACE(CREDENTIALS.size))
+            message, attached, _, _ = self._notices.recvmsg(128, socket.CMSG_SPACE(CREDENTIALS.size))
         except OSError:
             message, attached = b"", []
         if not message:
             poll.unregister(self._notices.fileno())
             return
         for level, kind, data in attached:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS and message == b"frozen":
+            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS and message.startswith(b"frozen"):
                 self._standby = CREDENTIALS.unpack(data[: CREDENTIALS.size])[0]
+                self._note_copy(message[7:].decode("ascii", "replace"))
+
+    def _note_copy(self, step: str) -> None:
+        """Note the step of the copy that is the standby now; there are no more than may be, the oldest go first."""
+        self._copies.pop(step, None)
+        if step:
+            self._copies[step] = self._standby
+        while len(self._copies) > self._config["copies"] + 1:
+            self._end_copy(next(iter(self._copies)))
+
+    def _end_copy(self, step: str) -> None:
+        process = self._copies.pop(step)
+        if process not in (self._runner, self._standby):
+            self._kill(process)
 
     def _reap(self) -> None:
         """Reap processes that have ended. If the runner has, its forked standby takes over."""
@@ -287,11 +317,16 @@ class Init:
                 self._standby = 0
 
     def _runner_ended(self, code: int, used: Any) -> None:
-        spared = self._standby if self._standby in self._others() else 0
+        takes_over = self._chosen or self._standby
+        others = self._others()
+        spared = takes_over if takes_over in others else 0
         if spared and self._limit.get("limit") == "memory" and self._watching.exceeds_memory(spared):
             spared = 0  # what is in /tmp would end it, too; it goes with the sandbox
-        self._runner = self._standby = 0
-        self._kill_all(spared)
+        self._runner = self._standby = self._chosen = 0
+        # Where memory ran short, there is no room for those of earlier steps.
+        kept = {one for one in self._copies.values() if one in others} if spared and not self._limit else set()
+        self._kill_all(kept | ({spared} if spared else set()))
+        self._copies = {step: one for step, one in self._copies.items() if one in kept and one != spared}
         self._runner = spared
         self._busy = False
         if self._limit:
@@ -313,21 +348,21 @@ class Init:
     def _goes_on(self) -> bool:
         """Whether more than a waiting runner and its frozen copy is there."""
         processes = self._others()
-        expected = 2 if self._standby else 1
+        expected = 1 + len({self._standby, *self._copies.values()} & set(processes))
         return len(processes) > expected or any(measuring.threads(self._proc, one) > 1 for one in processes)
 
-    def _kill_all(self, spared: int) -> None:
-        """End every process of the sandbox but this one and the spared one, and wait until they are gone."""
+    def _kill_all(self, spared: set[int]) -> None:
+        """End every process of the sandbox but this one and the spared ones, and wait until they are gone."""
         if self._config["private_root"] and not spared and not self._signal_all(signal.SIGKILL):
             return
         for _ in range(1_000):
-            left = [process for process in self._others() if process != spared]
+            left = [process for process in self._others() if process not in spared]
             for process in left:
                 self._kill(process)
             if not self._wait_for(left, spared):
                 return
 
-    def _wait_for(self, left: list[int], spared: int) -> bool:
+    def _wait_for(self, left: list[int], spared: set[int]) -> bool:
         """Reap what has ended; whether something is left to be killed."""
         until = time.monotonic() + 0.2
         while time.monotonic() < until:
@@ -336,7 +371,7 @@ class Init:
             except ChildProcessError:
                 return False
             if not process:
-                if not [one for one in self._others() if one != spared]:
+                if not [one for one in self._others() if one not in spared]:
                     return False
                 time.sleep(0.001)
         return bool(left)
@@ -344,7 +379,7 @@ class Init:
     def _end(self) -> None:
         """End the sandbox with all its processes."""
         if not self._config["private_root"]:
-            self._kill_all(0)
+            self._kill_all(set())
         os._exit(0)
 
     def _signal(self, number: int) -> None:
@@ -374,10 +409,28 @@ class Init:
         """End the runner when it uses more than it may."""
         if self._runner and not self._limit:
             self._limit = self._watching.look(self._others(), self._held)
+            while self._limit.get("limit") == "memory" and self._give_up_copy():
+                self._limit = self._watching.look(self._others(), self._held)
             hidden = (measuring.namespace_pid(self._proc, one) for one in self._watching.hidden)
             for one in [self._runner] if self._limit else hidden:
                 self._kill(one)
             self._watching.hidden = []
+
+    def _give_up_copy(self) -> bool:
+        """End the oldest copy of an earlier step, whose memory somebody needs; whether there was one."""
+        earlier = [step for step, one in self._copies.items() if one not in (self._standby, self._runner)]
+        if not earlier:
+            return False
+        process = self._copies.pop(earlier[0])
+        self._kill(process)
+        until = time.monotonic() + 0.2
+        while process in self._others() and not self._is_gone(process) and time.monotonic() < until:
+            time.sleep(0.001)
+        return True
+
+    def _is_gone(self, process: int) -> bool:
+        """Whether a process has given back its memory, though nobody has asked how it ended."""
+        return not measuring.resident(self._proc, [process])
 
     @contextmanager
     def _held(self) -> Iterator[None]:
@@ -391,7 +444,8 @@ class Init:
             return
         stopped: list[int] = []
         for _ in range(STOP_ROUNDS):
-            found = [one for one in self._others() if one not in (*stopped, self._standby)]
+            asleep = {self._standby, *self._copies.values()}
+            found = [one for one in self._others() if one not in asleep.union(stopped)]
             for one in (going := [one for one in found if not measuring.stopped(self._proc, one)]):
                 self._kill(one, signal.SIGSTOP)
             if not going:

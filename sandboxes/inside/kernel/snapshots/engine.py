@@ -63,6 +63,13 @@ class Engine:
         """Restore a snapshot; see `SnapshotReader.restore`."""
         return SnapshotReader(self._main, self._taking, self._blobs).restore(id)
 
+    def restore_files(self, id: str) -> dict[str, Any]:
+        """Make the files as a snapshot has them; see `returning.restore_files`. Variables are left alone."""
+        with own_library().importing():
+            from .returning import restore_files
+
+        return restore_files(self._taking, self._blobs, id)
+
     def earlier(self, id: str, step: int, supply: Supply) -> EarlierSnapshot:
         """An earlier snapshot, of which nothing is loaded yet; its manifest was supplied.
 

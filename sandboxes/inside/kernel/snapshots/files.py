@@ -192,6 +192,28 @@ class FileTable:
         """The sizes of the files that the last snapshot came to."""
         return self._sizes
 
+    @property
+    def root(self) -> str:
+        """Its folder."""
+        return self._root
+
+    @property
+    def seen(self) -> dict[str, tuple[Key, int, list[str]]]:
+        """The files as they were found last: their marks, when that was, and what they held."""
+        return self._seen
+
+    @property
+    def trees(self) -> Trees:
+        """What is known of folders of packages."""
+        return self._trees
+
+    def walk(self) -> Iterator[tuple[str, os.stat_result]]:
+        """All that belongs to a snapshot: path and status."""
+        return self._walk("")
+
+    def adopt(self, wanted: dict[str, Entry]) -> None:
+        """Take what a snapshot has for the session's own; all of a workspace is."""
+
     def take(self, spool: Spool, lost: list[dict[str, Any]]) -> dict[str, Entry]:
         """Put what is new into the spool.
 

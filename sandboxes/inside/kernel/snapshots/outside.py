@@ -109,7 +109,7 @@ class OutsideFiles:
     """
 
     def __init__(self, environment: dict[str, str], before: dict[str, frozenset[str]], workspace: str) -> None:
-        self._tables = {
+        self.tables = {
             variable: OutsideTable(environment[variable], names)
             for variable, names in before.items()
             if not os.path.join(workspace, "").startswith(os.path.join(environment[variable], ""))
@@ -119,7 +119,7 @@ class OutsideFiles:
         """Put what is new into the spool, and name what there is no room for; see `FileTable.take`."""
         room = [MAX_FILES, MAX_BYTES]
         found: dict[str, dict[str, Entry]] = {}
-        for variable, table in self._tables.items():
+        for variable, table in self.tables.items():
             reason = f"outside of the workspace {MAX_BYTES // 1_000_000} MB and {MAX_FILES:,} files are kept at most"
             lost += [{"name": name, "type": "file", "reason": reason} for name in table.measure(room)]
             if entries := table.take(spool, lost):
@@ -128,7 +128,7 @@ class OutsideFiles:
 
     def restore(self, wanted: dict[str, dict[str, Entry]], blobs: Blobs) -> None:
         """Make them exactly so; see `FileTable.restore`."""
-        for variable, table in self._tables.items():
+        for variable, table in self.tables.items():
             entries = wanted.get(variable, {})
             table.adopt(entries)
             table.restore(entries, blobs)

@@ -74,6 +74,8 @@ class SnapshotWriter:
         self._partition = Partition()
         self._sources: dict[str, tuple[Any, str]] = {}
         """Name of a cell's file → its entry in linecache, and what it is joined."""
+        self.files_of: tuple[str, dict[str, Any], dict[str, Any]] = ("", {}, {})
+        """The snapshot that was taken last, and the files that it has in the workspace and outside of it."""
         self.lost_since: dict[str, tuple[int, int]] = {}
         """For what was lost already: the identity of the value, and the cell after which it was."""
 
@@ -107,7 +109,7 @@ class SnapshotWriter:
         return _answer(began, id=id, new=new, bytes=self.spool.size, lost=lost)
 
     def _take(self, cell: int, futures: int, sizes: dict[str, int]) -> tuple[str, list[str], list[Lost]]:
-        values = self._variables()
+        values = self.variables()
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
         aliases = modules.aliases(values)
@@ -161,6 +163,7 @@ class SnapshotWriter:
             "lost": lost,
         }
         id, new = self.spool.commit(manifest.pack(content, _blobs(content)))
+        self.files_of = (id, files, outside)
         self.packs.settle()
         self.before.settle()
         return id, new, lost
@@ -169,7 +172,8 @@ class SnapshotWriter:
         """Put the functions of the host where a snapshot had them."""
         restore_stubs(names, self._main.__dict__, self._own)
 
-    def _variables(self) -> dict[str, Any]:
+    def variables(self) -> dict[str, Any]:
+        """The user's variables, as they are now."""
         return {
             name: value
             for name, value in list(self._main.__dict__.items())
