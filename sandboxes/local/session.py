@@ -52,8 +52,6 @@ class Session:
         self._cell: RunningCell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
-        self._returning = False
-        """Whether the process is ended for a frozen copy of an earlier step."""
         self._unasked = 0
         self._offer = FunctionOffer()
 
@@ -88,7 +86,7 @@ class Session:
 
     def _exited(self) -> None:
         """Discard a process that ended by itself between two cells: its frozen copy is of no use."""
-        if self._cell is None and not self._returning:
+        if self._cell is None:
             self.discard()
 
     async def _wait_for_hello(self, python: str) -> None:
@@ -298,21 +296,17 @@ class Session:
         """
         if not self.alive or self._cell is not None or self._connection.busy:
             return False
-        self._returning = True
         try:
             if not await self._process.return_to(step):
                 return False
-            await asyncio.wait((self._process.exited,), timeout=END_SECONDS)
-            ended = self._process.exited
             self._connection.listen()
-            hello = await self._wake() if ended.done() and ended.result().copy else None
+            hello = await self._wake()
             if hello is not None and hello.get("head") == step:
                 return True
         except asyncio.CancelledError:
             self.discard()
             raise
         finally:
-            self._returning = False
             self._connection.pause()
         await self.close()
         return False

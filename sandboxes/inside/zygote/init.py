@@ -151,8 +151,8 @@ class Init:
         self._standby = 0
         self._copies: dict[str, int] = {}
         """The frozen copies of steps by their snapshots, the newest last; that of the last one is the standby."""
-        self._chosen = 0
-        """The copy that takes over when the runner ends; 0: the standby."""
+        self._ending: set[int] = set()
+        """While a copy of an earlier step takes over: what is not ended for it."""
         self._limit: dict[str, Any] = {}
         self._notices, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._notices.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -231,19 +231,35 @@ class Init:
             self._kill(self._runner)
         elif what == "return":
             self._return(order["step"])
-        elif what == "wake" and self._runner:
-            self._kill(self._runner, signal.SIGUSR1)
+        elif what == "wake":
+            self._wake()
         elif what == "end":
             self._end()
 
     def _return(self, step: str) -> None:
-        """End the runner, so that the copy of a step can go on in its place, if there is one."""
-        copy = self._copies.get(step, 0)
-        there = bool(self._runner) and copy in self._others()
-        self._tell({"event": "returning", "there": there})
+        """Put the copy of a step in the place of the runner, which is ended, if there is such a copy.
+
+        Nobody waits for what is ended: giving back a lot of memory takes longer than waking the copy.
+        """
+        copy, others = self._copies.get(step, 0), self._others()
+        there = bool(self._runner) and copy in others
         if there:
-            self._chosen = copy
-            self._kill(self._runner)
+            kept = {one for one in self._copies.values() if one in others}
+            for one in others:
+                if one not in kept:
+                    self._kill(one)
+            self._ending = kept
+            self._copies.pop(step)
+            self._runner, self._standby = copy, 0
+        self._tell({"event": "returning", "there": there})
+
+    def _wake(self) -> None:
+        """Wake the copy that is the runner now, and see that what was ended for it is gone."""
+        if self._runner:
+            self._kill(self._runner, signal.SIGUSR1)
+        ending, self._ending = self._ending, set()
+        if ending:
+            self._kill_all(ending)
 
     def _begin(self, order: dict[str, Any], trees: list[int]) -> None:
         """Attach the sandbox's own folders, give up all privileges, and let the runner go on."""
@@ -317,12 +333,11 @@ class Init:
                 self._standby = 0
 
     def _runner_ended(self, code: int, used: Any) -> None:
-        takes_over = self._chosen or self._standby
         others = self._others()
-        spared = takes_over if takes_over in others else 0
+        spared = self._standby if self._standby in others else 0
         if spared and self._limit.get("limit") == "memory" and self._watching.exceeds_memory(spared):
             spared = 0  # what is in /tmp would end it, too; it goes with the sandbox
-        self._runner = self._standby = self._chosen = 0
+        self._runner = self._standby = 0
         # Where memory ran short, there is no room for those of earlier steps.
         kept = {one for one in self._copies.values() if one in others} if spared and not self._limit else set()
         self._kill_all(kept | ({spared} if spared else set()))

@@ -48,7 +48,8 @@ def _whole() -> Iterator[int]:
 
 
 KERNEL = (
-    "session", "calls", "standby", "snapshots.engine", "snapshots.save", "snapshots.load", "start", "parent_death",
+    "session", "calls", "standby", "snapshots.engine", "snapshots.save", "snapshots.load",
+    "snapshots.returning", "proving.prover", "start", "parent_death",
     "warm_up",
 )  # fmt: skip
 

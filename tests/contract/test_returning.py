@@ -1,0 +1,185 @@
+"""Going back to one of the last steps wakes its frozen copy: all variables, its files, and within all limits."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from nodes.restoration.snapshots import SnapshotStore
+from sandboxes.base import KeepsSteps, Sandbox
+from sandboxes.host.limits import MEGABYTE, Limits
+from sandboxes.opening import Sandboxes
+from sandboxes.results import CellResult, RestoredSession
+from storage.blobs import Blobs
+from tests.contract.conftest import fine, printed
+from tests.process_table import descendants, end
+
+COPIES = 2
+NO_LIMITS = Limits()
+FROZEN = 0.3
+"""Seconds after which a session has been copied."""
+LEVELS = ["namespaces", pytest.param("bwrap", marks=pytest.mark.slow), pytest.param("landlock", marks=pytest.mark.slow)]
+GENERATOR = "left = (number for number in range(9)); rows = []"
+"""A generator cannot be pickled: only a copy has it."""
+
+
+class Thread:
+    """A session whose steps are kept, with a pause after each, as a model makes."""
+
+    def __init__(self, sandbox: Sandbox, store: SnapshotStore) -> None:
+        self.sandbox, self.store = sandbox, store
+        self.steps: list[str] = []
+
+    async def run(self, code: str) -> CellResult:
+        head = f"{len(self.steps) + 1:064d}"
+        return await self.sandbox.run(code, number=len(self.steps) + 1, timeout=60.0, head=head)
+
+    async def step(self, code: str) -> str:
+        fine(await self.run(code))
+        kept = await self.store.keep(self.sandbox, [], limit_bytes=1 << 30)
+        assert kept.snapshot, kept.why_not
+        self.steps.append(kept.snapshot)
+        await asyncio.sleep(FROZEN)
+        return kept.snapshot
+
+    async def back(self, snapshot: str) -> RestoredSession:
+        restored = await self.store.restore(self.sandbox, snapshot, damaged=set())
+        assert self.sandbox.head == snapshot
+        return restored
+
+
+@asynccontextmanager
+async def thread(
+    folder: Path, cache: Path, *, level: str = "namespaces", limits: Limits | None = None
+) -> AsyncIterator[Thread]:
+    options = {"limits": limits} if limits is not None else {}
+    async with Sandboxes(folder / "s", cache=cache, isolation=level, copies=COPIES, **options) as opened:
+        yield Thread(await opened.open("local", "thread"), SnapshotStore(Blobs.at(str(folder / "blobs"))))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+async def test_variables_files_and_random_state_are_those_of_the_step(tmp_path: Path, cache: Path, level: str) -> None:
+    async with thread(tmp_path, cache, level=level) as life:
+        await life.step(GENERATOR)
+        second = await life.step(
+            "import random; random.seed(7); rows.append(next(left)); open('outputs/a', 'w').write('one')"
+        )
+        third = await life.step(
+            "rows.append(next(left)); random.random()\n"
+            "open('outputs/a', 'w').write('two'); open('outputs/b', 'w').write('b')"
+        )
+        back = await life.back(second)
+        assert back.lost == ()
+        assert {"left", "rows"} <= set(back.restored)
+        seen = "import os; print(rows, next(left), os.listdir('outputs'), open('outputs/a').read(), random.random())"
+        assert printed(await life.run(seen)) == "[0] 1 ['a'] one 0.32383276483316237\n"
+        assert (await life.back(third)).lost == ()
+        assert printed(await life.run("import os; print(rows, next(left), sorted(os.listdir('outputs')))")) == (
+            "[0, 1] 2 ['a', 'b']\n"
+        )
+
+
+async def test_earlier_steps_than_stay_come_from_the_store(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        first = await life.step(GENERATOR)
+        for number in range(COPIES + 1):
+            await life.step(f"rows.append({number})")
+        restored = await life.back(first)
+        assert [one.name for one in restored.lost] == ["left"]
+        assert printed(await life.run("print(rows)")) == "[]\n"
+
+
+async def test_steps_of_another_branch_stay_too(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        first = await life.step(GENERATOR)
+        second = await life.step("rows.append('one branch'); open('outputs/a', 'w').write('1')")
+        await life.back(first)
+        await life.step("rows.append('another')")
+        assert (await life.back(second)).lost == ()
+        assert printed(await life.run("print(rows, next(left), open('outputs/a').read())")) == "['one branch'] 0 1\n"
+
+
+async def test_after_a_death_the_copies_of_earlier_steps_are_still_there(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        first = await life.step(GENERATOR)
+        second = await life.step("import os; rows.append(1)")
+        assert (await life.run("os.kill(os.getpid(), 9)")).recovered == "copy"
+        assert life.sandbox.head == second
+        assert (await life.back(first)).lost == ()
+        assert printed(await life.run("print(rows, next(left))")) == "[] 0\n"
+
+
+async def test_a_copy_that_was_killed_is_no_loss(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        first = await life.step(GENERATOR)
+        await life.step("import os, signal; rows.append(1)")
+        # Every other process of the sandbox but its first, and this one.
+        fine(
+            await life.run(
+                "own = (1, os.getpid())\n"
+                "[os.kill(int(one), 9) for one in os.listdir('/proc') if one.isdigit() and int(one) not in own]"
+            )
+        )
+        assert [one.name for one in (await life.back(first)).lost] == ["left"]
+        assert printed(await life.run("print(rows)")) == "[]\n"
+
+
+async def test_copies_give_way_to_a_cell_that_needs_their_memory(tmp_path: Path, cache: Path) -> None:
+    limits = Limits(memory=400 * MEGABYTE)
+    async with thread(tmp_path, cache, limits=limits) as life:
+        first = await life.step(GENERATOR)
+        await life.step("held = bytearray(b'1' * 120_000_000)")
+        await life.step("held = bytearray(b'2' * 120_000_000)")
+        grown = "import time\nheld = None; more = bytearray(b'3' * 240_000_000)\ntime.sleep(0.5)\nprint(len(more))"
+        assert printed(await life.run(grown)) == "240000000\n"
+        assert [one.name for one in (await life.back(first)).lost] in ([], ["left"])
+
+
+async def test_copies_end_with_their_sandbox(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        for number in range(COPIES + 2):
+            await life.step(f"x = {number}")
+        counted = "import os; print(sum(one.isdigit() for one in os.listdir('/proc')))"
+        assert printed(await life.run(counted)) == f"{COPIES + 3}\n", "init, the session, its standby, the copies"
+        before = await asyncio.to_thread(descendants, os.getpid())
+        await life.sandbox.close()
+        ended = before - await asyncio.to_thread(descendants, os.getpid())
+        assert len(ended) >= COPIES + 3
+
+
+async def test_a_session_with_threads_is_restored_from_the_store(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        first = await life.step("rows = [1]")
+        await life.step(
+            "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start(); rows.append(2)"
+        )
+        assert isinstance(life.sandbox, KeepsSteps)
+        await life.back(first)
+        assert printed(await life.run("print(rows, 'threading' in globals())")) == "[1] False\n"
+
+
+async def test_a_cancelled_return_leaves_a_sandbox_that_works(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        first = await life.step("rows = [1]")
+        await life.step("rows.append(2)")
+        going = asyncio.create_task(life.back(first))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        going.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await going
+        await life.back(first)
+        assert printed(await life.run("print(rows)")) == "[1]\n"
+
+
+async def test_a_killed_zygote_ends_the_copies(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        first = await life.step(GENERATOR)
+        await life.step("rows.append(1)")
+        await asyncio.to_thread(lambda: end(descendants(os.getpid()) - {os.getpid()}))
+        restored = await life.back(first)
+        assert [one.name for one in restored.lost] == ["left"]
+        assert printed(await life.run("print(rows)")) == "[]\n"
