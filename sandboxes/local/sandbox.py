@@ -95,6 +95,11 @@ class LocalSandbox(KernelSandbox[Session]):
         return self._folder
 
     @property
+    def closed(self) -> bool:
+        """Whether it is closed."""
+        return self._closed
+
+    @property
     def kind(self) -> str:
         """`local`."""
         return "local"

@@ -85,6 +85,10 @@ class TrialFolder:
 class ComparingSandbox(Protocol):
     """The sandbox in which a trial takes place."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed."""
+
     async def supply_blobs(self, files: Sequence[Path]) -> None:
         """Give it blobs; see `Sandbox.supply_blobs`."""
 
@@ -137,6 +141,8 @@ class TrialSession:
         """Wait until the fingerprints are there, and take them out of the original's spool."""
         until, pause = time.monotonic() + seconds, FIRST_LOOK
         while not await asyncio.to_thread((self._spool / name).exists):
+            if self._sandbox.closed:
+                raise SandboxLostError("the sandbox was closed, or its place was needed")
             if time.monotonic() > until:
                 raise SandboxLostError("the copy of its session that was to be compared with was ended")
             await asyncio.sleep(pause)

@@ -242,8 +242,6 @@ async def test_a_trial_gives_its_place_to_who_waits(tmp_path: Path, cache: Path)
             found = await trial.compare(taken.id, known=[], seconds=20.0)
             assert found.differs == ()
             assert printed(await other.run("print(2)", number=1, timeout=60.0)) == "2\n"  # its session had the place
-            with pytest.raises(SandboxError):
-                await trial.compare(taken.id, known=[], seconds=20.0)
 
 
 async def test_a_killed_trial_leaves_nothing(tmp_path: Path, sandboxes: Sandboxes) -> None:

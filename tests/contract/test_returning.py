@@ -53,10 +53,9 @@ class Thread:
 
 @asynccontextmanager
 async def thread(
-    folder: Path, cache: Path, *, level: str = "namespaces", limits: Limits | None = None
+    folder: Path, cache: Path, *, level: str = "namespaces", limits: Limits = NO_LIMITS
 ) -> AsyncIterator[Thread]:
-    options = {"limits": limits} if limits is not None else {}
-    async with Sandboxes(folder / "s", cache=cache, isolation=level, copies=COPIES, **options) as opened:
+    async with Sandboxes(folder / "s", cache=cache, isolation=level, limits=limits, copies=COPIES) as opened:
         yield Thread(await opened.open("local", "thread"), SnapshotStore(Blobs.at(str(folder / "blobs"))))
 
 
@@ -128,13 +127,13 @@ async def test_a_copy_that_was_killed_is_no_loss(tmp_path: Path, cache: Path) ->
 
 
 async def test_copies_give_way_to_a_cell_that_needs_their_memory(tmp_path: Path, cache: Path) -> None:
-    limits = Limits(memory=400 * MEGABYTE)
+    limits = Limits(memory=600 * MEGABYTE)
     async with thread(tmp_path, cache, limits=limits) as life:
         first = await life.step(GENERATOR)
         await life.step("held = bytearray(b'1' * 120_000_000)")
         await life.step("held = bytearray(b'2' * 120_000_000)")
-        grown = "import time\nheld = None; more = bytearray(b'3' * 240_000_000)\ntime.sleep(0.5)\nprint(len(more))"
-        assert printed(await life.run(grown)) == "240000000\n"
+        grown = "import time\nheld = None; more = bytearray(b'3' * 300_000_000)\ntime.sleep(0.5)\nprint(len(more))"
+        assert printed(await life.run(grown)) == "300000000\n"
         assert [one.name for one in (await life.back(first)).lost] in ([], ["left"])
 
 
