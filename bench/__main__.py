@@ -6,13 +6,26 @@ import sys
 
 from rich.console import Console
 
-from bench import daytona, earlier, floods, history, overhead, sandboxes, server, server_turns, snapshots, tokens
+from bench import (
+    daytona,
+    earlier,
+    floods,
+    history,
+    overhead,
+    proving,
+    sandboxes,
+    server,
+    server_turns,
+    snapshots,
+    tokens,
+)
 
 BENCHMARKS = (
     "overhead",
     "tokens",
     "snapshots",
     "earlier",
+    "proving",
     "sandboxes",
     "daytona",
     "server",
@@ -23,6 +36,7 @@ BENCHMARKS = (
 MEASURED = {
     "snapshots": snapshots.measure,
     "earlier": earlier.measure,
+    "proving": proving.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,
     "server": server.measure,
