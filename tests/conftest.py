@@ -33,6 +33,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("STEPWELL_HOME", str(tmp_path / "stepwell-home"))
     monkeypatch.setenv("LANGGRAPH_STRICT_MSGPACK", "true")
+    # What they find comes when it comes; tests of proofs ask for them, and wait.
+    monkeypatch.setenv("STEPWELL_PROOF_SHARE", "0")
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

@@ -28,6 +28,8 @@ BURST = 2.0
 """Seconds of a processor that proofs may use before their share of the time has come to that."""
 LOOK_SECONDS = 5.0
 """Seconds of a processor that looking at a session may take, and as many comparing with it."""
+IDLE_SECONDS = 0.02
+"""How long a session has been idle when it is looked at: a program that sends cell after cell does not wait for that."""
 SETTLE_SECONDS = 2.0
 MAX_THREADS = 64
 """Threads whose proofs are remembered in this process."""
@@ -121,6 +123,8 @@ class Proofs:
         snapshot = cell.get("snapshot", "")
         began = time.monotonic()
         try:
+            if thread.insists != snapshot:
+                await asyncio.sleep(IDLE_SECONDS)
             look = await self._look(provable, thread, snapshot)
             if look.state == "known" and thread.insists == snapshot:  # the turn has ended meanwhile
                 look = await self._look(provable, thread, snapshot)

@@ -79,6 +79,8 @@ class LocalSandbox(KernelSandbox[Session]):
         self._inputs = inputs
         self._complete: dict[str, bool] = {}
         """Whether snapshots that this session took had all that was in it."""
+        self._looking = False
+        """Whether its session is about to be looked at, which is soon over."""
         self._trial: LocalSandbox | None = None
         self._trial_turn = asyncio.Lock()
         self._folder = root.absolute() / id
@@ -159,7 +161,8 @@ class LocalSandbox(KernelSandbox[Session]):
         file = self._folder / OWNER
         if file.exists() and file.read_text("utf-8", "replace") != self._token:
             return  # another process works in this folder by now
-        for name in ("tmp", "spool", "blobs", FOLDER):  # the store has what is worth keeping
+        trial = (FOLDER,) if self._trial is None else ()
+        for name in ("tmp", "spool", "blobs", *trial):  # the store has what is worth keeping
             workspace.remove(self._folder / name)
         file.unlink(missing_ok=True)
 
@@ -250,7 +253,7 @@ class LocalSandbox(KernelSandbox[Session]):
         Raises:
             SandboxLostError: the copy ended meanwhile; there is no session then.
         """
-        if not self._config.copies or self._lease.used:
+        if not self._config.copies or (self._lease.used and not self._looking):
             return None
         async with self._lease:
             session = self._session
@@ -320,7 +323,11 @@ class LocalSandbox(KernelSandbox[Session]):
                 "seconds": seconds,
                 "bytes": max_bytes,
             }
-            taken = replies.look(await self._ask("look", {}, body=body, seconds=LOOK_SECONDS + seconds))
+            self._looking = True
+            try:
+                taken = replies.look(await self._ask("look", {}, body=body, seconds=LOOK_SECONDS + seconds))
+            finally:
+                self._looking = False
         self._lease.mark_idle()
         return taken
 

@@ -244,6 +244,14 @@ async def test_a_trial_gives_its_place_to_who_waits(tmp_path: Path, cache: Path)
             assert printed(await other.run("print(2)", number=1, timeout=60.0)) == "2\n"  # its session had the place
 
 
+async def test_what_a_killed_process_left_of_a_trial_is_removed(tmp_path: Path, sandboxes: Sandboxes) -> None:
+    sandbox = await sandboxes.open("local", "thread")
+    left = tmp_path / "sandboxes" / "thread" / "proof" / "workspace" / "outputs"
+    await asyncio.to_thread(lambda: (left.mkdir(parents=True), (left / "old.csv").write_text("1")))
+    assert (await proved(sandbox, tmp_path / "sandboxes", "x = 1")).differs == ()
+    assert not (tmp_path / "sandboxes" / "thread" / "proof").exists()
+
+
 async def test_a_killed_trial_leaves_nothing(tmp_path: Path, sandboxes: Sandboxes) -> None:
     sandbox = await sandboxes.open("local", "thread")
     slow = "def _wait():\n    while True: pass\nclass Slow:\n    def __reduce__(self): return (_wait, ())\nx = Slow()"

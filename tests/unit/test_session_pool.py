@@ -407,3 +407,20 @@ async def test_without_users_one_may_have_all_places() -> None:
     await a.start("never")
     await b.start("never")
     assert log == ["+a", "+b"]
+
+
+async def test_who_gives_way_is_told_when_somebody_waits() -> None:
+    pool = SessionPool(capacity=1)
+    _, (a, b) = guests(pool, "ab")
+    told: list[str] = []
+    assert pool.has_room
+    await a.start("never")
+    assert not pool.has_room
+    with pool.giving_way(lambda: told.append("somebody waits")):
+        starting = asyncio.ensure_future(b.start())
+        await until(lambda: bool(told))
+        a.die()
+        await starting
+    assert told == ["somebody waits"]
+    assert not pool.has_room
+    await pool.close()
