@@ -29,7 +29,7 @@ BURST = 2.0
 LOOK_SECONDS = 5.0
 """Seconds of a processor that looking at a session may take, and as many comparing with it."""
 IDLE_SECONDS = 0.02
-"""How long a session has been idle when it is looked at: a program that sends cell after cell does not wait for that."""
+"""How long a session has been idle when it is looked at: who sends cell after cell does not wait for that."""
 SETTLE_SECONDS = 2.0
 MAX_THREADS = 64
 """Threads whose proofs are remembered in this process."""

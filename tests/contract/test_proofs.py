@@ -247,7 +247,8 @@ async def test_a_trial_gives_its_place_to_who_waits(tmp_path: Path, cache: Path)
 async def test_what_a_killed_process_left_of_a_trial_is_removed(tmp_path: Path, sandboxes: Sandboxes) -> None:
     sandbox = await sandboxes.open("local", "thread")
     left = tmp_path / "sandboxes" / "thread" / "proof" / "workspace" / "outputs"
-    await asyncio.to_thread(lambda: (left.mkdir(parents=True), (left / "old.csv").write_text("1")))
+    await asyncio.to_thread(left.mkdir, parents=True)
+    await asyncio.to_thread((left / "old.csv").write_text, "1")
     assert (await proved(sandbox, tmp_path / "sandboxes", "x = 1")).differs == ()
     assert not (tmp_path / "sandboxes" / "thread" / "proof").exists()
 
