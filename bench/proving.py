@@ -33,6 +33,10 @@ CELLS = (
     "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(); means.plot(ax=ax)",
     *(f"model.seen.append({number}); df['c{number}'] = df.a * {number}" for number in range(16)),
 )
+COLUMNS = (
+    "STEPWELL_PROOF_SHARE", "proved", "differ", "not proved", "CPU s", "elapsed s", "share",
+    "next cell, ms: median (worst)",
+)  # fmt: skip
 NOTES = """\
 CPU of proofs: the copy that looks, and the session that restores and compares, until both are done; pauses of a second
 between cells stand for a model. In memory: `SnapshotStore.restore` of a step whose frozen copy stays. From the store:
@@ -46,16 +50,22 @@ async def measure(*, quick: bool) -> AsyncIterator[RenderableType]:
         quick: Short pauses, small data, one round.
     """
     with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
-        yield await proofs_table(Path(folder), pause=0.1 if quick else 1.0)
+        made = Table(title=f"Proving the steps of {len(CELLS)} cells")
+        for name in COLUMNS:
+            made.add_column(name, justify="right")
+        for share in (0.0, SHARE):
+            row = await proofs_row(Path(folder) / str(share), share, pause=0.1 if quick else 1.0)
+            made.add_row(str(share), *row)
+        yield made
     with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
         yield await returning_table(Path(folder), 20_000_000 if quick else 450_000_000, 1 if quick else ROUNDS)
     yield NOTES
 
 
-async def proofs_table(folder: Path, *, pause: float) -> Table:
+async def proofs_row(folder: Path, share: float, *, pause: float) -> list[str]:
     """Run cells, have their steps proved, and count."""
     store = SnapshotStore(Blobs.at(str(folder / "blobs")))
-    proofs = Proofs(store, share=SHARE, max_bytes=LIMIT, settle_seconds=60.0)
+    proofs = Proofs(store, share=share, max_bytes=LIMIT, settle_seconds=60.0)
     outcomes: list[str] = []
     waits: list[float] = []
     runtime: Any = _Silent()
@@ -73,13 +83,9 @@ async def proofs_table(folder: Path, *, pause: float) -> Table:
         await proofs.settle("bench")
         elapsed = time.perf_counter() - began
         outcomes += [proof["outcome"] for proof in proofs.take("bench", runtime)[0]]
-    made = Table(title=f"Proving the steps of {len(CELLS)} cells, STEPWELL_PROOF_SHARE={SHARE}")
-    for name in ("proved", "differ", "not proved", "CPU s", "elapsed s", "share", "next cell waits ms, median (worst)"):
-        made.add_column(name, justify="right")
     counts = [str(outcomes.count(one)) for one in ("proved", "differs", "not proved")]
     wait = f"{1e3 * statistics.median(waits):.1f} ({1e3 * max(waits):.1f})"
-    made.add_row(*counts, f"{proofs.cpu:.2f}", f"{elapsed:.1f}", f"{proofs.cpu / elapsed:.1%}", wait)
-    return made
+    return [*counts, f"{proofs.cpu:.2f}", f"{elapsed:.1f}", f"{proofs.cpu / elapsed:.1%}", wait]
 
 
 async def returning_table(folder: Path, size: int, rounds: int) -> Table:

@@ -58,7 +58,7 @@ class ForkedStandby:
             True in a copy that was woken, long after.
         """
         self.wanted = False
-        if self._notices is None or _threads() != 1:
+        if self._notices is None or threads() != 1:
             self.drop()
             return False
         old = self._copy
@@ -111,7 +111,7 @@ class ForkedStandby:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {WAKE})
 
 
-def _threads() -> int:
+def threads() -> int:
     """Threads of this process, those of compiled libraries too; 0 when that cannot be known."""
     try:
         return len(os.listdir("/proc/self/task"))

@@ -24,14 +24,6 @@ class TooMuchError(BaseException):
     """It has used the time that it may have."""
 
 
-def threads() -> int:
-    """Threads of this process, those of compiled libraries too; 0 when that cannot be known."""
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return 0
-
-
 def resident_bytes() -> int:
     """The memory of this process; 0 when that cannot be known."""
     try:

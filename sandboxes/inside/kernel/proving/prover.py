@@ -7,6 +7,7 @@ import select
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..side_effects import Scan
 from ..snapshots.classes import is_users
 from ..snapshots.interpreter_state import StartState
 from ..snapshots.save import EXCLUDED_NAMES
+from ..standby import threads
 from . import differences, frozen_copy
 from .deep_walk import attributes
 from .session_prints import SessionPrints
@@ -74,8 +76,7 @@ class Prover:
             most = f"{asked['bytes'] / 1e6:,.0f} MB that a session may have to be proved (STEPWELL_PROOF_MB)"
             return {"state": "refused", "why": f"it has {size / 1e6:,.0f} MB, more than the {most}"}
         path = os.path.join(self._spool, asked["file"])
-        threads = frozen_copy.threads()
-        if threads == 1:
+        if threads() == 1:
             self._copy.end()
             made = self._copy.begin(lambda: self._look(scan), path, asked["seconds"], descriptors)
             state = {"state": "copy"} if made else _refused("no process can be made for it")
@@ -183,7 +184,7 @@ def _parts(value: Any) -> list[Any]:
     if kind in (list, tuple):
         return list(value[:SAMPLED])
     if kind is dict:
-        return [value[key] for key, _ in zip(list(value)[:SAMPLED], range(SAMPLED), strict=False)]
+        return list(islice(value.values(), SAMPLED))
     if is_users(kind):
         return list(attributes(value, kind).values())[:SAMPLED]
     return []
