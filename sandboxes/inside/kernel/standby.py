@@ -102,12 +102,13 @@ class ForkedStandby:
         # Its elder siblings are not its children: the first process ends those that there are too many of.
         self._copy, self._earlier = Copy(0, ""), []
         assert self._notices is not None
-        give_way_to_others()
+        give_way(900)
         try:
             self._notices.send(b"frozen " + step.encode())
         except OSError:
             os._exit(0)
         signal.sigwait({WAKE})
+        give_way(0)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {WAKE})
 
 
@@ -119,10 +120,10 @@ def threads() -> int:
         return 0
 
 
-def give_way_to_others() -> None:
-    """Have the system end this process first when memory runs short."""
+def give_way(order: int) -> None:
+    """Say how readily the system may end this process when memory runs short: 0, like any other; 1,000: the first."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-        file.write("900")
+        file.write(str(order))
 
 
 class Copy:
