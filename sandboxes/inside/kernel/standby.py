@@ -102,13 +102,11 @@ class ForkedStandby:
         # Its elder siblings are not its children: the first process ends those that there are too many of.
         self._copy, self._earlier = Copy(0, ""), []
         assert self._notices is not None
-        give_way(900)
         try:
             self._notices.send(b"frozen " + step.encode())
         except OSError:
             os._exit(0)
         signal.sigwait({WAKE})
-        give_way(0)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {WAKE})
 
 
@@ -118,12 +116,6 @@ def threads() -> int:
         return len(os.listdir("/proc/self/task"))
     except OSError:
         return 0
-
-
-def give_way(order: int) -> None:
-    """Say how readily the system may end this process when memory runs short: 0, like any other; 1,000: the first."""
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-        file.write(str(order))
 
 
 class Copy:

@@ -90,6 +90,8 @@ MEMORY_SECONDS = 0.05
 """How often it is looked at while a cell runs."""
 BETWEEN_SECONDS = 1.0
 """How often all of it is looked at between cells, while something that a cell started goes on."""
+COPY_FIRST = 900
+"""How readily the system ends a copy when memory runs short, before the session itself."""
 STOP_ROUNDS = 8
 """How often it is looked for processes that began while the others were stopped."""
 SO_PASSRIGHTS = 83
@@ -256,6 +258,7 @@ class Init:
     def _wake(self) -> None:
         """Wake the copy that is the runner now, and see that what was ended for it is gone."""
         if self._runner:
+            measuring.give_way(self._proc, self._runner, 0)
             self._kill(self._runner, signal.SIGUSR1)
         ending, self._ending = self._ending, set()
         if ending:
@@ -305,6 +308,7 @@ class Init:
         self._copies.pop(step, None)
         if step:
             self._copies[step] = self._standby
+        measuring.give_way(self._proc, self._standby, COPY_FIRST)
         while len(self._copies) > self._config["copies"] + 1:
             self._end_copy(next(iter(self._copies)))
 
