@@ -94,7 +94,7 @@ class Session:
         self._standby = ForkedStandby(notices)
         self._scan = side_effects.Scan(self._root)
         packages.offer(self._root, network=network, proxy=proxy)
-        self._start = StartState()
+        self._start = StartState(inside)
         own_library()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 

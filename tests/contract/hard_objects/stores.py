@@ -192,4 +192,16 @@ SESSIONS = {
         """,
         named="cur attached",
     ),
+    "a duckdb connection whose settings are locked": session(
+        """
+        import duckdb
+        con = duckdb.connect()
+        con.execute("set threads = 1"); con.execute("set TimeZone = 'America/New_York'")
+        con.execute("set lock_configuration = true")
+        """,
+        """
+        con.execute("select current_setting('TimeZone'), current_setting('threads')").fetchall()
+        con.execute("set threads = 2")
+        """,
+    ),
 }

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .namespaces import is_made
 from .singletons import CurrentSession
 
 
@@ -58,10 +59,12 @@ def _do_nothing(_kind: Any, /, **_keywords: Any) -> None:
 
 
 def is_users(kind: type) -> bool:
-    """Whether a class is of a cell or of a module of the workspace."""
-    if kind.__module__ == "__main__":
+    """Whether a class is of a cell, of a module of the workspace, or of one that a cell has made."""
+    name: Any = kind.__module__
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if name == "__main__" or module is None or is_made(module):
         return True
-    path = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    path = getattr(module, "__file__", None)
     return isinstance(path, str) and bool(CurrentSession.root) and path.startswith(CurrentSession.root + "/")
 
 
@@ -81,6 +84,39 @@ def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     early = {name: value for name, value in state.items() if name in names or isinstance(value, METHODS)}
     early = {name: value if isinstance(value, METHODS) else _like(value) for name, value in early.items()}
     return {"__module__": Methods(kind, early), **{name: state[name] for name in state if name != "__module__"}}
+
+
+OF_ENUM = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})
+"""Attributes of members that making the class gives them."""
+
+
+def members_first(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of an enumeration, and of its members those that an `__init__` or a cell gave them."""
+    own = {
+        name: {key: value for key, value in getattr(member, "__dict__", {}).items() if key not in OF_ENUM}
+        for name, member in kind.__members__.items()
+    }
+    if not any(own.values()):
+        return state
+    return {"__module__": Members(kind, own), **{name: state[name] for name in state if name != "__module__"}}
+
+
+class Members:
+    """Stands in a stream for the name of the module of an enumeration, and gives the members their attributes."""
+
+    def __init__(self, kind: Any, members: dict[str, dict[str, Any]]) -> None:
+        self._kind = kind
+        self._members = members
+
+    def __reduce__(self) -> Any:
+        return add_members, (self._kind, self._kind.__module__, self._members)
+
+
+def add_members(kind: Any, module: str, members: dict[str, dict[str, Any]]) -> str:
+    """Give the members of an enumeration their attributes."""
+    for name, state in members.items():
+        vars(kind.__members__[name]).update(state)
+    return module
 
 
 def _like(value: Any) -> Any:

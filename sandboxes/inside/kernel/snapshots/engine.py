@@ -45,7 +45,7 @@ class Engine:
         cloudpickle: str,
     ) -> None:
         CurrentSession.main, CurrentSession.display = main, own.get("display")
-        CurrentSession.root = root
+        CurrentSession.root, CurrentSession.environment = root, start.environment
         CloudpickleLocation.path, CloudpickleLocation.workspace = cloudpickle, root
         cloudpickle_of_ours()
         self._main = main

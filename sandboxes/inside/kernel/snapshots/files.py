@@ -212,7 +212,7 @@ class FileTable:
             full = os.path.join(self._root, path)
             try:
                 if stat.S_ISLNK(status.st_mode):
-                    found[path] = self._link(full)
+                    found[path] = self.link(full)
                 elif stat.S_ISDIR(status.st_mode) and UNIT.fullmatch(path):
                     found[path] = self._trees.take(path, full, spool)
                     self._sizes[path] = found[path]["size"]
@@ -227,7 +227,7 @@ class FileTable:
                     raise ValueError("neither a file, a folder nor a link")
             except (PermissionError, FileNotFoundError, ValueError) as error:
                 reason = str(error.strerror or error) if isinstance(error, OSError) else str(error)
-                lost.append({"name": path, "type": "file", "reason": reason})
+                lost.append({"name": self.named(path), "type": "file", "reason": reason})
         self._seen = seen
         return dict(sorted(found.items()))
 
@@ -249,7 +249,20 @@ class FileTable:
             if stat.S_ISDIR(status.st_mode) and not UNIT.fullmatch(path):
                 yield from self._walk(path)
 
-    def _link(self, full: str) -> Entry:
+    def named(self, path: str) -> str:
+        """What people know a file by."""
+        return path
+
+    def target(self, entry: Entry) -> str:
+        """Where a link leads."""
+        return str(entry["link"])
+
+    def link(self, full: str) -> Entry:
+        """A link as an entry.
+
+        Raises:
+            ValueError: it may not be kept.
+        """
         target = os.readlink(full)
         if not self.can_lead_to(target, full):
             raise ValueError(f"a link that leads out of the workspace, to {target}")
@@ -311,7 +324,7 @@ class FileTable:
                 if not os.path.isdir(full):
                     self._trees.restore(path, full, entry, blobs)
             elif "link" in entry:
-                os.symlink(entry["link"], full)
+                os.symlink(self.target(entry), full)
             elif "chunks" in entry:
                 os.makedirs(os.path.dirname(full), exist_ok=True)
                 _part(full, entry)

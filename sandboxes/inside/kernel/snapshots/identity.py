@@ -10,6 +10,7 @@ import re
 import struct
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 PLACES = (("numpy", "nan"), ("math", "nan"), ("cmath", "nan"))
@@ -85,7 +86,7 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
         None: there are none.
     """
     module = sys.modules.get(kind.__module__)
-    if module is None or kind.__module__ in ("__main__", "builtins"):
+    if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins"):
         return None
     names = {
         id(value): name
@@ -97,7 +98,7 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
 
     def reduce(pickler: Any, value: Any) -> Any:
         name = names.get(id(value))
-        return NotImplemented if name is None else (find_sentinel, (kind.__module__, name))
+        return NotImplemented if name is None else (find_sentinel, (kind.__module__, name, kind.__qualname__))
 
     return reduce
 
@@ -118,6 +119,19 @@ class _Plain:
 PLAIN_SIZE = _Plain.__basicsize__
 
 
-def find_sentinel(module: str, name: str) -> Any:
-    """The variable of a module."""
-    return getattr(importlib.import_module(module), name)
+def find_sentinel(module: str, name: str, kind: str = "") -> Any:
+    """The variable of a module.
+
+    Args:
+        module: The module.
+        name: The variable.
+        kind: The class that its value had. A cell may have put it there in the place of another one, or of none: then
+            one is made, since all of them are the same but for that.
+    """
+    owner: Any = importlib.import_module(module)
+    found = getattr(owner, name, None)
+    if not kind or type(found).__qualname__ == kind:
+        return getattr(owner, name)
+    for part in kind.split("."):
+        owner = getattr(owner, part)
+    return object.__new__(owner)

@@ -7,7 +7,7 @@ import builtins
 import os
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 SINGLETONS = (
     "namespace", "main", "environ", "modules", "path", "argv", "stdout", "stderr", "stdin", "builtins", "display",
@@ -22,6 +22,8 @@ class CurrentSession:
     display: object = None
     root = ""
     """Its workspace."""
+    environment: ClassVar[dict[str, str]] = {}
+    """The environment in which it began."""
     streams: dict[str, Any]
 
     @classmethod
@@ -76,15 +78,28 @@ def prelude() -> bytes:
 
 
 INSIDE = "workspace:"
+FOLDERS = {"temporary:": "TMPDIR", "home:": "HOME"}
+"""The other folders of a session: what stands for them, and the variable of the environment that names them."""
+
+
+def _folders() -> dict[str, str]:
+    named = {mark: CurrentSession.environment.get(variable, "") for mark, variable in FOLDERS.items()}
+    return {INSIDE: CurrentSession.root, **{mark: folder for mark, folder in named.items() if folder}}
 
 
 def portable_path(path: str | os.PathLike[str]) -> str:
-    """A path as a snapshot has it."""
+    """A path as a snapshot has it: that of a folder of the session may be another one elsewhere."""
     full = os.path.abspath(path)
-    root = os.path.join(CurrentSession.root, "")
-    return INSIDE + full[len(root) :] if (full + os.sep).startswith(root) else full
+    for mark, folder in _folders().items():
+        root = os.path.join(folder, "")
+        if (full + os.sep).startswith(root):
+            return mark + full[len(root) :]
+    return full
 
 
 def found(path: str) -> str:
     """A path of a snapshot in this session."""
-    return os.path.normpath(os.path.join(CurrentSession.root, path[len(INSIDE) :])) if path.startswith(INSIDE) else path
+    for mark, folder in _folders().items():
+        if path.startswith(mark):
+            return os.path.normpath(os.path.join(folder, path[len(mark) :]))
+    return path

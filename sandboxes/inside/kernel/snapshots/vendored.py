@@ -42,7 +42,26 @@ def cloudpickle() -> Any:
         raise
     _keep_slots(module)
     _make_without_hooks(module)
+    _keep_members(module)
     return module
+
+
+def _keep_members(module: Any) -> None:
+    """Let an enumeration be made with its aliases, and its members with their attributes."""
+    from .classes import members_first
+
+    arguments_of: Any = module._enum_getnewargs
+    state_of: Any = module._enum_getstate
+
+    def with_aliases(kind: Any) -> Any:
+        bases, name, qualname, _, *rest = arguments_of(kind)
+        return bases, name, qualname, {alias: one.value for alias, one in kind.__members__.items()}, *rest
+
+    def with_members(kind: Any) -> Any:
+        state, slots = state_of(kind)
+        return members_first(kind, {name: state[name] for name in state if name not in kind.__members__}), slots
+
+    module._enum_getnewargs, module._enum_getstate = with_aliases, with_members
 
 
 def _make_without_hooks(module: Any) -> None:
