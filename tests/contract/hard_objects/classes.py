@@ -372,6 +372,17 @@ SESSIONS = {
             W = 2
             RW = 6
         allowed = {Perm.RW: "both", Noted.ALSO_A: "a"}
+        import dataclasses
+        class Axis(bytes, enum.Enum):
+            def __new__(cls, value, label):
+                made = bytes.__new__(cls, [value]); made._value_ = value; made.label = label; return made
+            X = (0, "P.X")
+            Y = (1, "P.Y")
+        @dataclasses.dataclass(frozen=True)
+        class Pair: a: int; b: int
+        class Pairs(Pair, enum.Enum):
+            ONE = 1, 2
+            TWO = 3, 4
         """,
         """
         Planet.MARS.both, Planet((1, 2)).radius
@@ -380,6 +391,8 @@ SESSIONS = {
         Number.ONE.label, Number.ONE + 1
         Perm["RW"] is Perm.RW, Perm.R | Perm.W, list(Perm)
         allowed[Perm.R | Perm.W], allowed[Noted.A]
+        Axis.Y.label, Axis(1).label, Axis.Y.value, bytes(Axis.Y), Axis.__new__ is enum.Enum.__new__
+        Pairs.TWO.a, Pairs.ONE.b, repr(Pairs.ONE), Pairs["TWO"] == Pair(3, 4)
         """,
     ),
     "classes in modules and namespaces without a file": session(

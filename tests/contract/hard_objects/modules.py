@@ -378,4 +378,31 @@ SESSIONS = {
         """,
         named="refusing",
     ),
+    "a library that a cell installed, and a module in the folder for temporary files": session(
+        """
+        import os, sys, tempfile
+        place = next(path for path in sys.path if ".packages" in path and path.endswith("site-packages"))
+        os.makedirs(place + "/registering")
+        with open(place + "/registering/__init__.py", "w") as file:
+            file.write("known, hooked = {}, []\\n")
+            file.write("class Meta(type):\\n    def __new__(m, name, bases, space):\\n")
+            file.write("        known[name] = kind = super().__new__(m, name, bases, space)\\n        return kind\\n")
+            file.write("class Model(metaclass=Meta):\\n    def __init_subclass__(cls): hooked.append(cls.__name__)\\n")
+            file.write("def f(): return 1\\n")
+        import registering
+        class User(registering.Model): pass
+        user = User()
+        registering.f = lambda: 2
+        sys.path.insert(0, tempfile.gettempdir())
+        with open(tempfile.gettempdir() + "/scratch.py", "w") as file:
+            file.write("rate = 1\\nclass C:\\n    found = []\\ndef f(): return rate\\n")
+        import scratch
+        scratch.rate = 5; scratch.C.found.append(1); scratch.f.note = "n"; c = scratch.C()
+        """,
+        """
+        list(registering.known), registering.known["User"] is User, type(user) is User
+        registering.hooked, registering.f()
+        scratch.rate, scratch.f(), scratch.C.found, scratch.f.note, type(c) is scratch.C
+        """,
+    ),
 }

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .namespaces import is_made
-from .singletons import CurrentSession
+from .singletons import is_of_session
 
 
 def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[str, Any]) -> Any:
@@ -54,7 +54,7 @@ def _silenced(owner: type) -> Iterator[None]:
         type.__setattr__(owner, "__init_subclass__", hook)
 
 
-def _do_nothing(_kind: Any, /, **_keywords: Any) -> None:
+def _do_nothing(_kind: Any, /, *_arguments: Any, **_keywords: Any) -> None:
     """Stands for a hook."""
 
 
@@ -64,8 +64,7 @@ def is_users(kind: type) -> bool:
     module = sys.modules.get(name) if isinstance(name, str) else None
     if name == "__main__" or module is None or is_made(module):
         return True
-    path = getattr(module, "__file__", None)
-    return isinstance(path, str) and bool(CurrentSession.root) and path.startswith(CurrentSession.root + "/")
+    return is_of_session(getattr(module, "__file__", None))
 
 
 METHODS = (types.FunctionType, staticmethod, classmethod, property)
@@ -84,6 +83,49 @@ def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     early = {name: value for name, value in state.items() if name in names or isinstance(value, METHODS)}
     early = {name: value if isinstance(value, METHODS) else _like(value) for name, value in early.items()}
     return {"__module__": Methods(kind, early), **{name: state[name] for name in state if name != "__module__"}}
+
+
+def arguments_of_members(kind: Any) -> dict[str, Any]:
+    """What members of an enumeration are made of, where that is not their value: there is a `__new__`, or a data class."""
+    base = kind._member_type_
+    if "__new_member__" not in vars(kind) and (base is object or hasattr(base, "__getnewargs__")):
+        return {}
+    return {
+        name: base.__getnewargs__(member) if hasattr(base, "__getnewargs__") else ()
+        for name, member in kind.__members__.items()
+    }
+
+
+class _Place:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def make_enum(bases: Any, name: str, values: dict[str, Any], arguments: dict[str, Any]) -> Any:
+    """An enumeration whose members are made without its own `__new__` and `__init__`.
+
+    Args:
+        bases: Its bases.
+        name: Its name.
+        values: The values of its members.
+        arguments: What these are made of.
+    """
+
+    def make(kind: Any, place: Any) -> Any:
+        place = place[0] if isinstance(place, tuple) else place
+        base = kind._member_type_
+        made = base.__new__(kind, *arguments[place.name])
+        made._value_ = values[place.name]
+        return made
+
+    metaclass = type(bases[-1])
+    space = metaclass.__prepare__(name, bases)
+    space["__new__"], space["__init__"] = make, _do_nothing
+    for member in values:
+        space[member] = _Place(member)
+    kind = metaclass.__new__(metaclass, name, bases, space)
+    type.__delattr__(kind, "__init__")
+    return kind
 
 
 OF_ENUM = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})

@@ -208,7 +208,7 @@ class FileTable:
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
         inodes: dict[tuple[int, int], str] = {}
-        for path, status in self._walk(""):
+        for path, status in self._walk("", lost):
             full = os.path.join(self._root, path)
             try:
                 if stat.S_ISLNK(status.st_mode):
@@ -231,11 +231,14 @@ class FileTable:
         self._seen = seen
         return dict(sorted(found.items()))
 
-    def _walk(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    def _walk(self, folder: str, lost: list[dict[str, Any]]) -> Iterator[tuple[str, os.stat_result]]:
         try:
             with os.scandir(os.path.join(self._root, folder)) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
-        except OSError:
+        except OSError as error:
+            if isinstance(error, PermissionError):
+                reason = f"what is in it cannot be read ({error.strerror})"
+                lost.append({"name": self.named(folder), "type": "file", "reason": reason})
             return
         for entry in listed:
             path = f"{folder}/{entry.name}" if folder else entry.name
@@ -247,7 +250,7 @@ class FileTable:
                 continue
             yield path, status
             if stat.S_ISDIR(status.st_mode) and not UNIT.fullmatch(path):
-                yield from self._walk(path)
+                yield from self._walk(path, lost)
 
     def named(self, path: str) -> str:
         """What people know a file by."""

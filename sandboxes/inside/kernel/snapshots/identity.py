@@ -86,12 +86,12 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
         None: there are none.
     """
     module = sys.modules.get(kind.__module__)
-    if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins"):
+    if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins") or not _can_be_bare(kind):
         return None
     names = {
         id(value): name
         for name, value in list(vars(module).items())
-        if type(value) is kind and not name.startswith("__") and _is_bare(value)
+        if type(value) is kind and not name.startswith("__") and not getattr(value, "__dict__", None)
     }
     if not names:
         return None
@@ -103,13 +103,15 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     return reduce
 
 
-def _is_bare(value: Any) -> bool:
-    """Whether an object says nothing but which one it is."""
-    kind: Any = type(value)
+def _can_be_bare(kind: Any) -> bool:
+    """Whether objects of a class can say nothing but which one they are; only then is its module looked through."""
     plain: Any = object
-    default = kind.__reduce__ is plain.__reduce__ and kind.__reduce_ex__ is plain.__reduce_ex__
+    default = all(getattr(kind, name, None) is getattr(plain, name) for name in TAKEN_APART)
     slots = any(getattr(one, "__slots__", ()) for one in kind.__mro__)
-    return default and not slots and not getattr(value, "__dict__", None) and kind.__basicsize__ <= PLAIN_SIZE
+    return default and not slots and kind.__basicsize__ <= PLAIN_SIZE
+
+
+TAKEN_APART = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 
 class _Plain:

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 from ..own_library import KERNEL
 from .classes import is_users
 from .identity import find_sentinel
-from .singletons import CurrentSession
+from .singletons import CurrentSession, is_of_session
 
 SETTERS = frozenset({"setattr", "object"})
 """What is given an object and the name of an attribute: the function, and that of `unittest.mock.patch`."""
@@ -129,8 +129,7 @@ CHANGEABLE = 1 << 9
 
 
 def _is_of_workspace(module: ModuleType) -> bool:
-    path = getattr(module, "__file__", None)
-    return isinstance(path, str) and path.startswith(CurrentSession.root + "/")
+    return is_of_session(getattr(module, "__file__", None))
 
 
 def restore(name: str, value: Any) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
-from .singletons import CurrentSession
+from .singletons import CurrentSession, is_of_session
 
 PRESENT = "<present>"
 """The names that a module, and each of its classes, has: what is not among them was deleted."""
@@ -125,8 +125,7 @@ def _named_as(value: Any) -> Any:
 def _is_replaced(value: Any, module: ModuleType) -> bool:
     """Whether something is of another module of the workspace, which has another one by now: it was reloaded."""
     home = sys.modules.get(value.__module__)
-    path = getattr(home, "__file__", None)
-    if home is module or not isinstance(path, str) or not path.startswith(CurrentSession.root + "/"):
+    if home is module or not is_of_session(getattr(home, "__file__", None)):
         return False
     return _named_as(value) not in (None, value)
 

@@ -3,6 +3,7 @@
 They are kept as those of the workspace are, up to a limit; what is beyond it is named.
 """
 
+import contextlib
 import os
 import stat
 from typing import Any
@@ -29,7 +30,8 @@ def names_in(environment: dict[str, str], own: str = "") -> dict[str, frozenset[
 
     Args:
         environment: The environment in which it begins.
-        own: A folder that is the sandbox's; what an earlier session has left in there is the session's, too.
+        own: A folder that is the sandbox's; what an earlier session has left in there is the session's, too. When all
+            is the sandbox's, its folders begin empty, but for what is mounted there.
     """
     found: dict[str, frozenset[str]] = {}
     for variable in FOLDERS:
@@ -38,7 +40,8 @@ def names_in(environment: dict[str, str], own: str = "") -> dict[str, frozenset[
             names = frozenset(os.listdir(folder))
         except OSError:  # there is none, or it is nobody's to read
             continue
-        found[variable] = frozenset() if own and _is_below(os.path.realpath(own), os.path.realpath(folder)) else names
+        is_own = own not in ("", "/") and _is_below(os.path.realpath(own), os.path.realpath(folder))
+        found[variable] = frozenset() if is_own else names
     return found
 
 
@@ -52,22 +55,21 @@ class OutsideTable(FileTable):
     Args:
         root: The folder.
         foreign: Names in it that are not the session's.
-        caches: Folders of programs.
+        caches: Paths of folders of programs.
     """
 
     def __init__(self, root: str, foreign: frozenset[str], caches: frozenset[str] = frozenset()) -> None:
         super().__init__(root)
         self._foreign = set(foreign)
-        self._caches = caches
+        self._caches = frozenset(os.path.relpath(path, root) for path in caches if path)
         self._too_large: set[str] = set()
 
     def is_foreign(self, path: str) -> bool:
         """Whether a path is not the session's."""
-        first = path.split("/")[0]
-        if first in OF_PROGRAMS or first in self._foreign or first in self._too_large:
+        first = path.partition("/")[0]
+        if first in OF_PROGRAMS or first in self._foreign or first in self._too_large or first in self._caches:
             return True
-        full = os.path.join(self._root, first)
-        return full in self._caches or (first.startswith(FOLDERS_OF_PROGRAMS) and os.path.isdir(full))
+        return first.startswith(FOLDERS_OF_PROGRAMS) and os.path.isdir(os.path.join(self._root, first))
 
     def can_lead_to(self, target: str, full: str) -> bool:
         """Whether a link may be kept; one to a place in the same folder may be absolute."""
@@ -103,7 +105,7 @@ class OutsideTable(FileTable):
         for name in names:
             if self.is_foreign(name):
                 continue
-            count, size = _size(os.path.join(self._root, name))
+            count, size = _size(os.path.join(self._root, name)) if room[0] else (1, 0)
             if count > room[0] or size > room[1]:
                 self._too_large.add(name)
             else:
@@ -118,19 +120,23 @@ class OutsideTable(FileTable):
 
 def _size(full: str) -> tuple[int, int]:
     """How many files there are at a path, and their bytes."""
-    count, size = 0, 0
-    waiting = [full]
+    try:
+        status = os.lstat(full)
+    except OSError:
+        return 0, 0
+    if not stat.S_ISDIR(status.st_mode):
+        return 1, status.st_size if stat.S_ISREG(status.st_mode) else 0
+    count, size, waiting = 1, 0, [full]
     while waiting and count <= MAX_FILES:
-        path = waiting.pop()
-        try:
-            status = os.lstat(path)
-            count += 1
-            if stat.S_ISDIR(status.st_mode):
-                waiting += [os.path.join(path, name) for name in os.listdir(path)]
-            elif stat.S_ISREG(status.st_mode):
-                size += status.st_size
-        except OSError:
-            continue
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                count += 1
+                if count > MAX_FILES:
+                    break
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    size += entry.stat(follow_symlinks=False).st_size
     return count, size
 
 
