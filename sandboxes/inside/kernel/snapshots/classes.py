@@ -86,7 +86,7 @@ def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def arguments_of_members(kind: Any) -> dict[str, Any]:
-    """What members of an enumeration are made of, where that is not their value: there is a `__new__`, or a data class."""
+    """What members of an enumeration are made of, where that is not their value, as with a `__new__`."""
     base = kind._member_type_
     if "__new_member__" not in vars(kind) and (base is object or hasattr(base, "__getnewargs__")):
         return {}
@@ -118,7 +118,7 @@ def make_enum(bases: Any, name: str, values: dict[str, Any], arguments: dict[str
         made._value_ = values[place.name]
         return made
 
-    metaclass = type(bases[-1])
+    metaclass: Any = type(bases[-1])
     space = metaclass.__prepare__(name, bases)
     space["__new__"], space["__init__"] = make, _do_nothing
     for member in values:
