@@ -206,6 +206,8 @@ _compared: dict[str, tuple[Any, tuple[int, int], bool]] = {}
 def is_stale(module: ModuleType) -> bool:
     """Whether the functions of a module are not those of its file any more: the file was changed and not reloaded."""
     path, spec = str(module.__file__), module.__spec__
+    if not path.endswith(".py"):
+        return False
     try:
         status = os.stat(path)
     except OSError:  # without it the module cannot be imported again, which is said then
