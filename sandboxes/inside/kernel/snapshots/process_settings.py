@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..own_library import KERNEL
 from .classes import is_users
 from .singletons import found, portable_path
 
@@ -176,9 +177,10 @@ def _set_logging(before: Any) -> None:
 
 
 def _is_of_library(value: Any, logger: str) -> bool:
-    """Whether the filter of a logger is its library's own, which puts it there when it is imported."""
+    """Whether the filter of a logger is the kernel's, or its library's own, which puts it there when it is imported."""
     kind = value if hasattr(value, "__globals__") else type(value)
-    return bool(logger) and str(kind.__module__).split(".")[0] == logger.split(".")[0] and not is_users(kind)
+    home = str(kind.__module__).split(".")[0]
+    return home == KERNEL or (bool(logger) and home == logger.split(".")[0] and not is_users(kind))
 
 
 def _captures_warnings() -> Any:
