@@ -71,13 +71,13 @@ def import_again(names: list[str]) -> dict[str, str]:
     return failed
 
 
-def workspace_modules(names: list[str]) -> dict[str, ModuleType]:
+def workspace_modules(root: str, names: list[str]) -> dict[str, ModuleType]:
     """The modules among them that were imported from files of the session; what was installed is not the user's."""
     found: dict[str, ModuleType] = {}
     for name in names:
         module = sys.modules.get(name)
         path = getattr(module, "__file__", None)
-        if isinstance(module, ModuleType) and isinstance(path, str) and is_of_session(_plain(path)):
+        if isinstance(module, ModuleType) and isinstance(path, str) and is_of_session(_plain(path), root):
             found[name] = module
     return found
 

@@ -127,7 +127,7 @@ class SnapshotWriter:
         cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
         stale: list[Lost] = []
-        for module_name, module in modules.workspace_modules(imported).items():
+        for module_name, module in modules.workspace_modules(self._root, imported).items():
             kept = module_state.capture(module)
             found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
             if module_state.is_stale(module):

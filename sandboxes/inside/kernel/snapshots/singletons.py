@@ -102,9 +102,14 @@ def begin(main: ModuleType, display: object, root: str, environment: dict[str, s
     CurrentSession.folders = {INSIDE: root, **{mark: folder for mark, folder in named.items() if folder}}
 
 
-def is_of_session(path: Any) -> bool:
-    """Whether the file of a module is the user's: in a folder of the session, and not of a package installed there."""
-    if not isinstance(path, str) or not path.startswith(_prefixes(*CurrentSession.folders.values())):
+def is_of_session(path: Any, *more: str) -> bool:
+    """Whether the file of a module is the user's: in a folder of the session, and not of a package installed there.
+
+    Args:
+        path: The file.
+        more: Folders that are the session's besides.
+    """
+    if not isinstance(path, str) or not path.startswith(_prefixes(*CurrentSession.folders.values(), *more)):
         return False
     return not path.startswith(OF_OTHERS) and not any(name in path for name in INSTALLED)
 
