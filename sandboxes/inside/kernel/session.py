@@ -98,8 +98,9 @@ class Session:
         self._kept_step = ""
         """The snapshot that this session took last: a copy at it has all that it had, lost or not."""
         self._scan = side_effects.Scan(self._root)
+        self._beside = [os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ]
         packages.offer(self._root, network=network, proxy=proxy)
-        self._start = StartState()
+        self._start = StartState(inside)
         own_library()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
@@ -131,12 +132,13 @@ class Session:
             elif kind in ("plan_rebuild", "rebuild"):
                 self._rebuild(kind, header, json.loads(body))
             elif kind in ("files", "look", "prove"):
-                self._beside(kind, header, json.loads(body or b"{}"))
+                self._serve_step(kind, header, json.loads(body or b"{}"))
             self._standby.wanted = self._standby.wanted or kind != "look"
 
     def _freeze(self) -> None:
         """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original."""
         self._streams.flush()
+        before = [self._scan, *map(side_effects.Scan, self._beside if self._standby.possible else ())]
         if not self._standby.fork_copy(self._head if self._head == self._kept_step else ""):
             return
         self._pid = os.getpid()
@@ -144,8 +146,11 @@ class Session:
             self._prover.woken()
         self._standby.wanted = True
         self._calls.forget()
-        changed = side_effects.changes(self._scan, side_effects.Scan(self._root))
-        self._send("hello", {}, {"head": self._head, "files_changed": bool(changed) or not self._scan.complete})
+        after = map(side_effects.Scan, (self._root, *self._beside))
+        changed = [
+            not was.complete or bool(side_effects.changes(was, now)) for was, now in zip(before, after, strict=True)
+        ]
+        self._send("hello", {}, {"head": self._head, "files_changed": any(changed)})
 
     def _run(self, header: dict[str, Any], code: str, wanted: list[list[str]]) -> None:
         """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""
@@ -245,7 +250,7 @@ class Session:
             answer = {"failed": f"{why}."}
         self._send(kind, answer)
 
-    def _beside(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
+    def _serve_step(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
         """Do what is about steps and changes no variable.
 
         `files`: make the files as a snapshot has them, of which this session has all variables already. `look`: have

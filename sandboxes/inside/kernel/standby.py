@@ -48,6 +48,11 @@ class ForkedStandby:
         """The connection to the first process; -1 without one. No other copy of the session may hold it."""
         return self._notices.fileno() if self._notices is not None else -1
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is somebody who would wake a copy."""
+        return self._notices is not None
+
     def fork_copy(self, step: str = "") -> bool:
         """Copy this process, if it has one thread.
 

@@ -24,7 +24,7 @@ from types import (
 from typing import Any
 
 from ..fingerprints import Walk, _content, _hash, _is, _made_by_python, _name
-from ..snapshots.classes import is_users
+from ..snapshots import classes
 from . import library_objects
 
 CONTAINERS = (list, dict, set, bytearray)
@@ -264,6 +264,14 @@ class DeepWalk(Walk):
             return _hash("opaque", _name(kind).encode())
         finally:
             self._inside -= library
+
+
+def is_users(kind: type) -> bool:
+    """Whether a class is the user's; one whose module nobody has imported may also be a compiled library's."""
+    if not classes.is_users(kind):
+        return False
+    known = kind.__module__ == "__main__" or kind.__module__ in sys.modules
+    return known or any(isinstance(item, FunctionType) for item in vars(kind).values())
 
 
 def _is_plain(kind: type) -> bool:

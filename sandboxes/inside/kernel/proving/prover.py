@@ -12,12 +12,11 @@ from types import ModuleType
 from typing import Any
 
 from ..side_effects import Scan
-from ..snapshots.classes import is_users
 from ..snapshots.interpreter_state import StartState
 from ..snapshots.save import EXCLUDED_NAMES
 from ..standby import threads
 from . import differences, frozen_copy
-from .deep_walk import attributes
+from .deep_walk import attributes, is_users
 from .session_prints import SessionPrints
 
 EVERY = 10

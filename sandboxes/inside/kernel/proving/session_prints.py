@@ -5,9 +5,11 @@ import gc
 import hashlib
 import os
 import signal
+import stat
 import sys
 import warnings
 from collections.abc import Callable
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -136,7 +138,7 @@ class SessionPrints:
             folder = self._start.environment.get(variable, "")
             if os.path.join(self._root, "").startswith(os.path.join(folder, "")):
                 continue
-            for name in _listed(folder, before):
+            for name in _listed(folder, before, self._start.environment):
                 entry = _file(os.path.join(folder, name), room, None)
                 if entry is not None and len(found) < 2 * MAX_FILES:
                     found[f"{variable}/{name}"] = entry
@@ -153,25 +155,11 @@ def _stable(name: str, value: Any, space: dict[str, Any]) -> str:
     return prints[0] if prints[0] == prints[1] else ""
 
 
-def _listed(folder: str, before: frozenset[str]) -> list[str]:
+def _listed(folder: str, before: frozenset[str], environment: dict[str, str]) -> list[str]:
     """The files in a folder outside of the workspace that are the session's own."""
-    found: list[str] = []
-    try:
-        names = sorted(set(os.listdir(folder)) - before - outside.OF_PROGRAMS)
-    except OSError:
-        return []
-    for name in names:
-        if name.startswith(outside.PREFIXES_OF_PROGRAMS):
-            continue
-        top = os.path.join(folder, name)
-        if os.path.isdir(top) and not os.path.islink(top):
-            for at, _, files in os.walk(top):
-                found += [os.path.relpath(os.path.join(at, file), folder) for file in files]
-                if len(found) > MAX_FILES:
-                    return found
-        else:
-            found.append(name)
-    return found
+    caches = frozenset(environment.get(variable, "") for variable in outside.CACHES)
+    walked = outside.OutsideTable(folder, before, caches).walk()
+    return [path for path, status in islice(walked, MAX_FILES) if not stat.S_ISDIR(status.st_mode)]
 
 
 def _file(full: str, room: list[int], mark: tuple[int, int, int] | None) -> list[Any] | None:

@@ -63,7 +63,7 @@ def is_so(table: FileTable, wanted: dict[str, Entry]) -> bool:
 
 def _is_same(table: FileTable, path: str, full: str, status: os.stat_result, entry: Entry) -> bool:
     if stat.S_ISLNK(status.st_mode):
-        return entry.get("link") == os.readlink(full)
+        return "link" in entry and table.target(entry) == os.readlink(full)
     if stat.S_ISDIR(status.st_mode):
         if UNIT.fullmatch(path):
             return bool(entry.get("tree")) and table.trees.is_so(path, full, entry)
