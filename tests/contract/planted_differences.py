@@ -349,7 +349,6 @@ FILES = [
 ]
 
 CODE = [
-    _planted("code", "Color", "import enum\nclass Color(enum.Enum):\n    RED = 1\n    CRIMSON = 1"),
     _planted(
         "code",
         "p",

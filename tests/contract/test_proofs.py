@@ -17,7 +17,7 @@ from tests.contract.planted_differences import PLANTED, Planted
 from tests.process_table import descendants, end
 
 FOUND = {
-    "dataclasses and named tuples": {"Color"},
+    "objects that answer anything they are asked": {"refusing"},
     "new and getattr": {"lz", "p", "t"},
     "odd files of the workspace": {"f"},
     "regular expressions and text": {"enc"},

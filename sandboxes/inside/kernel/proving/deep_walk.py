@@ -5,6 +5,7 @@ leaves something out is found out, and none of the user's code runs. Objects of 
 takes them; which of the user's functions and objects they hold is counted besides.
 """
 
+import enum
 import functools
 import gc
 import math
@@ -154,6 +155,7 @@ class DeepWalk(Walk):
             and name not in LEFT_OUT
             and not isinstance(item, GetSetDescriptorType | MemberDescriptorType)
             and not any(vars(base).get(name) is item for base in value.__mro__[1:])
+            and not (isinstance(value, enum.EnumMeta) and name.startswith("_") and name != "_member_map_")
         ]
         parts = [part for name, item in sorted(own, key=lambda pair: pair[0]) for part in (name, item)]
         return _hash("class", _name(value).encode(), self.digest(list(value.__bases__)), self.digest(parts))
