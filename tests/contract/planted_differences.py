@@ -251,8 +251,8 @@ SETTINGS = [
         units.registry[Money] = Converter()
     """,
     ),
-    _planted("settings", "hooks", "import sys\nsys.excepthook = lambda *args: None"),
-    _planted("settings", "hooks", "import sys\nsys.unraisablehook = lambda *args: None"),
+    _planted("settings", "hooks", "import sys\nvars(sys)['excepthook'] = lambda *args: None"),
+    _planted("settings", "hooks", "import sys\nvars(sys)['unraisablehook'] = lambda *args: None"),
     _planted(
         "settings",
         "finders",
