@@ -114,3 +114,11 @@ def test_a_misspelt_setting_is_told_the_right_one(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("STEPWELL_QWXZ", "1")
     with pytest.raises(SettingsError, match=r"known are: .*STEPWELL_MODEL"):
         read_settings()
+
+
+def test_steps_are_proved_and_kept_in_memory_unless_somebody_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STEPWELL_PROOF_SHARE")
+    assert (read_settings().proof_share, read_settings().proof_mb, read_settings().kept_copies) == (0.1, 1_000, 2)
+    monkeypatch.setenv("STEPWELL_PROOF_SHARE", "1.5")
+    with pytest.raises(SettingsError, match="STEPWELL_PROOF_SHARE"):
+        read_settings()
