@@ -23,7 +23,7 @@ from models.base import (
 from models.failures import Objection, explain, no_tools, objection, too_long
 from models.messages import Declined, as_text, estimate, read_message, tokens_of, with_cache_points
 from models.providers import PROVIDERS, provider_of
-from models.situation import ReadsSituation, Situation
+from models.situation import ProgramModel, Situation
 
 T = TypeVar("T")
 
@@ -223,7 +223,7 @@ class _Asking:
     def _bound(self) -> Runnable[LanguageModelInput, AIMessage]:
         """The model with the tools that the form and the endpoint allow."""
         model = self.model
-        if self.situation is not None and isinstance(model, ReadsSituation):
+        if self.situation is not None and isinstance(model, ProgramModel):
             model = model.with_situation(self.situation)
         if not self.learnt.usage and hasattr(model, "stream_usage"):
             model = model.model_copy(update={"stream_usage": False})

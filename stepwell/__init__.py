@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stepwell.errors import ThreadError as ThreadError
     from stepwell.errors import UsageError as UsageError
     from stepwell.exports.export import Exported as Exported
+    from stepwell.notebooks.importing import import_notebook as stream_notebook
     from stepwell.replays import ReplayedCell as ReplayedCell
     from stepwell.replays import ReplayEnd as ReplayEnd
     from stepwell.restored_step import RestoredStep as RestoredStep
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from stepwell.runs import Decision as Decision
     from stepwell.runs import Run as Run
     from stepwell.runs import RunFailedError as RunFailedError
+    from stepwell.runs import start as stream
     from stepwell.step_detail import StepDetail as StepDetail
     from stepwell.thread_summaries import ThreadSummary as ThreadSummary
 
@@ -67,6 +69,8 @@ _WHERE = {
     "ThreadSummary": "stepwell.thread_summaries",
     "UsageError": "stepwell.errors",
     "open_cell_sessions": "stepwell.cell_sessions",
+    "stream": "stepwell.runs:start",
+    "stream_notebook": "stepwell.notebooks.importing:import_notebook",
 }
 
 __all__ = [
@@ -120,7 +124,8 @@ def __getattr__(name: str) -> Any:
     if name in _WHERE:
         import importlib
 
-        return getattr(importlib.import_module(_WHERE[name]), name)
+        module, _, own_name = _WHERE[name].partition(":")
+        return getattr(importlib.import_module(module), own_name or name)
     raise AttributeError(f"module 'stepwell' has no attribute {name!r}")
 
 
@@ -160,9 +165,9 @@ async def run(
         ThreadError: the thread cannot take a question.
         SettingsError: a setting cannot be used.
     """
-    from stepwell.runs import finish
+    from stepwell.runs import finish, start
 
-    asked = stream(
+    asked = start(
         question,
         files=files,
         thread=thread,
@@ -173,32 +178,6 @@ async def run(
         accept_changed=accept_changed,
     )
     return await finish(asked)
-
-
-def stream(
-    question: str,
-    *,
-    files: "Sequence[str | PathLike[str]]" = (),
-    thread: str | None = None,
-    context: "Context | None" = None,
-    settings: "Settings | None" = None,
-    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
-    network: "Network | None" = None,
-    accept_changed: bool = False,
-) -> "Run":
-    """The same as `run`, event by event: `async for event in stepwell.stream(…)`."""
-    from stepwell.runs import start
-
-    return start(
-        question,
-        files=files,
-        thread=thread,
-        context=context,
-        settings=settings,
-        functions=functions,
-        network=network,
-        accept_changed=accept_changed,
-    )
 
 
 async def import_notebook(
@@ -232,9 +211,10 @@ async def import_notebook(
         ThreadError: the notebook cannot be imported.
         SettingsError: a setting cannot be used.
     """
+    from stepwell.notebooks.importing import import_notebook as stream
     from stepwell.runs import finish
 
-    begun = await stream_notebook(
+    begun = await stream(
         path,
         files=files,
         keep_going=keep_going,
@@ -244,30 +224,6 @@ async def import_notebook(
         network=network,
     )
     return await finish(begun)
-
-
-async def stream_notebook(
-    path: "str | PathLike[str]",
-    *,
-    files: "Sequence[str | PathLike[str]]" = (),
-    keep_going: bool = False,
-    context: "Context | None" = None,
-    settings: "Settings | None" = None,
-    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
-    network: "Network | None" = None,
-) -> "Run":
-    """The same as `import_notebook`, event by event: `async for event in await stepwell.stream_notebook(…)`."""
-    from stepwell.notebooks import importing
-
-    return await importing.import_notebook(
-        path,
-        files=files,
-        keep_going=keep_going,
-        context=context,
-        settings=settings,
-        functions=functions,
-        network=network,
-    )
 
 
 async def resume(

@@ -345,7 +345,7 @@ def start(
     accept_changed: bool = False,
     services: Services | None = None,
 ) -> Run:
-    """A new turn: on a new thread, or a further question on `thread`.
+    """A new turn, on a new thread or on `thread`, event by event: `async for event in stepwell.stream(…)`.
 
     Args:
         question: What the user wants to know.

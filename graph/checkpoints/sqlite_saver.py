@@ -4,12 +4,12 @@ import asyncio
 import json
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
@@ -18,12 +18,11 @@ from graph.checkpoints.damage import (
     DamagedThreadError,
     check_checkpoint,
     check_write,
-    recording_store_failure,
     reporting_damage,
 )
 from graph.checkpoints.labels import Change, Labels, labels_in
-from graph.checkpoints.order import MADE, advance_ids_past, with_time
-from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
+from graph.checkpoints.order import MADE, advance_ids_past
+from graph.checkpoints.saver import COPIED, CheckpointRow, R, Saver, ThreadHead, WrittenRow, run_of
 from graph.checkpoints.summaries import HEAD, KEPT, NEWEST, TABLE, WRITTEN, mark_of
 from graph.checkpoints.task_writes import (
     ABOUT_A_TASK,
@@ -32,7 +31,6 @@ from graph.checkpoints.task_writes import (
     Link,
     all_but_newest,
     deletable,
-    whole_writes,
 )
 from sandboxes.host.tasks import uncancellable
 
@@ -87,25 +85,9 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         advance_ids_past(str(newest[0][0] or ""))  # so that a new thread is the newest one
         self._has_all_tables = True
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Keep a checkpoint."""
-        metadata = with_time(checkpoint, metadata)
+    async def _written(self, write: Coroutine[Any, Any, R]) -> R:
         # One that was begun and not committed would lock all others out.
-        with recording_store_failure(config):
-            return await uncancellable(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        with recording_store_failure(config, writes):
-            await uncancellable(self._put_writes(config, whole_writes(writes), task_id, task_path))
+        return await uncancellable(write)
 
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str

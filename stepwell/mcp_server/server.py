@@ -158,9 +158,8 @@ def make_server(sessions_of: SessionsOf) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
         "stepwell", instructions=INSTRUCTIONS, version=version("stepwell"), log_level="WARNING"
     )
-    _add_cells(server, sessions_of)
-    _add_looking(server, sessions_of)
-    _add_steps(server, sessions_of)
+    for add in (_add_cells, _add_variables, _add_files, _add_steps, _add_sessions):
+        add(server, sessions_of)
     return server
 
 
@@ -217,7 +216,7 @@ async def _decided(call: Call[Any, Any], sessions: ClientSessions, found: CellRu
     return await sessions.decide(found.session, decision)
 
 
-def _add_looking(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
+def _add_variables(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
     @server.tool(annotations=READS, structured_output=False)
     @sentences
     async def list_variables(call: Call[Any, Any], session: Session, step: AtStep = "") -> CallToolResult:
@@ -244,6 +243,8 @@ def _add_looking(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         window = VariableWindow(first_row, first_column, rows, columns)
         return content.table(await sessions.backend.variable(thread, at, name, window))
 
+
+def _add_files(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
     @server.tool(annotations=READS, structured_output=False)
     @sentences
     async def list_files(call: Call[Any, Any], session: Session, step: AtStep = "") -> CallToolResult:
@@ -285,17 +286,6 @@ def _add_looking(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         if data is None:
             raise ResourceError(f"{path} has {size} bytes, which is too much for one message.")
         return data
-
-    @server.tool(annotations=READS, structured_output=False)
-    @sentences
-    async def list_sessions(call: Call[Any, Any]) -> CallToolResult:
-        """List the newest sessions."""
-        sessions = await sessions_of(call)
-        found = [
-            {"session": one.id, "name": one.name, "steps": one.cells, "newest": one.question[:200], "when": one.updated}
-            for one in await sessions.newest()
-        ]
-        return content.listed({"sessions": [{**one, "when": str(one["when"])} for one in found]})
 
 
 async def _file(sessions: ClientSessions, thread: str, step: str, path: str, most: int) -> tuple[bytes | None, int]:
@@ -339,19 +329,6 @@ def _add_steps(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         thread = await sessions.go_back(session, step)
         return content.said(f"session {thread} is at step {step} again", {"session": thread, "step": step})
 
-    @server.tool(annotations=CHANGES, structured_output=False)
-    @sentences
-    async def fork_session(
-        call: Call[Any, Any],
-        session: Session,
-        step: AtStep = "",
-        name: Annotated[str, Field(description="What the new session is called.")] = "",
-    ) -> CallToolResult:
-        """Begin a new session at a step of another one; neither sees what happens in the other."""
-        sessions = await sessions_of(call)
-        new = await sessions.fork(session, step, name)
-        return content.said(f"session {new} begins there", {"session": new, "name": name})
-
     @server.tool(annotations=READS, structured_output=False)
     @sentences
     async def compare_steps(
@@ -366,6 +343,32 @@ def _add_steps(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         one = await sessions.find(session)
         other = await sessions.find(other_session) if other_session else one
         return content.listed(asdict(await sessions.backend.compare((one, step), (other, other_step))))
+
+
+def _add_sessions(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
+    @server.tool(annotations=READS, structured_output=False)
+    @sentences
+    async def list_sessions(call: Call[Any, Any]) -> CallToolResult:
+        """List the newest sessions."""
+        sessions = await sessions_of(call)
+        found = [
+            {"session": one.id, "name": one.name, "steps": one.cells, "newest": one.question[:200], "when": one.updated}
+            for one in await sessions.newest()
+        ]
+        return content.listed({"sessions": [{**one, "when": str(one["when"])} for one in found]})
+
+    @server.tool(annotations=CHANGES, structured_output=False)
+    @sentences
+    async def fork_session(
+        call: Call[Any, Any],
+        session: Session,
+        step: AtStep = "",
+        name: Annotated[str, Field(description="What the new session is called.")] = "",
+    ) -> CallToolResult:
+        """Begin a new session at a step of another one; neither sees what happens in the other."""
+        sessions = await sessions_of(call)
+        new = await sessions.fork(session, step, name)
+        return content.said(f"session {new} begins there", {"session": new, "name": name})
 
     @server.tool(annotations=REMOVES, structured_output=False)
     @sentences

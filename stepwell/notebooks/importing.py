@@ -24,7 +24,7 @@ async def import_notebook(
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
     network: Network | None = None,
 ) -> Run:
-    """Begin a thread that runs a notebook's code cells.
+    """Begin a thread that runs a notebook's code cells: `async for event in await stepwell.stream_notebook(…)`.
 
     Args:
         path: The notebook.

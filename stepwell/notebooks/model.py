@@ -4,25 +4,18 @@ It reads the situation and no text of a prompt, costs nothing, and keeps nothing
 said by the cells that have run.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
-from pydantic import PrivateAttr
 
 from graph.context import MOST_CELLS, Context
 from models.base import ChooseModel, ModelAccessError
 from models.messages import NO_MODEL
 from models.selection import NOTEBOOK
-from models.situation import PromptCell, PromptInput, Situation
+from models.situation import ProgramModel, PromptCell, PromptInput, Situation
 from stepwell.notebooks.layout import PURPOSE, in_folder, lay_out, set_up
 from stepwell.notebooks.reading import Notebook, NotebookCell
 
@@ -63,44 +56,41 @@ class ModelsOfRun:
         return NotebookModel(notebook=dict(self.notebook))
 
 
-class NotebookModel(BaseChatModel):
+class NotebookModel(ProgramModel):
     """A chat model that gives the cells of a notebook."""
 
     notebook: dict[str, Any]
-    _situation: Situation | None = PrivateAttr(default=None)
 
     @property
     def _llm_type(self) -> str:
         return NOTEBOOK
 
-    def with_situation(self, situation: Situation) -> "NotebookModel":
-        """The same, in this situation."""
-        copy = self.model_copy()
-        copy._situation = situation
-        return copy
+    def _reply(self, situation: Situation, messages: Sequence[BaseMessage]) -> AIMessage:
+        reply = self._next(cast("Notebook", self.notebook), situation)
+        reply.response_metadata = {NO_MODEL: True}
+        return reply
 
-    def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The same: its replies are calls in any case."""
-        return self
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        if self._situation is None:
-            raise ValueError("A notebook does not read prompts: give it a situation.")
-        reply = _reply(cast("Notebook", self.notebook), self._situation)
-        reply.response_metadata = {"model_name": NOTEBOOK, "finish_reason": "tool_calls", NO_MODEL: True}
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+    def _next(self, notebook: Notebook, situation: Situation) -> AIMessage:
+        if situation["wanted"] == "review":
+            return self.call("submit_review", {"good_enough": True, "missing": []}, situation)
+        own = [cell for cell in situation["cells"] if cell["turn"] == situation["turn"]]
+        done = progress(notebook, situation["inputs"], own)
+        if done.stopped or (own and not done.left) or situation["wanted"] == "answer":
+            answer = report(notebook, done, number=len(situation["cells"])).replace("{{", "{ {")  # no placeholders
+            skipped = [f"{number}: not all of its cells ran" for number in _unfinished(situation)]
+            return self.call("submit_answer", {"answer": answer, "skipped": skipped}, situation)
+        layout = lay_out(notebook, situation["inputs"])
+        before = 1 if layout.needed else 0
+        plan = {} if own else {"plan": notebook["sections"]}
+        if len(own) < before:
+            sizes = {one["path"]: one["size"] for one in situation["inputs"]}
+            made = {"purpose": PURPOSE, "code": set_up(layout, sizes), "step": 1}
+            return self.call("run_python", {**made, **plan}, situation)
+        place = len(own) - before
+        cell = notebook["cells"][place]
+        code = in_folder(cell["code"], place, notebook["first_move"], layout.folder)
+        wanted = {"purpose": cell["purpose"], "code": code, "step": cell["section"], **plan}
+        return self.call("run_python", wanted, situation, cell["markdown"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,38 +144,8 @@ def _failed(known: NotebookCell | None, cell: PromptCell) -> bool:
     return cell["status"] not in ("ok", "rejected") and not expected
 
 
-def _reply(notebook: Notebook, situation: Situation) -> AIMessage:
-    if situation["wanted"] == "review":
-        return _call("submit_review", {"good_enough": True, "missing": []}, situation)
-    own = [cell for cell in situation["cells"] if cell["turn"] == situation["turn"]]
-    done = progress(notebook, situation["inputs"], own)
-    if done.stopped or (own and not done.left) or situation["wanted"] == "answer":
-        answer = report(notebook, done, number=len(situation["cells"])).replace("{{", "{ {")  # no placeholders
-        skipped = [f"{number}: not all of its cells ran" for number in _unfinished(situation)]
-        return _call("submit_answer", {"answer": answer, "skipped": skipped}, situation)
-    layout = lay_out(notebook, situation["inputs"])
-    before = 1 if layout.needed else 0
-    plan = {} if own else {"plan": notebook["sections"]}
-    if len(own) < before:
-        sizes = {one["path"]: one["size"] for one in situation["inputs"]}
-        made = {"purpose": PURPOSE, "code": set_up(layout, sizes), "step": 1}
-        return _call("run_python", {**made, **plan}, situation)
-    place = len(own) - before
-    cell = notebook["cells"][place]
-    code = in_folder(cell["code"], place, notebook["first_move"], layout.folder)
-    wanted = {"purpose": cell["purpose"], "code": code, "step": cell["section"], **plan}
-    return _call("run_python", wanted, situation, cell["markdown"])
-
-
 def _unfinished(situation: Situation) -> list[int]:
     return [number for number, step in enumerate(situation["plan"], 1) if not step["done"]]
-
-
-def _call(name: str, arguments: dict[str, Any], situation: Situation, said: str = "") -> AIMessage:
-    """A tool call; its id follows from the situation."""
-    told = json.dumps([name, arguments, situation["turn"], len(situation["cells"])])
-    identity = f"notebook_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-    return AIMessage(said, tool_calls=[{"name": name, "args": arguments, "id": identity, "type": "tool_call"}])
 
 
 def report(notebook: Notebook, done: Progress, *, number: int) -> str:
