@@ -16,6 +16,7 @@ from psycopg import AsyncCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from typing_extensions import override
 
 from graph.checkpoints import labels as labelling
 from graph.checkpoints.labels import Change, Labels, labels_in
@@ -129,8 +130,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                 )
         await AsyncPostgresSaver.aput_writes(self, config, writes, task_id, task_path)
 
+    @override
     async def claim(self, thread: str, owner: str) -> bool:
-        """See `Saver`."""
         insert = (
             "insert into stepwell_owners select %s, %s "
             "where not exists (select 1 from checkpoints where thread_id = %s) on conflict do nothing"
@@ -141,8 +142,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
             found = await cursor.fetchone()
         return found is not None and found["owner"] == owner
 
+    @override
     async def delete_checkpoints(self, threads: Sequence[str]) -> None:
-        """See `Saver`."""
         async with self._changing() as cursor:
             await _delete_threads(cursor, threads)
 
@@ -195,39 +196,39 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         """Names the database, however it is reached."""
         return str((await self._rows("select id from stepwell_identity"))[0]["id"])
 
+    @override
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
-        """See `Saver`."""
         query = (
             "select thread_id, max(checkpoint_id) as head from checkpoints where checkpoint_ns = '' "
             "group by thread_id order by head desc limit %s"
         )
         return [ThreadHead(row["thread_id"], row["head"]) for row in await self._rows(query, limit)]
 
+    @override
     async def mark(self, thread: str) -> str:
-        """See `Saver`."""
         head = await self._rows(HEAD, thread)
         if not head:
             return ""
         written = await self._rows(WRITTEN, thread, head[0]["checkpoint_id"])
         return mark_of(head[0].values(), (row.values() for row in written))
 
+    @override
     async def keep_summary(self, thread: str, mark: str, summary: str) -> None:
-        """See `Saver`."""
         with suppress(psycopg.Error):  # a list is made without it, too
             async with self._changing() as cursor:
                 await cursor.execute(KEEP, (thread, mark, summary.replace("\x00", "")))
 
+    @override
     async def kept_summary(self, thread: str) -> str | None:
-        """See `Saver`."""
         rows = await self._rows(KEPT.replace("?", "%s"), thread)
         return str(rows[0]["summary"]) if rows and rows[0]["mark"] == await self.mark(thread) else None
 
+    @override
     async def labels(self) -> dict[str, Labels]:
-        """See `Saver`."""
         return labels_in(row.values() for row in await self._rows(labelling.ALL))
 
+    @override
     async def change_labels(self, thread: str, change: Change) -> bool:
-        """See `Saver`."""
         async with self._changing() as cursor:
             # First, since what is seen afterwards is what there is once others are done.
             await cursor.execute("lock table stepwell_labels in share row exclusive mode")
@@ -239,8 +240,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                 await cursor.execute("insert into stepwell_labels values (%s, %s, %s)", new.row(thread))
         return True
 
+    @override
     async def newest_metadata(self, thread: str, key: str) -> str | None:
-        """See `Saver`."""
         query = (
             "select metadata ->> %s as kept from checkpoints where thread_id = %s and checkpoint_ns = '' "
             "and metadata ? %s order by checkpoint_id desc limit 1"
@@ -248,8 +249,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         rows = await self._rows(query, key, thread, key)
         return str(rows[0]["kept"]) if rows else None
 
+    @override
     async def change_metadata(self, thread: str, key: str, text: str) -> bool:
-        """See `Saver`."""
         query = (
             "update checkpoints set metadata = metadata || jsonb_build_object(%s::text, %s::text) where thread_id = %s "
             "and checkpoint_ns = '' and checkpoint_id = (select max(checkpoint_id) from checkpoints where "
@@ -263,8 +264,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         query = "select max(checkpoint_id) as newest from checkpoints where thread_id = %s and checkpoint_ns = %s"
         return str((await self._rows(query, thread, namespace))[0]["newest"] or "")
 
+    @override
     async def has(self, thread: str) -> bool:
-        """See `Saver`."""
         query = " union all ".join(f"select 1 from {table} where thread_id = %s" for table in ALL_TABLES)  # noqa: S608 - ours
         return bool(await self._rows(f"{query} limit 1", *[thread] * len(ALL_TABLES)))
 
@@ -277,13 +278,13 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         async with self._changing() as cursor:
             await _delete_checkpoints(cursor, thread, "", {checkpoint})
 
+    @override
     async def threads_beginning_with(self, prefix: str) -> list[str]:
-        """See `Saver`."""
         query = "select distinct thread_id from checkpoints where starts_with(thread_id, %s) limit 10"
         return [row["thread_id"] for row in await self._rows(query, prefix)]
 
+    @override
     async def referenced_hashes(self, thread: str = "") -> set[str]:
-        """See `Saver`."""
         found: set[str] = set()
         for column, table in (
             ("convert_to(checkpoint::text, 'UTF8')", "checkpoints"),
@@ -296,8 +297,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                     found.update(match.decode() for match in HASH.findall(row["stored"] or b""))
         return found
 
+    @override
     async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
-        """See `Saver`."""
         query = (
             f"select checkpoint_id, parent_checkpoint_id, metadata ->> 'source' as source, "  # noqa: S608 - ours
             f"metadata -> '{COUNTERS}' as counted, metadata ->> '{MADE}' as made "
@@ -315,8 +316,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
             for row in await self._rows(query, thread)
         ]
 
+    @override
     async def written_rows(self, thread: str, *, values: Sequence[str], names: Sequence[str]) -> list[WrittenRow]:
-        """See `Saver`."""
         query = (
             "select checkpoint_id, task_path, task_id, idx, channel, type, blob from checkpoint_writes "
             "where thread_id = %s and checkpoint_ns = '' and channel = any(%s)"

@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from typing_extensions import override
 
 from graph.checkpoints import labels as labelling
 from graph.checkpoints.damage import (
@@ -107,8 +108,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 )
         await AsyncSqliteSaver.aput_writes(self, config, writes, task_id, task_path)
 
+    @override
     async def claim(self, thread: str, owner: str) -> bool:
-        """See `Saver`."""
         async with self._changing():
             await self.conn.execute(
                 "insert or ignore into stepwell_owners select ?, ? "
@@ -118,8 +119,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             found = await self._rows("select owner from stepwell_owners where thread_id = ?", thread)
         return found == [(owner,)]
 
+    @override
     async def delete_checkpoints(self, threads: Sequence[str]) -> None:
-        """See `Saver`."""
         async with self._changing():
             await self._delete_threads(threads)
 
@@ -168,17 +169,17 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                     gone = all_but_newest(await self._links(thread, namespace))
                     await self._delete_checkpoints(thread, namespace, gone)
 
+    @override
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
-        """See `Saver`."""
         return [ThreadHead(str(thread), str(head)) for thread, head in await self._rows(NEWEST, limit)]
 
+    @override
     async def mark(self, thread: str) -> str:
-        """See `Saver`."""
         head = await self._rows(HEAD, thread)
         return mark_of(head[0], await self._rows(WRITTEN, thread, head[0][0])) if head else ""
 
+    @override
     async def keep_summary(self, thread: str, mark: str, summary: str) -> None:
-        """See `Saver`."""
         # A list is made without it, too: nothing may fail because a disk is full.
         with suppress(sqlite3.Error):
             async with self._changing():
@@ -186,17 +187,17 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                     "insert or replace into stepwell_summaries values (?, ?, ?)", (thread, mark, summary)
                 )
 
+    @override
     async def kept_summary(self, thread: str) -> str | None:
-        """See `Saver`."""
         rows = await self._rows(KEPT, thread)
         return str(rows[0][1]) if rows and rows[0][0] == await self.mark(thread) else None
 
+    @override
     async def labels(self) -> dict[str, Labels]:
-        """See `Saver`."""
         return labels_in(await self._rows(labelling.ALL))
 
+    @override
     async def change_labels(self, thread: str, change: Change) -> bool:
-        """See `Saver`."""
         async with self._changing():
             if not await self.has(thread):
                 return False
@@ -206,8 +207,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 await self.conn.execute("insert into stepwell_labels values (?, ?, ?)", new.row(thread))
         return True
 
+    @override
     async def newest_metadata(self, thread: str, key: str) -> str | None:
-        """See `Saver`."""
         query = (
             "select json_extract(cast(metadata as text), ?) as kept from checkpoints where thread_id = ? "
             "and checkpoint_ns = '' and kept is not null order by checkpoint_id desc limit 1"
@@ -216,8 +217,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             rows = await self._rows(query, f'$."{key}"', thread)
         return str(rows[0][0]) if rows else None
 
+    @override
     async def change_metadata(self, thread: str, key: str, text: str) -> bool:
-        """See `Saver`."""
         query = (
             "update checkpoints set metadata = cast(json_set(cast(metadata as text), ?, ?) as blob) "
             "where thread_id = ? "
@@ -231,8 +232,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         query = "select max(checkpoint_id) from checkpoints where thread_id = ? and checkpoint_ns = ?"
         return str((await self._rows(query, thread, namespace))[0][0] or "")
 
+    @override
     async def has(self, thread: str) -> bool:
-        """See `Saver`."""
         query = " union all ".join(f"select 1 from {table} where thread_id = ?" for table in ALL_TABLES)  # noqa: S608 - ours
         return bool(await self._rows(f"{query} limit 1", *[thread] * len(ALL_TABLES)))
 
@@ -244,14 +245,14 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         async with self._changing():
             await self._delete_checkpoints(thread, "", {checkpoint})
 
+    @override
     async def threads_beginning_with(self, prefix: str) -> list[str]:
-        """See `Saver`."""
         pattern = prefix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         query = "select distinct thread_id from checkpoints where thread_id like ? escape '\\' limit 10"
         return [str(thread) for (thread,) in await self._rows(query, pattern)]
 
+    @override
     async def referenced_hashes(self, thread: str = "") -> set[str]:
-        """See `Saver`."""
         found: set[str] = set()
         chosen = " where thread_id = ?" if thread else ""
         for query in (f"select checkpoint from checkpoints{chosen}", f"select value from writes{chosen}"):  # noqa: S608 - both are ours
@@ -261,8 +262,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                     found.update(match.decode() for match in HASH.findall(data))
         return found
 
+    @override
     async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
-        """See `Saver`."""
         query = (
             "select checkpoint_id, parent_checkpoint_id, metadata from checkpoints where thread_id = ? "
             "and checkpoint_ns = '' order by checkpoint_id"
@@ -276,8 +277,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 found.append(CheckpointRow(str(id), str(parent or ""), source, counted, made))
         return found
 
+    @override
     async def written_rows(self, thread: str, *, values: Sequence[str], names: Sequence[str]) -> list[WrittenRow]:
-        """See `Saver`."""
         wanted = [*values, *names]
         query = (
             "select checkpoint_id, task_path, task_id, idx, channel, type, value from writes where thread_id = ? "  # noqa: S608 - only question marks
@@ -292,8 +293,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 for id, path, task, place, channel, kind, value in await self._rows(query, thread, *wanted)
             ]  # fmt: skip
 
+    @override
     async def unreadable_threads(self) -> set[str]:
-        """See `Saver`."""
         found: set[str] = set()
         for query in (
             "select thread_id, type, checkpoint, metadata, '' from checkpoints",

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
-from sandboxes.bridged.connection import Connection, Exchange, TakenError
+from sandboxes.bridged.connection import Connection, Exchange, SandboxBusyError
 from sandboxes.bridged.place import Place
 from sandboxes.host.scratch import scratch_folder
 from sandboxes.inside.bridge.attach import NO_BRIDGE
@@ -153,7 +153,7 @@ class Channel:
             why: BaseException | str = "the connection broke off"
             try:
                 await self._connect(exchange)
-            except TakenError as error:
+            except SandboxBusyError as error:
                 if time.monotonic() > until:
                     taken = f"The sandbox is in use by another worker ({error.who}); wait for it, or stop it first."
                     self._fail(exchange, SandboxUnavailableError(taken))
@@ -201,7 +201,7 @@ class Channel:
         Raises:
             SandboxLostError: the life of the sandbox in which the request began is over.
             SandboxUnavailableError: it cannot be reached.
-            TakenError: another worker holds the sandbox.
+            SandboxBusyError: another worker holds the sandbox.
         """
         state = await self._place.ready()
         again = exchange.sent

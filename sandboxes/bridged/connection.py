@@ -52,7 +52,7 @@ class Exchange:
             self.over.set_result(None)
 
 
-class TakenError(Exception):
+class SandboxBusyError(Exception):
     """Another worker holds the sandbox."""
 
     def __init__(self, who: str, seconds: float) -> None:
@@ -108,7 +108,7 @@ class Connection:
     def _take(self, frame: Frame) -> None:
         header, _ = frame
         if header.get("type") == "taken":
-            self._refuse(TakenError(str(header.get("who", ""))[:200], float(header.get("seconds", 1.0))))
+            self._refuse(SandboxBusyError(str(header.get("who", ""))[:200], float(header.get("seconds", 1.0))))
         elif header.get("type") == "lost" and "n" not in header:
             self._refuse(SandboxLostError(f"The session in {self._noun} is lost ({header.get('why', '')})."))
         elif header.get("type") == "gone":

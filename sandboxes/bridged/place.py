@@ -49,7 +49,7 @@ mv -T "$T" "$P" 2>/dev/null || rm -rf "$T"
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ReadyPlace:
     """What is known of a place that is ready."""
 
     life: int
@@ -71,12 +71,12 @@ class Place:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self._state: State | None = None
+        self._state: ReadyPlace | None = None
         self._turn = asyncio.Lock()
         self._others: set[str] = set()
         self._garbage: list[str] = []
 
-    async def ready(self) -> State:
+    async def ready(self) -> ReadyPlace:
         """The place, with our programs there.
 
         Raises:
@@ -98,7 +98,7 @@ class Place:
         """Look at it again before it is used."""
         self._state = None
 
-    async def _prepared(self, life: int) -> State:
+    async def _prepared(self, life: int) -> ReadyPlace:
         name, archive = await asyncio.to_thread(ours)
         base, said = await self._begin(name)
         if said is None:
@@ -110,7 +110,7 @@ class Place:
             raise SandboxUnavailableError(
                 f"The kernel cannot be put into {self.machine.noun}: it does not arrive there."
             )
-        return State(
+        return ReadyPlace(
             life=life,
             base=base,
             program=f"{base}/programs/{name}",
@@ -171,7 +171,7 @@ class Place:
                 break  # else it was started meanwhile, and may have nothing of ours
         raise SandboxUnavailableError(f"{self._noun} did not answer ({do}: {printed.strip()[-300:]}).")
 
-    async def _command(self, state: State, text: str) -> str:
+    async def _command(self, state: ReadyPlace, text: str) -> str:
         if len(text) > MAX_COMMAND:
             name = secrets.token_hex(16)
             await self.upload({f"{state.base}/in/{name}": text.encode()}, doing="upload a command")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona.client import Clients
-from sandboxes.daytona.errors import ConflictError, KeyRefusedError, NotRunningError, QuotaError, asked
+from sandboxes.daytona.errors import ConflictError, DaytonaQuotaError, KeyRefusedError, NotRunningError, asked
 from sandboxes.daytona.freeing import (
     HELD,
     KEEPING_LABEL,
@@ -233,16 +233,16 @@ class Lifecycle:
         """Have it run; where the account's disk is full, others of ours that nobody needs are deleted for it.
 
         Raises:
-            QuotaError: there are none.
+            DaytonaQuotaError: there are none.
         """
         while True:
             try:
                 return await self._found_or_made()
-            except QuotaError as error:
+            except DaytonaQuotaError as error:
                 if not error.of_disk:
-                    raise QuotaError(f"{error} {ROOM}") from error
+                    raise DaytonaQuotaError(f"{error} {ROOM}") from error
                 if not await free_one(await self._clients.get(), self._options.prefix, sparing=self.name):
-                    raise QuotaError(f"{error} Nothing of ours there can be spared. {ROOM}") from error
+                    raise DaytonaQuotaError(f"{error} Nothing of ours there can be spared. {ROOM}") from error
 
     async def _found_or_made(self) -> "AsyncSandbox":
         until, failures = time.monotonic() + self._options.create_seconds, 0
@@ -252,7 +252,7 @@ class Lifecycle:
             if sandbox is None:
                 try:
                     sandbox = await self._create()
-                except (KeyRefusedError, QuotaError):
+                except (KeyRefusedError, DaytonaQuotaError):
                     raise
                 except SandboxRefusedError as error:
                     raise _of_the_network(error) from error

@@ -11,7 +11,7 @@ from sandboxes.host.limits import Ending
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ProcessSpec:
     """What is to be started in a sandbox's folder."""
 
     folder: Path
@@ -54,21 +54,21 @@ class Process(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class StartedProcess:
     """A started process and our ends of what it is connected to."""
 
     process: Process
     control: socket.socket
     stdout: Pipe
     stderr: Pipe
-    door: socket.socket | None = None
+    listener: socket.socket | None = None
     """Listens in the sandbox's network for what wants to go out; None where there is no way out."""
 
 
 class Start(Protocol):
     """How processes of a sandbox are started."""
 
-    async def __call__(self, order: Order) -> Connection:
+    async def __call__(self, spec: ProcessSpec) -> StartedProcess:
         """Start the kernel, or a program, in a sandbox's folder.
 
         Raises:

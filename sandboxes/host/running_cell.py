@@ -122,7 +122,7 @@ def _cut_short(data: bytearray) -> int:
 
 
 @dataclass(slots=True)
-class Stream:
+class CellStream:
     """One stream of a cell: what is kept of it, and what is passed on while it runs."""
 
     name: Literal["stdout", "stderr"]
@@ -158,8 +158,8 @@ class RunningCell:
         self.answer = answer
         """The type of the frame that ends it."""
         self.id = secrets.token_hex(16)
-        self.stdout = Stream("stdout")
-        self.stderr = Stream("stderr")
+        self.stdout = CellStream("stdout")
+        self.stderr = CellStream("stderr")
         self.displays: list[Display] = []
         self.ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         """What the kernel said in the end, unread; see `read_answer`."""
@@ -240,7 +240,7 @@ class RunningCell:
             seconds=time.monotonic() - self._began,
         )
 
-    def take(self, stream: Stream, data: bytes) -> None:
+    def take(self, stream: CellStream, data: bytes) -> None:
         """Keep what it printed, and pass it on."""
         stream.capture.add(data)
         if self._on_output is not None:
@@ -248,7 +248,7 @@ class RunningCell:
             if text:
                 self._tell(Streamed(stream.name, text=text))
 
-    def take_sample(self, stream: Stream, data: bytes) -> None:
+    def take_sample(self, stream: CellStream, data: bytes) -> None:
         """Pass on some of what it printed, which is not kept."""
         if self._on_output is not None and (text := stream.live.pieces(data, full=True)):
             self._tell(Streamed(stream.name, text=text))

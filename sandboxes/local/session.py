@@ -9,8 +9,8 @@ from typing import Any
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Limits, in_words, limit_note
-from sandboxes.host.processes import Connection, Order, Process, Start
-from sandboxes.host.running_cell import CellRequest, FunctionOffer, KernelRequest, RunningCell, Stream
+from sandboxes.host.processes import Process, ProcessSpec, Start, StartedProcess
+from sandboxes.host.running_cell import CellRequest, CellStream, FunctionOffer, KernelRequest, RunningCell
 from sandboxes.inside.bridge.supervision import complaint, interrupt_waits
 from sandboxes.inside.kernel import frames
 from sandboxes.local.kernel_connection import SEND_SECONDS, KernelConnection
@@ -39,16 +39,16 @@ class Session:
     ```
     """
 
-    def __init__(self, connection: Connection, limits: Limits, egress: Egress | None = None) -> None:
+    def __init__(self, connection: StartedProcess, limits: Limits, egress: Egress | None = None) -> None:
         self._process: Process = connection.process
         self._connection = KernelConnection(connection.control, connection.stdout, connection.stderr, self._receive)
         self._limits = limits
         self._egress = egress
-        if connection.door is not None:
+        if connection.listener is not None:
             if egress is not None:
-                egress.open(connection.door)
+                egress.open(connection.listener)
             else:
-                connection.door.close()
+                connection.listener.close()
         self._cell: RunningCell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
@@ -57,13 +57,13 @@ class Session:
 
     @classmethod
     async def start(
-        cls, start: Start, order: Order, *, limits: Limits, python: str, egress: Egress | None = None
+        cls, start: Start, spec: ProcessSpec, *, limits: Limits, python: str, egress: Egress | None = None
     ) -> "Session":
         """Start a kernel and wait for its hello.
 
         Args:
             start: Starts its process.
-            order: What to start.
+            spec: What to start.
             limits: What it may use.
             python: The interpreter, to be named if it does not start.
             egress: The way out of it, which ends with it.
@@ -71,7 +71,7 @@ class Session:
         Raises:
             SandboxUnavailableError: it does not start.
         """
-        connection = await start(order)
+        connection = await start(spec)
         session = cls(connection, limits, egress)
         try:
             await session._wait_for_hello(python)
@@ -90,7 +90,7 @@ class Session:
             self.discard()
 
     async def _wait_for_hello(self, python: str) -> None:
-        stderr = Stream("stderr")
+        stderr = CellStream("stderr")
         self._connection.listen(stderr=stderr.capture.add)
         ends = (self._hello, self._process.exited)
         await asyncio.wait(ends, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)

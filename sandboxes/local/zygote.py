@@ -56,9 +56,9 @@ class ReadySandbox:
             self.control, control = map(undo.enter_context, socket.socketpair())
             self.init, init = map(undo.enter_context, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
             (self.stdout, output), (self.stderr, errors) = _pipe(undo), _pipe(undo)
-            door = [group.take_door()] if group is not None else []
+            join = [group.take_join_fd()] if group is not None else []
             undo.pop_all()
-        self.theirs = [control.detach(), output, errors, init.detach(), *door]
+        self.theirs = [control.detach(), output, errors, init.detach(), *join]
         with contextlib.suppress(OSError):  # closing what a sandbox hands over could take long
             self.control.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
 

@@ -17,7 +17,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import workspace
 from sandboxes.host.descriptors import Pipe
 from sandboxes.host.limits import Ending
-from sandboxes.host.processes import Connection, Order
+from sandboxes.host.processes import ProcessSpec, StartedProcess
 from sandboxes.host.tasks import run_quickly
 from sandboxes.inside.zygote.private_root import OWN, PLACES, WRITTEN
 from sandboxes.local.control_groups import ControlGroup
@@ -50,7 +50,7 @@ END_SECONDS = 5.0
 LIMITED = ("memory", "processes", "workspace", "names", "tmp")
 
 
-class LimitMonitor:
+class LimitWatch:
     """Tells the first process of a sandbox when to watch its limits: while a cell runs that takes longer.
 
     Args:
@@ -105,11 +105,11 @@ class ZygoteProcess:
         """Why it could not be started."""
         self.exited: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
+        self.listener: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         """The listening socket in the sandbox's network, where there is to be one."""
         self._first = -1
         """A hold on the first process, where the system has such."""
-        self._monitor = LimitMonitor(self._set_watching)
+        self._monitor = LimitWatch(self._set_watching)
         self._polling: asyncio.TimerHandle | None = None
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
@@ -201,8 +201,8 @@ class ZygoteProcess:
             self.why = str(report["why"])
         elif report["event"] == "forked" and given:
             self._first = given[0]
-        elif report["event"] == "door" and given:
-            self.door.set_result(socket.socket(fileno=given[0]))
+        elif report["event"] == "egress" and given:
+            self.listener.set_result(socket.socket(fileno=given[0]))
         elif not self.exited.done():
             limit = report.get("limit", "")
             ending = Ending(
@@ -254,14 +254,14 @@ class StartInZygote:
     def __init__(self, config: IsolationConfig) -> None:
         self._config = config
 
-    async def __call__(self, order: Order) -> Connection:
+    async def __call__(self, spec: ProcessSpec) -> StartedProcess:
         """Start the kernel, or a program, in a sandbox's folder; see `Start`.
 
         Raises:
             SandboxUnavailableError: it cannot be started.
         """
         try:
-            beginning = STARTING.submit(self.begin, order)
+            beginning = STARTING.submit(self.begin, spec)
             try:
                 ready = await asyncio.wrap_future(beginning)
             except asyncio.CancelledError:
@@ -277,72 +277,72 @@ class StartInZygote:
         ZYGOTES.refill_later(self._config)
         stdout, stderr = Pipe.at(ready.stdout), Pipe.at(ready.stderr)
         if not self._config.network:
-            return Connection(process, ready.control, stdout, stderr)
+            return StartedProcess(process, ready.control, stdout, stderr)
         try:
-            await asyncio.wait((process.door, process.gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((process.listener, process.gone), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             process.kill()
             stdout.close()
             stderr.close()
             ready.control.close()
             raise
-        door = process.door.result() if process.door.done() else None
-        return Connection(process, ready.control, stdout, stderr, door)
+        listener = process.listener.result() if process.listener.done() else None
+        return StartedProcess(process, ready.control, stdout, stderr, listener)
 
-    def begin(self, order: Order) -> ReadySandbox:
+    def begin(self, spec: ProcessSpec) -> ReadySandbox:
         """Start it; blocks.
 
         Raises:
             IsolationUnavailableError: not at that level.
             SandboxUnavailableError: the interpreter cannot be started.
         """
-        payload = self._order(order)
+        payload = self._payload(spec)
         if self._config.level != "bwrap":
             return ZYGOTES.begin(self._config, payload)
-        given = self._folders(order).items()
+        given = self._folders(spec).items()
         folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
         return ZYGOTES.begin_alone(self._config, in_bubblewrap(self._config, folders), payload)
 
-    def _order(self, order: Order) -> dict[str, Any]:
-        """The order as init and runner need it."""
-        prepare(order.folder, self._config)
-        if order.program is not None:
-            order = replace(order, program=order.program.absolute())
+    def _payload(self, spec: ProcessSpec) -> dict[str, Any]:
+        """The spec as init and runner need it."""
+        prepare(spec.folder, self._config)
+        if spec.program is not None:
+            spec = replace(spec, program=spec.program.absolute())
         private = self._config.level in PRIVATE_PATHS
-        folder = Path(OWN) if private else order.folder
+        folder = Path(OWN) if private else spec.folder
         note = folder / workspace.NOTE
-        environment = self._environment(order.folder)
+        environment = self._environment(spec.folder)
         payload: dict[str, Any] = {
-            "workspace": "/workspace" if private else str(order.folder / "workspace"),
+            "workspace": "/workspace" if private else str(spec.folder / "workspace"),
             "environment": environment,
         }
-        if order.program is None:
+        if spec.program is None:
             payload["kernel"] = {
                 "spool": str(folder / "spool"),
                 "blobs": str(folder / "blobs"),
                 "cloudpickle": cloudpickle_path(),
                 "reach": str(note),
-                "inside": "/" if private else str(order.folder),
+                "inside": "/" if private else str(spec.folder),
                 "sealed": not self._config.network,
-                "network": order.network,
+                "network": spec.network,
                 "proxy": PORT if self._config.network else 0,
                 "notices": NOTICES,
             }
         else:
-            program = f"{OWN}/program/{order.program.name}" if private else str(order.program)
-            payload["program"] = [program, *order.arguments]
+            program = f"{OWN}/program/{spec.program.name}" if private else str(spec.program)
+            payload["program"] = [program, *spec.arguments]
         if self._config.level in PRIVATE_ROOT:
-            payload["folders"] = self._folders(order)
-            payload["hidden"] = [str(order.folder.parent.parent), str(order.folder.parent)]
+            payload["folders"] = self._folders(spec)
+            payload["hidden"] = [str(spec.folder.parent.parent), str(spec.folder.parent)]
         elif not private:
-            own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
-            read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]
+            own = [str(spec.folder / name) for name in ("workspace", "spool", "home", "tmp")]
+            read = [str(spec.folder / "blobs"), environment["MPLCONFIGDIR"], str(spec.program or "")]
             payload["landlock"] = {"read": [path for path in read if path], "write": own, "write_files": [str(note)]}
         return payload
 
-    def _folders(self, order: Order) -> dict[str, tuple[str, bool]]:
+    def _folders(self, spec: ProcessSpec) -> dict[str, tuple[str, bool]]:
         """The host's folders that a private root gets, and whether they are read-only there."""
-        own = order.folder
+        own = spec.folder
         folders = {
             "workspace": (str(own / "workspace"), False),
             "inputs": (str(own / "workspace" / "inputs"), True),
@@ -350,8 +350,8 @@ class StartInZygote:
             "blobs": (str(own / "blobs"), True),
             "note": (str(own / workspace.NOTE), False),
         }
-        if order.program is not None:
-            folders[f"program/{order.program.name}"] = (str(order.program), True)
+        if spec.program is not None:
+            folders[f"program/{spec.program.name}"] = (str(spec.program), True)
         return folders
 
     def _environment(self, folder: Path) -> dict[str, str]:

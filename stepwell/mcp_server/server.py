@@ -100,7 +100,7 @@ def sentences(work: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
     return told
 
 
-class Telling:
+class ProgressReports:
     """Tells a client what happens, in order and not too often; use with `async with`.
 
     Args:
@@ -129,7 +129,7 @@ class Telling:
         if text and not self._told.full():
             self._told.put_nowait(text[:MOST_TOLD])
 
-    async def __aenter__(self) -> "Telling":
+    async def __aenter__(self) -> "ProgressReports":
         self._task = asyncio.ensure_future(self._tell())
         return self
 
@@ -177,7 +177,7 @@ def _add_cells(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """Run a cell in a session, and keep its step. Variables and files of earlier cells are there."""
         sessions = await sessions_of(call)
         sent = [SentFile.from_json(one) for one in sent_files]
-        async with Telling(call) as telling:
+        async with ProgressReports(call) as telling:
             found = await sessions.run(code, session=session, purpose=purpose, files=files, sent=sent, on_event=telling)
         if found.asked is not None:
             found = await _decided(call, sessions, found)
@@ -198,7 +198,7 @@ def _add_cells(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """
         sessions = await sessions_of(call)
         sent = [SentFile.from_json(one) for one in sent_files]
-        async with Telling(call) as telling:
+        async with ProgressReports(call) as telling:
             return content.answered(
                 await sessions.ask(question, session=session, files=files, sent=sent, on_event=telling)
             )

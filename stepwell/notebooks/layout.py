@@ -24,7 +24,7 @@ PURPOSE = "Put the input files where the notebook looks for them"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class NotebookLayout:
     """Where things lie in the workspace."""
 
     folder: str
@@ -38,7 +38,7 @@ class Layout:
         return bool(self.folder or self.files)
 
 
-def lay_out(notebook: Notebook, inputs: Sequence[PromptInput]) -> Layout:
+def lay_out(notebook: Notebook, inputs: Sequence[PromptInput]) -> NotebookLayout:
     """Where the inputs of an import have to lie."""
     wanted = [(one["path"], target) for one in inputs for target in _targets(notebook, one, inputs)]
     levels = [_levels(target) for _, target in wanted if _levels(target) <= MAX_UP]
@@ -50,7 +50,7 @@ def lay_out(notebook: Notebook, inputs: Sequence[PromptInput]) -> Layout:
         place = posixpath.normpath(posixpath.join(folder, target))
         if not place.startswith("..") and place != source:
             files.setdefault(place, source)
-    return Layout(folder, tuple((source, target) for target, source in files.items()))
+    return NotebookLayout(folder, tuple((source, target) for target, source in files.items()))
 
 
 def _targets(notebook: Notebook, one: PromptInput, inputs: Sequence[PromptInput]) -> list[str]:
@@ -85,7 +85,7 @@ def _levels(path: str) -> int:
     return posixpath.normpath(path).split("/").count("..")
 
 
-def set_up(layout: Layout, sizes: dict[str, int]) -> str:
+def set_up(layout: NotebookLayout, sizes: dict[str, int]) -> str:
     """The code of the cell that makes it so.
 
     Args:

@@ -94,7 +94,7 @@ class NotebookModel(ProgramModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ImportProgress:
     """How far an import is."""
 
     ran: tuple[tuple[NotebookCell | None, PromptCell], ...]
@@ -114,7 +114,7 @@ class Progress:
         return [place for place, (known, cell) in enumerate(self.ran) if _failed(known, cell)]
 
 
-def progress(notebook: Notebook, inputs: Sequence[PromptInput], cells: Sequence[PromptCell]) -> Progress:
+def progress(notebook: Notebook, inputs: Sequence[PromptInput], cells: Sequence[PromptCell]) -> ImportProgress:
     """How far an import is.
 
     Args:
@@ -126,7 +126,7 @@ def progress(notebook: Notebook, inputs: Sequence[PromptInput], cells: Sequence[
     known: list[NotebookCell | None] = [*([None] * before), *notebook["cells"]]
     ran = tuple(zip(known, cells, strict=False))
     failed = bool(ran) and _failed(*ran[-1]) and (ran[-1][0] is None or not notebook["keep_going"])
-    return Progress(ran, len(known) - max(len(ran), before), stopped=failed)
+    return ImportProgress(ran, len(known) - max(len(ran), before), stopped=failed)
 
 
 def stopped_at(values: Mapping[str, Any]) -> int:
@@ -148,7 +148,7 @@ def _unfinished(situation: Situation) -> list[int]:
     return [number for number, step in enumerate(situation["plan"], 1) if not step["done"]]
 
 
-def report(notebook: Notebook, done: Progress, *, number: int) -> str:
+def report(notebook: Notebook, done: ImportProgress, *, number: int) -> str:
     """What an import says at its end: how many cells ran, which failed, and what was not run and why.
 
     Args:

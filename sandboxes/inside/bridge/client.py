@@ -18,7 +18,7 @@ START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
 
 
-class Request:
+class HostRequest:
     """One request of the host's.
 
     Args:
@@ -124,7 +124,7 @@ def packed(kind: str, **fields: Any) -> bytes:
     return frames.pack({"type": kind, **fields})
 
 
-class Client:
+class BridgeClient:
     """One connection.
 
     Args:

@@ -18,7 +18,7 @@ OF_THE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-class Output:
+class StreamCapture:
     """One stream of a kernel: all of its head, then samples, and in the end its tail.
 
     Args:
@@ -107,7 +107,7 @@ class KernelProcess:
         self.control.setblocking(False)
         for ours, _ in pipes:
             os.set_blocking(ours, False)
-        self.stdout, self.stderr = Output(pipes[0][0]), Output(pipes[1][0])
+        self.stdout, self.stderr = StreamCapture(pipes[0][0]), StreamCapture(pipes[1][0])
         self.unpacker = frames.Unpacker()
         self.greeted = False
         """Whether its hello has come."""

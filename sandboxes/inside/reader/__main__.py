@@ -22,7 +22,7 @@ if not __package__:  # started by file path: the folder above is the package, wh
     __package__ = "stepwell_inside.reader"
 
 from . import pieces
-from .tables import RefusedError, prepare, write_table
+from .tables import UnreadableTableError, prepare, write_table
 from .walls import confine
 
 LENGTH = struct.Struct("!Q")
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> None:
     try:
         for start, end in asked["parts"]:
             said["sizes"].append(READING[asked["what"]](data[start:end], target, asked))
-    except RefusedError as error:
+    except UnreadableTableError as error:
         said = {"refused": str(error)}
     except pieces.UnsplittableError as error:
         said = {"refused": str(error)}
@@ -72,7 +72,7 @@ def read_json(data: memoryview, target: int, asked: dict[str, Any]) -> int:
     try:
         value = json.loads(bytes(data))
     except ValueError:
-        raise RefusedError("it is not JSON") from None
+        raise UnreadableTableError("it is not JSON") from None
     return sum(write(target, piece) for piece in pieces.cut(value))
 
 

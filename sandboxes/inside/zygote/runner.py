@@ -67,7 +67,7 @@ def _called() -> bool:
 
 
 def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
-    """Enter the workspace, close the last door, and become the kernel or a program."""
+    """Enter the workspace, close the last descriptor, and become the kernel or a program."""
     os.chdir(order["workspace"])
     if config["landlock"] and landlock.abi():
         landlock.restrict(**_landlock_rules(config, order), network=config["network"])

@@ -26,7 +26,7 @@ from sandboxes.local.network.resolver import Dial, Resolve, dial
 from sandboxes.network import Network
 
 if TYPE_CHECKING:
-    from sandboxes.local.network.proxy import Connection, ProxyLimits
+    from sandboxes.local.network.proxy import ProxiedConnection, ProxyLimits
 
 LOG = logging.getLogger("stepwell.network")
 PORT = 3128
@@ -95,7 +95,7 @@ class ConnectionLog:
         self._left_out = 0
         self._writing: asyncio.Task[None] | None = None
 
-    def add(self, connection: "Connection") -> None:
+    def add(self, connection: "ProxiedConnection") -> None:
         """Log a connection that has ended; call it in the event loop."""
         if len(self._waiting) >= MAX_WAITING:
             self._left_out += 1
