@@ -239,7 +239,7 @@ class Sandbox(Protocol):
 
 
 @runtime_checkable
-class Held(Protocol):
+class Holdable(Protocol):
     """A sandbox that is deleted automatically once the store holds all its state."""
 
     async def hold(self) -> None:

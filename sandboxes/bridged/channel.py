@@ -245,9 +245,9 @@ class Channel:
             if connection.heard != heard:
                 heard, last = connection.heard, time.monotonic()
             unheard = now is not None and now is not exchange and not now.seen and not now.over.done()
-            deaf = unheard and now is not None and time.monotonic() - now.asked_at > BEGUN_SECONDS
+            unresponsive = unheard and now is not None and time.monotonic() - now.asked_at > BEGUN_SECONDS
             patience = SILENT_SECONDS if heard else FIRST_SECONDS
-            if deaf or time.monotonic() - last > patience:
+            if unresponsive or time.monotonic() - last > patience:
                 return
             await asyncio.wait(ends, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
 

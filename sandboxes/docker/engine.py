@@ -59,7 +59,7 @@ PASSING = re.compile(r"no space left|timed? ?out|deadline exceeded|try again|too
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CommandResult:
     """What came of a command."""
 
     code: int
@@ -73,7 +73,7 @@ class Done:
         return re.sub(r"^(docker: |Error: |Error response from daemon: |time=\S+ level=\w+ msg=)+", "", said)[:MAX_SAID]
 
 
-class Engine:
+class ContainerEngine:
     """A container engine.
 
     Args:
@@ -119,7 +119,9 @@ class Engine:
         descriptors.as_before(process.pid)
         return process
 
-    async def run(self, *arguments: str, doing: str, seconds: float | None = None, inside: bool = False) -> Done:
+    async def run(
+        self, *arguments: str, doing: str, seconds: float | None = None, inside: bool = False
+    ) -> CommandResult:
         """Run a command to its end, whatever that is.
 
         Args:
@@ -135,7 +137,7 @@ class Engine:
         process = await self.start(arguments, asyncio.subprocess.DEVNULL)
         talk = asyncio.gather(bounded(process.stdout, MAX_PRINTED), bounded(process.stderr, MAX_COMPLAINT))
         printed, complaint = await self.waited(process, talk, doing, seconds or self.patience)
-        done = Done(process.returncode or 0, printed, complaint.decode("utf-8", "replace"))
+        done = CommandResult(process.returncode or 0, printed, complaint.decode("utf-8", "replace"))
         if done.code and not inside:
             self.check_reached(done, doing)
         return done
@@ -178,7 +180,7 @@ class Engine:
                 await asyncio.wait((both,), timeout=5.0)
                 both.cancel()
 
-    def check_reached(self, done: Done, doing: str) -> None:
+    def check_reached(self, done: CommandResult, doing: str) -> None:
         """See that a command that failed did reach its engine.
 
         Raises:
@@ -193,7 +195,7 @@ class Engine:
         if DOWN.search(done.complaint) and not NOT_RUN.search(done.complaint):
             raise SandboxUnavailableError(f"{self.name} could not {doing}: its engine cannot be reached ({done.said}).")
 
-    def failed(self, done: Done, doing: str, *, making: bool = False) -> Exception:
+    def failed(self, done: CommandResult, doing: str, *, making: bool = False) -> Exception:
         """The error that a failed command is.
 
         Args:
@@ -222,7 +224,7 @@ class Engine:
                 raise self.failed(done, doing)
             said = _object(done.printed)
             if problems := said.get("ServerErrors"):  # Docker's command ends well although its daemon is not there
-                wrong = Done(1, b"", " ".join(map(str, problems)))
+                wrong = CommandResult(1, b"", " ".join(map(str, problems)))
                 self.check_reached(wrong, doing)
                 raise self.failed(wrong, doing)
             host = said.get("host")

@@ -19,7 +19,7 @@ from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.bridged.machine import End, Machine
 from sandboxes.docker import copying
 from sandboxes.docker import engine as engines
-from sandboxes.docker.engine import NOT_RUN, TAKEN, Done, Engine
+from sandboxes.docker.engine import NOT_RUN, TAKEN, CommandResult, ContainerEngine
 from sandboxes.docker.options import DockerOptions
 from sandboxes.host.tasks import uncancellable
 from sandboxes.inside.bridge.copying import LENGTH, MISSING
@@ -79,7 +79,7 @@ class DockerMachine(Machine):
     noun = "the container"
     advice = "Choose another image with STEPWELL_DOCKER_IMAGE."
 
-    def __init__(self, engine: Engine, options: DockerOptions, id: str, *, keep: bool = True) -> None:
+    def __init__(self, engine: ContainerEngine, options: DockerOptions, id: str, *, keep: bool = True) -> None:
         self._engine = engine
         self._options = options
         self._id = id
@@ -277,7 +277,7 @@ class DockerMachine(Machine):
         done = await self._exec(["sh", "-c", USED + command], doing=doing, seconds=seconds, again=again)
         return done.printed.decode("utf-8", "replace") + done.complaint
 
-    async def _exec(self, command: list[str], *, doing: str, seconds: float, again: bool) -> Done:
+    async def _exec(self, command: list[str], *, doing: str, seconds: float, again: bool) -> CommandResult:
         for _ in range(TRIES):
             await self.life(start=True)
             done = await self._engine.run("exec", self.name, *command, doing=doing, seconds=seconds, inside=True)
@@ -350,11 +350,13 @@ class DockerMachine(Machine):
                 engines.end(process)
                 await asyncio.wait((complaint,), timeout=5.0)
             said = complaint.result().decode("utf-8", "replace") if complaint.done() else ""
-            done = Done(process.returncode or 0, b"", said)
+            done = CommandResult(process.returncode or 0, b"", said)
             if not done.code:
                 return
             if await self.life(start=False):
-                raise self._engine.failed(Done(done.code, b"", done.complaint.strip().rpartition("\n")[2]), doing)
+                raise self._engine.failed(
+                    CommandResult(done.code, b"", done.complaint.strip().rpartition("\n")[2]), doing
+                )
         raise SandboxUnavailableError(f"{self._engine.name} could not {doing}: the container does not stay up.")
 
     async def stream(self, program: str, base: str, message: bytes, hear: Callable[[str], None]) -> str:
@@ -421,7 +423,7 @@ class DockerMachine(Machine):
             raise self._engine.failed(done, doing)
 
 
-async def ours(engine: Engine, prefix: str) -> list[dict[str, Any]]:
+async def ours(engine: ContainerEngine, prefix: str) -> list[dict[str, Any]]:
     """What the engine says of all containers of ours.
 
     Raises:
@@ -441,7 +443,7 @@ async def ours(engine: Engine, prefix: str) -> list[dict[str, Any]]:
     ]
 
 
-async def tidy(engine: Engine, options: DockerOptions) -> None:
+async def tidy(engine: ContainerEngine, options: DockerOptions) -> None:
     """Remove containers that have been stopped for long and that nobody needs; what cannot be now is left to others."""
     engine.tidied = time.monotonic()
     if options.auto_delete < 0:

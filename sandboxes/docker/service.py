@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sandboxes.base import SandboxRefusedError
 from sandboxes.bridged.service import Listed, Service
-from sandboxes.docker.engine import Engine
+from sandboxes.docker.engine import ContainerEngine
 from sandboxes.docker.machine import THREAD_LABEL, DockerMachine, ours, tidy
 from sandboxes.docker.options import DockerOptions
 
@@ -22,7 +22,7 @@ class Docker(Service):
     def __init__(self, root: Path, options: DockerOptions, *, sleep_after: float = 0.0, keep: bool = True) -> None:
         super().__init__(root, "docker", options.network.mode, sleep_after=sleep_after, keep=keep)
         self._options = options
-        self._engine = Engine(options.command, options.patience)
+        self._engine = ContainerEngine(options.command, options.patience)
 
     async def check(self) -> None:
         """See that what is asked for can be had of a container.
