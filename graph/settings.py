@@ -128,7 +128,7 @@ class Settings(BaseSettings):
     daytona_snapshot: str = ""
     """The Daytona snapshot that sandboxes are made from; empty: the organization's default."""
     daytona_image: str = ""
-    """A container image in the place of a snapshot."""
+    """A container image instead of a snapshot."""
     daytona_cpu: int = Field(default=0, ge=0)
     """With an image: cores; 0: Daytona's default. The same for memory and disk, in GiB."""
     daytona_memory: int = Field(default=0, ge=0)

@@ -111,7 +111,7 @@ page = page_app(
 
 
 async def to_page(request: Request) -> Response:
-    """Where people find the page who leave out the slash."""
+    """Redirect people who leave out the slash to the page."""
     return RedirectResponse(f"{PAGE[1:]}/", 307)  # relative: below whatever the server is mounted at
 
 

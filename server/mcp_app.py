@@ -66,7 +66,7 @@ class UserSessions:
             return self._opened[user]
 
     async def close(self) -> None:
-        """Close all."""
+        """Close the sessions of all users."""
         await self._stack.aclose()
         await self._pool.close()
 

@@ -16,7 +16,7 @@ MOST_BYTES = 4_000_000
 
 
 class McpResults:
-    """Middleware of ASGI for the MCP endpoint.
+    """ASGI middleware for the MCP endpoint.
 
     Args:
         app: What it stands before.
@@ -52,7 +52,7 @@ class McpResults:
 
 
 def readable(body: bytes) -> bytes:
-    """An answer of the endpoint with the result of a run as people read it; any other as it is."""
+    """An answer of the endpoint with a run's result in readable form; any other answer unchanged."""
     try:
         said = json.loads(body)
         [part] = said["result"]["content"]

@@ -67,7 +67,7 @@ class PlatformRuns:
         self._credentials = credentials
 
     async def threads(self, limit: int, offset: int = 0) -> list[PlatformThread]:
-        """Those that were changed last, newest first."""
+        """The threads that changed last, newest first."""
         asked = {
             "limit": limit,
             "offset": offset,
@@ -127,7 +127,7 @@ class PlatformRuns:
         await self._ask("DELETE", f"/threads/{thread}")
 
     async def events(self, thread: str, run: str) -> AsyncIterator[Event]:
-        """What a run has told since it began, and tells until it is over."""
+        """The events of a run, from its beginning until its end."""
         lines, parts = BytesLineDecoder(), SSEDecoder()
         path, query = f"/threads/{thread}/runs/{run}/stream", urlencode({"stream_mode": "custom"})
         async with aclosing(self._streamed(path, query)) as pieces:  # type: ignore[type-var]  # an async generator

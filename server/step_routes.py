@@ -85,7 +85,7 @@ STEP = path_parameter("step", "The step's name: `3`, on a branch `4b`; `head` is
     tag="Stepwell: steps",
 )
 async def list_steps(request: Request) -> Response:
-    """In the order in which they came to be; `parent` makes them a tree, and `head` is where the thread is now."""
+    """In the order in which they were made; `parent` makes them a tree, and `head` is where the thread is now."""
     sender(request)
     thread = request.path_params["thread_id"]
     tree = await tree_of(request, thread)

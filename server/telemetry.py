@@ -46,7 +46,7 @@ logger = logging.getLogger("stepwell")
 
 @dataclass(slots=True)
 class ActiveSpan:
-    """A node, or a whole run, that goes on."""
+    """A node, or a whole run, that has not ended."""
 
     name: str
     thread: str
@@ -57,7 +57,7 @@ class ActiveSpan:
 
 
 class TelemetryCallback(AsyncCallbackHandler):
-    """Told by LangChain of everything that runs in this process; looks at the graph's runs and nodes alone."""
+    """Called by LangChain for everything that runs in this process; observes only the graph's runs and nodes."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
@@ -162,7 +162,7 @@ def _nothing_to_send() -> None:
 
 
 def _counted(begun: ActiveSpan, outputs: dict[str, Any]) -> dict[str, Any]:
-    """Count what a node gave back; the numbers, and no text, for the log."""
+    """Count what a node returned; returns numbers for the log, and no text."""
     said: dict[str, Any] = {}
     for cell in outputs.get("cells") or []:
         CELLS.labels(cell["status"]).inc()
@@ -186,7 +186,7 @@ def _usage(state: Any, node: str) -> dict[str, int]:
 
 
 class SandboxCollector(Collector):
-    """Counts sandboxes when somebody looks.
+    """Counts sandboxes when metrics are collected.
 
     Args:
         count: How many there are, by state.

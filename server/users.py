@@ -26,10 +26,10 @@ class User:
 
 
 class Authenticator(Protocol):
-    """Knows a kind of credential."""
+    """Verifies one kind of credential."""
 
     async def authenticate(self, credential: str) -> User | None:
-        """Who shows it; None when it is not of this kind or not known.
+        """The user who has it; None when it is of another kind or unknown.
 
         Raises:
             UnknownUserError: it is of this kind, and not valid.

@@ -159,7 +159,7 @@ async def run(
 
     Raises:
         FunctionError: one of the functions cannot be offered.
-        RunFailedError: it stopped on an error; `resume` goes on once the cause is mended.
+        RunFailedError: it stopped on an error; `resume` goes on once the cause is fixed.
         ApprovalNeededError: a cell waits for a decision (with `approval="cells"`), or a call of a function that needs
             approval.
         ThreadError: the thread cannot take a question.
@@ -206,7 +206,7 @@ async def import_notebook(
 
     Raises:
         FunctionError: one of the functions cannot be offered.
-        RunFailedError: it stopped on an error; `resume` goes on at the right cell once the cause is mended.
+        RunFailedError: it stopped on an error; `resume` goes on at the right cell once the cause is fixed.
         ApprovalNeededError: a cell waits for a decision (with `approval="cells"`).
         ThreadError: the notebook cannot be imported.
         SettingsError: a setting cannot be used.
@@ -258,7 +258,7 @@ async def resume(
 
 
 async def log(thread: str, *, settings: "Settings | None" = None) -> "list[Step]":
-    """A thread's steps, in the order in which they came to be; `step.parent` makes the tree.
+    """A thread's steps, in the order in which they were made; `step.parent` makes the tree.
 
     Args:
         thread: The thread's id, its first characters, or `last`.
@@ -317,7 +317,7 @@ def at(
     settings: "Settings | None" = None,
     functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
 ) -> "AbstractAsyncContextManager[RestoredStep]":
-    """A live Python session at a step, thrown away after the block; nothing of the thread changes.
+    """A live Python session at a step, discarded after the block; the thread does not change.
 
     `async with stepwell.at("last@3") as session: result = await session.run("df.shape")`
 
@@ -423,7 +423,7 @@ async def list_threads(
 
 
 async def rename(thread: str, name: str, *, settings: "Settings | None" = None) -> str:
-    """Give a thread a name, by which it is found in the place of its id; an empty one takes the name away.
+    """Give a thread a name, which can be used instead of its id; an empty one removes it.
 
     Args:
         thread: The thread's name so far, its id, the first characters of that, or `last`.

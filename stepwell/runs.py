@@ -165,13 +165,13 @@ class Decision:
     remark: str = ""
     """With `reject`: what the model should do instead."""
     call: str = ""
-    """To approve a call: the `id` of `ApprovalAsked.call`, so that no other call is meant."""
+    """To approve a call: the `id` of `ApprovalAsked.call`, so that no other call can be approved by mistake."""
     plan: bool = False
     """The plan is meant, and no cell: where a cell waits, the decision is refused."""
 
 
 class RunFailedError(Exception):
-    """A run stopped on an error; `thread` can be resumed once its cause is mended."""
+    """A run stopped on an error; `thread` can be resumed once its cause is fixed."""
 
     def __init__(self, thread: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -211,9 +211,9 @@ class Run:
     accept_changed: bool = False
     """Whether it goes on with inputs that are gone or changed."""
     notebook: Notebook | None = None
-    """What is imported, in the place of a question for a model."""
+    """What is imported, instead of a question for a model."""
     code: str = ""
-    """A cell of the user's own, run in the place of a question; what was broken off before it is passed over."""
+    """A cell of the user's own, run instead of a question; what was broken off before it is skipped."""
     services: Services | None = None
     """Opened by the caller, with these settings; None: the run opens its own, and closes them."""
     config: RunnableConfig = field(init=False)

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class BlobError(Exception):
-    """A blob cannot be stored or had; the message is one sentence that says which and why."""
+    """A blob cannot be stored or read; the message is one sentence that says which and why."""
 
 
 class BlobTooLargeError(BlobError):
@@ -334,7 +334,7 @@ class Blobs:
         )
 
     async def _do(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """Do blocking work in a thread, and say what fails in one sentence."""
+        """Run blocking work in a thread; errors become one sentence."""
         try:
             return await asyncio.to_thread(work, *arguments, **named)
         except BlobError:

@@ -13,7 +13,7 @@ PACKAGES = {
 
 
 def check_package(address: str) -> None:
-    """See that the package for an address is installed; a folder needs none.
+    """Check that the package for an address is installed; a folder needs none.
 
     Raises:
         ImportError: it is not; its words can follow the address.

@@ -326,12 +326,12 @@ class UploadWriter:
         self.offset += len(data)
 
     async def mark_complete(self) -> None:
-        """Say that an upload whose size was not known is complete."""
+        """Mark an upload of unknown size as complete."""
         if self._upload.size is None:
             await self._keep_size(self.offset)
 
     async def announce(self, size: int) -> None:
-        """Say how many bytes an upload will have that was begun without saying so.
+        """Set the size of an upload that was begun without one.
 
         Raises:
             UploadError: another size was said before, or more has arrived.

@@ -17,7 +17,7 @@ from graph.settings import Settings, SettingsError
 
 
 def blob_owner(settings: Settings) -> Path:
-    """The file that has the name of the owner. For a database, `open_checkpoints` writes it."""
+    """The file that holds the owner's name. For a database, `open_checkpoints` writes it."""
     url = settings.database_url.get_secret_value()
     name = hashlib.sha256(url.encode()).hexdigest()[:16] if url else "command"
     return settings.home / f"blob-owner-{name}"

@@ -69,7 +69,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
     """
 
     on_delete: Callable[[str], None] | None = None
-    """Called with each thread that is to be deleted, in the place of deleting it: whoever opened this calls
+    """Called with each thread to be deleted, instead of deleting it: whoever opened this calls
     `delete_checkpoints`, and removes what else there is of the thread."""
 
     @abstractmethod
@@ -184,7 +184,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
             await self._written(self._put_writes(config, whole_writes(writes), task_id, task_path))
 
     async def _written(self, write: Coroutine[Any, Any, R]) -> R:
-        """Wait for a write; where one that was begun and not committed does harm, whatever happens."""
+        """Wait for a write, even when cancelled where one that was begun and not committed does harm."""
         return await write
 
     @abstractmethod

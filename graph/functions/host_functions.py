@@ -111,7 +111,7 @@ class FunctionSource(Protocol):
         """
 
     async def close(self) -> None:
-        """Let go of them."""
+        """Close what they hold."""
 
 
 class HostFunctions:
@@ -157,7 +157,7 @@ class HostFunctions:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of servers."""
+        """Close the connections to servers."""
         if self._source is not None:
             self._all = {}
             await self._source.close()

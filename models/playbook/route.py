@@ -51,7 +51,7 @@ MAX_FAILURES = 5
 
 @dataclass(slots=True)
 class Route:
-    """Where the walk stands."""
+    """How far the turn is."""
 
     situation: Situation
     inputs: Inputs

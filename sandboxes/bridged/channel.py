@@ -146,7 +146,7 @@ class Channel:
         await self._place.upload({f"{base}/inbox/{name}": message}, doing="say something to the sandbox")
 
     async def _follow(self) -> None:
-        """Hear all of the requests of now, over as many connections as that takes; one that cannot be fails."""
+        """Follow all current requests, over as many connections as that takes; one that cannot be followed fails."""
         breaks, until = 0, time.monotonic() + LOCK_SECONDS
         while (exchange := self._now) is not None and not exchange.over.done():
             seen, began = exchange.seen, time.monotonic()
@@ -265,7 +265,7 @@ class Channel:
             self._now.take(header, body)
 
     def _gone(self) -> None:
-        self.when_gone()  # of the session of now, whichever it was when the connection was made
+        self.when_gone()  # of the current session, whichever it was when the connection was made
 
     async def fetch(self, name: str) -> bytes:
         """The body of a frame that went by a file.

@@ -23,7 +23,7 @@ class Exchange:
 
     Args:
         n: Its number.
-        message: All that the bridge is told of it: a frame.
+        message: The frame that the bridge is sent.
         take: Called with each frame about it, in order; the last one is of type `over`, or `lost` and `over`.
     """
 

@@ -95,7 +95,7 @@ class Place:
         return self.machine.noun[:1].upper() + self.machine.noun[1:]
 
     def forget(self) -> None:
-        """Look at it again before it is used."""
+        """Check the machine again before its next use."""
         self._state = None
 
     async def _prepared(self, life: int) -> ReadyPlace:
@@ -146,7 +146,7 @@ class Place:
     async def command(
         self, do: str, *, seconds: float = COMMAND_SECONDS, twice: bool = True, **asked: Any
     ) -> dict[str, Any]:
-        """Have `sandboxes/inside/bridge/commands.py` do something.
+        """Run a command of `sandboxes/inside/bridge/commands.py`.
 
         Args:
             do: What.
@@ -188,7 +188,7 @@ class Place:
         return await self.machine.download(files, doing=doing) if files else {}
 
     def discard(self, name: str) -> None:
-        """Have a file that was fetched removed with the next command."""
+        """Remove a file that was fetched, together with the next command."""
         self._garbage.append(name)
 
     async def program(self, folder: Path) -> str:

@@ -17,7 +17,7 @@ NO_LIMITS = Limits()
 
 
 class Session:
-    """One session of the host's: its first request starts a kernel. Of no use any more once `alive` is false.
+    """A session of the host: its first request starts a kernel. It cannot be used once `alive` is false.
 
     Args:
         channel: The way to the bridge.
@@ -36,7 +36,7 @@ class Session:
         self._when_gone: list[Callable[[], None]] = []
         self._offer = FunctionOffer()
         self._exchange: Exchange | None = None
-        """The request of now."""
+        """The current request."""
         self._asked = False
         """Whether it is known to have been begun."""
         channel.when_gone = self._gone
@@ -70,7 +70,7 @@ class Session:
         return cell.with_output(await work.result())
 
     async def ask(self, request: KernelRequest) -> dict[str, Any]:
-        """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
+        """Send the kernel a request that is not a cell, such as taking a snapshot. What it prints is discarded.
 
         Returns:
             The content of its answer.
@@ -96,7 +96,7 @@ class Session:
         return await work.cell.read_answer()
 
     async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
-        """Have the bridge pass something on to the kernel, and wait until it is over."""
+        """Send a request to the kernel through the bridge, and wait until it has ended."""
         began, self._began, self.note, self._asked = self._began, True, None, False
         header = {**asked, "id": work.cell.id, "answer": work.cell.answer, "fresh": not began, "network": self._network}
         loop = asyncio.get_running_loop()
@@ -158,7 +158,7 @@ class Session:
         self._when_gone.append(call)
 
     async def kill(self) -> None:
-        """Have the bridge end what runs now."""
+        """Tell the bridge to end what runs now."""
         if self._exchange is not None:
             await self._channel.say(self._exchange, "kill")
 

@@ -52,7 +52,7 @@ class NotRunningError(SandboxUnavailableError):
 
 
 class KeyRefusedError(SandboxRefusedError):
-    """The key is not good for what was asked; or, from the toolbox, the sandbox is gone."""
+    """The key does not allow what was asked; from the toolbox it may mean that the sandbox is gone."""
 
 
 class DaytonaQuotaError(SandboxRefusedError):
@@ -100,7 +100,7 @@ async def asked(doing: str, call: Callable[[], Awaitable[T]], *, again: bool) ->
 
 
 def _pause(error: Exception, pause: float, *, again: bool) -> float | None:
-    """How long to wait before asking again; None: that is of no use."""
+    """How long to wait before asking again; None: asking again does not help."""
     status = _status(error)
     if status == 429:
         return retry_after(getattr(error, "headers", None) or {}, pause)

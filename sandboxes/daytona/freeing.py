@@ -39,7 +39,7 @@ def stored(sandbox: "AsyncSandbox") -> bool:
 
 
 async def free_one(client: "AsyncDaytona", prefix: str, *, sparing: str) -> bool:
-    """Delete the one among our stopped sandboxes that was used longest ago and that nobody needs.
+    """Delete the stopped sandbox of ours that nobody needs and that was used longest ago.
 
     Args:
         client: The account's.
@@ -74,7 +74,7 @@ async def _ours(client: "AsyncDaytona", prefix: str, state: str) -> "list[AsyncS
 
 
 async def _deleted(sandbox: "AsyncSandbox", state: str, *, wait: bool) -> bool:
-    """Delete it if nobody needs it and it still is in that state; whoever starts it at this moment goes before."""
+    """Delete it if nobody needs it and it is still in that state; whoever starts it at this moment comes first."""
     if not _needless(sandbox):
         return False
     with suppress(SandboxUnavailableError, SandboxRefusedError):

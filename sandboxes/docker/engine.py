@@ -60,7 +60,7 @@ PASSING = re.compile(r"no space left|timed? ?out|deadline exceeded|try again|too
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What came of a command."""
+    """The result of a command of the engine."""
 
     code: int
     printed: bytes
@@ -68,7 +68,7 @@ class CommandResult:
 
     @property
     def said(self) -> str:
-        """What it complained of, in one line."""
+        """Its error message, in one line."""
         said = " ".join(self.complaint.split()) or f"exit code {self.code}"
         return re.sub(r"^(docker: |Error: |Error response from daemon: |time=\S+ level=\w+ msg=)+", "", said)[:MAX_SAID]
 
@@ -150,7 +150,7 @@ class ContainerEngine:
         seconds: float,
         moved: Sequence[int] = (0,),
     ) -> T:
-        """Wait for what is done with a command, and for its end; it is killed when either does not come.
+        """Wait for the work with a command and for its end; it is killed when either does not come.
 
         Args:
             process: The command.
@@ -181,7 +181,7 @@ class ContainerEngine:
                 both.cancel()
 
     def check_reached(self, done: CommandResult, doing: str) -> None:
-        """See that a command that failed did reach its engine.
+        """Check that a command that failed has reached its engine.
 
         Raises:
             SandboxRefusedError: the engine may not be used.
@@ -211,7 +211,7 @@ class ContainerEngine:
         )
 
     async def memory(self) -> int:
-        """Bytes of memory of the engine's machine; 0: it does not say.
+        """Bytes of memory of the engine's machine; 0: unknown.
 
         Raises:
             SandboxRefusedError: the engine cannot be used at all.
@@ -233,7 +233,7 @@ class ContainerEngine:
         return self._memory
 
     async def inspect(self, names: Sequence[str], doing: str) -> list[dict[str, Any]]:
-        """What the engine says of containers, of those that there are: `Name`, `State`, and `Labels`.
+        """What the engine knows of those containers that exist: `Name`, `State`, and `Labels`.
 
         Raises:
             SandboxRefusedError: the engine cannot be used at all.
@@ -260,7 +260,7 @@ async def _both(work: Awaitable[T], process: asyncio.subprocess.Process) -> T:
 
 
 async def bounded(stream: asyncio.StreamReader | None, most: int) -> bytes:
-    """All that a stream has; beyond the bound it is let go."""
+    """All of a stream; what is beyond the bound is discarded."""
     assert stream is not None
     kept = bytearray()
     while data := await stream.read(1 << 16):

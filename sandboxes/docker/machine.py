@@ -95,12 +95,12 @@ class DockerMachine(Machine):
         self._up = False
         """Whether it runs, as far as is known."""
         self._began = ""
-        """When its life of now began, by the engine's word."""
+        """When its current life began, as the engine says."""
         self._lives = 0
         self._seen = False
 
     async def life(self, *, start: bool) -> int:
-        """Say which of its lives it is in; see `Machine.life`. Who is cancelled while it starts leaves when it runs."""
+        """Say which of its lives it is in; see `Machine.life`. A cancelled caller waits until it runs."""
         async with self._turn:
             if not start:
                 return await self._goes_on() if self._up else 0
@@ -135,7 +135,7 @@ class DockerMachine(Machine):
         return {**(state if isinstance(state, dict) else {}), "Labels": labels if isinstance(labels, dict) else {}}
 
     async def _have(self) -> None:
-        """Have it run: found, started or made.
+        """Make it run: found, started or created.
 
         Raises:
             SandboxRefusedError: the operator has to mend something first.
@@ -256,7 +256,7 @@ class DockerMachine(Machine):
             raise
 
     async def _furnish(self) -> None:
-        """Make its volume writable, and see that the image has what is needed.
+        """Make its volume writable, and check that the image has what is needed.
 
         Raises:
             SandboxRefusedError: it has not.
@@ -331,7 +331,7 @@ class DockerMachine(Machine):
     async def _copied(
         self, what: str, work: Callable[[asyncio.subprocess.Process, list[int]], Any], doing: str
     ) -> None:
-        """Run `sandboxes/inside/bridge/copying.py` there, with something at its ends.
+        """Run `sandboxes/inside/bridge/copying.py` there, connected to what sends and what receives.
 
         Raises:
             SandboxUnavailableError: it did not end well.
@@ -416,7 +416,7 @@ class DockerMachine(Machine):
             await asyncio.sleep(POLL_SECONDS)
 
     async def hold(self) -> None:
-        """Have it kept: something in it is nowhere else; see `Machine.hold`."""
+        """Keep it: it holds something that exists nowhere else; see `Machine.hold`."""
         doing = "mark the container"
         done = await self._exec(["touch", "held"], doing=doing, seconds=self._engine.patience, again=True)
         if done.code:
@@ -444,7 +444,7 @@ async def ours(engine: ContainerEngine, prefix: str) -> list[dict[str, Any]]:
 
 
 async def tidy(engine: ContainerEngine, options: DockerOptions) -> None:
-    """Remove containers that have been stopped for long and that nobody needs; what cannot be now is left to others."""
+    """Remove containers that stopped long ago and that nobody needs; what fails is left to another process."""
     engine.tidied = time.monotonic()
     if options.auto_delete < 0:
         return

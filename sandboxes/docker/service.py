@@ -25,7 +25,7 @@ class Docker(Service):
         self._engine = ContainerEngine(options.command, options.patience)
 
     async def check(self) -> None:
-        """See that what is asked for can be had of a container.
+        """Check that a container can give what is asked for.
 
         Raises:
             SandboxRefusedError: it cannot.
@@ -38,7 +38,7 @@ class Docker(Service):
         return DockerMachine(self._engine, self._options, id, keep=self._keep)
 
     async def listed(self) -> list[Listed]:
-        """All containers of ours, whatever their state, sorted by name.
+        """All containers that Stepwell made, in any state, sorted by name.
 
         Raises:
             SandboxRefusedError: the engine cannot be used at all.
@@ -51,7 +51,7 @@ class Docker(Service):
         return sorted(found, key=lambda listed: listed.name)
 
     async def close(self) -> None:
-        """Close. Who made a container removes those that have been stopped for long and that nobody needs."""
+        """Close. A process that made a container also removes those that stopped long ago and that nobody needs."""
         await super().close()
         if self._engine.made:
             await tidy(self._engine, self._options)

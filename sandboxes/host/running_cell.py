@@ -44,7 +44,7 @@ class CellRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelRequest:
-    """Something that a session's kernel is to do of its own, such as a snapshot."""
+    """A request to a session's kernel that is not a cell, such as a snapshot."""
 
     kind: str
     content: Mapping[str, Any]
@@ -174,7 +174,7 @@ class RunningCell:
         self._context = contextvars.copy_context()
 
     def order(self, request: CellRequest) -> bytes | CellResult:
-        """The frame that has the kernel run it; the result when it is too large for that."""
+        """The frame that makes the kernel run it; a result instead when it is too large."""
         code = request.code.encode("utf-8", "replace")
         header = {"type": "run", "id": self.id, "number": request.number, "head": request.head, "code": len(code)}
         try:

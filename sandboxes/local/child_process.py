@@ -49,11 +49,11 @@ class ChildProcess:
         """Nothing is watched."""
 
     def stop(self) -> bool:
-        """There is never a frozen copy."""
+        """There is never a standby."""
         return False
 
     def wake(self) -> None:
-        """There is never a frozen copy."""
+        """There is never a standby."""
 
     def interrupt(self) -> None:
         """Send SIGINT to the group, as a terminal does on Ctrl-C."""

@@ -137,7 +137,7 @@ def clean_environment(timezone: str) -> dict[str, str]:
         # Sets have the order, and hashes the values, that they had before a restore.
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "agg",
-        # A process with one thread can be forked: by the zygote, and to have a frozen copy of a session.
+        # A process with one thread can be forked: by the zygote, and to have a standby of a session.
         "OPENBLAS_NUM_THREADS": "1",
         "JE_ARROW_MALLOC_CONF": "background_thread:false",
     }

@@ -72,7 +72,7 @@ def wrapped(
     tmp_bytes: int,
     shared_memory_bytes: int,
 ) -> list[str]:
-    """The command before that of the zygote: a root as the levels above have it.
+    """The command that starts the zygote in a root like that of the stronger levels.
 
     Args:
         bwrap: Where bubblewrap is.
@@ -107,7 +107,7 @@ def seatbelt() -> str:
 
 
 def seatbelt_profile(python: str, *, read: Sequence[str], write: Sequence[str]) -> str:
-    """A profile: everything is refused but what is named.
+    """A profile that refuses everything it does not name.
 
     Args:
         python: The interpreter.
@@ -133,7 +133,7 @@ def seatbelt_profile(python: str, *, read: Sequence[str], write: Sequence[str]) 
 
 
 def in_seatbelt(python: str, folder: Path, cache: str, *, program: str = "") -> list[str]:
-    """The command before that of a session's process."""
+    """The command that starts a session's process in Seatbelt."""
     own = [str(folder / name) for name in ("workspace", "spool", "home", "tmp", "reached")]
     read = [str(folder / "blobs"), cache, *([program] if program else [])]
     return [seatbelt(), "-p", seatbelt_profile(python, read=read, write=own)]

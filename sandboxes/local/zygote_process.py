@@ -119,7 +119,7 @@ class ZygoteProcess:
         return not self.exited.done()
 
     def busy(self, runs: bool) -> None:
-        """Have the limits watched while a cell runs."""
+        """Monitor the limits while a cell runs."""
         self._monitor.cell(runs)
 
     def _set_watching(self, runs: bool) -> None:
@@ -157,12 +157,12 @@ class ZygoteProcess:
         self._tell({"op": "interrupt"})
 
     def stop(self) -> bool:
-        """End the runner with what it started; its frozen copy stays."""
+        """End the runner with what it started; its standby stays."""
         self._tell({"op": "kill"})
         return True
 
     def wake(self) -> None:
-        """Have the frozen copy go on."""
+        """Let the standby take over."""
         self.exited = asyncio.get_running_loop().create_future()
         self._tell({"op": "wake"})
 
@@ -406,7 +406,7 @@ def in_bubblewrap(config: IsolationConfig, folders: dict[str, tuple[str, bool]])
 
 
 def prepare(folder: Path, config: IsolationConfig) -> None:
-    """Make what a sandbox needs of its folder, and give it to the user that the sandbox has outside.
+    """Prepare a sandbox's folder, and hand it to the user as whom the sandbox runs outside.
 
     Raises:
         SandboxUnavailableError: it cannot be made.

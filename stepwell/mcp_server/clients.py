@@ -96,7 +96,7 @@ def command(options: Sequence[str] = ()) -> list[str]:
 
 
 def install(client: Client, options: Sequence[str], environment: Mapping[str, str]) -> Change:
-    """How Stepwell's entry is put into a client's file, in the place of an earlier one.
+    """How Stepwell's entry is put into a client's file, replacing an earlier one.
 
     Args:
         client: The client.

@@ -1,4 +1,4 @@
-"""What answers in the place of a model while a notebook is imported: its cells, one after the other, and a report.
+"""What replies instead of a model while a notebook is imported: its cells, one after the other, and a report.
 
 It reads the situation and no text of a prompt, costs nothing, and keeps nothing between calls: where it goes on is
 said by the cells that have run.

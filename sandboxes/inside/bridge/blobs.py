@@ -33,7 +33,7 @@ def retire(base: str, names: Iterable[str]) -> None:
 
 
 def retire_all(base: str) -> None:
-    """What a session left in the spool is of no use to another one there, but may save an upload."""
+    """What a session left in the spool is useless to another one there, but may save an upload."""
     spool, blobs = os.path.join(base, "spool"), os.path.join(base, "blobs")
     os.makedirs(blobs, exist_ok=True)
     for name in names_in(spool):

@@ -1,4 +1,4 @@
-"""Who is connected to the bridge, what they ask, and the messages that they upload meanwhile."""
+"""Clients of the bridge: connections, requests, and messages that are uploaded while a request runs."""
 
 import os
 import secrets
@@ -196,7 +196,7 @@ class Inbox:
         """Names of what was taken: an upload whose answer was lost may be made again."""
 
     def clear(self) -> None:
-        """Somebody else writes from now on: what is there, whole or not, is of no use."""
+        """Somebody else writes from now on: what is there, whole or not, is discarded."""
         self._taken.clear()
         for name in os.listdir(self._folder):
             with suppress(OSError):

@@ -261,7 +261,7 @@ class Bridge:
             self._drop_connection(kernel)
 
     def _drop_connection(self, kernel: KernelProcess) -> None:
-        """The kernel's connection is of no use any more: it has ended, or something else wrote to it."""
+        """The kernel's connection cannot be used any more: it has ended, or something else wrote to it."""
         with suppress(KeyError, ValueError):
             self._selector.unregister(kernel.control)
         deadline = time.monotonic() + 2.0

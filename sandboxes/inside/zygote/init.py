@@ -255,7 +255,7 @@ class Init:
         self._watching.measure_baseline()
 
     def _register_standby(self, poll: select.poll) -> None:
-        """Learn which process is the frozen copy: its number comes from the operating system, not from what it says."""
+        """Learn which process is the standby: its number comes from the operating system, not from what it says."""
         try:
             message, attached, _, _ = self._notices.recvmsg(64, socket.CMSG_SPACE(CREDENTIALS.size))
         except OSError:
@@ -311,7 +311,7 @@ class Init:
         return measuring.tree(self._proc, _own_number(self._proc))
 
     def _goes_on(self) -> bool:
-        """Whether more than a waiting runner and its frozen copy is there."""
+        """Whether more than a waiting runner and its standby is there."""
         processes = self._others()
         expected = 2 if self._standby else 1
         return len(processes) > expected or any(measuring.threads(self._proc, one) > 1 for one in processes)

@@ -278,7 +278,7 @@ class LimitMonitor:
         """Bytes that are used, and how many of them are files in memory."""
         files = files_in_memory(self._in_memory)
         used = resident(self._proc, processes) + files
-        if used > self._allowed["memory"]:  # what a runner shares with its frozen copy was counted twice
+        if used > self._allowed["memory"]:  # what a runner shares with its standby was counted twice
             held = proportional(self._proc, processes, self._devices() if files > FEW_FILES else frozenset())
             used = held + files if held else used
         return used, files

@@ -68,7 +68,7 @@ def attach(tree: int, target: str) -> None:
 
 
 def enter_root(folder: str) -> None:
-    """Make a mounted folder the root of this process's view, and let go of the old one.
+    """Make a mounted folder the root of this process's view, and unmount the old one.
 
     Raises:
         OSError: it is refused.

@@ -34,7 +34,7 @@ PORT = 3128
 BACKLOG = 128
 FILE = "connections.jsonl"
 MAX_BYTES = 8_000_000
-"""Then the file becomes `connections.jsonl.1`, in the place of an older one."""
+"""Then the file becomes `connections.jsonl.1`, replacing an older one."""
 MAX_WAITING = 5_000
 """Lines that wait for the disk; what comes beyond that is counted."""
 
