@@ -64,7 +64,7 @@ async def _acquire(connection: Connection, thread: str, patience: float) -> None
 
 
 async def _note_holder(connection: Connection, thread: str) -> bool:
-    """Record that this process holds it; returns whether another one did before."""
+    """Write down that this process holds it; whether another one did before."""
     try:
         found = await connection.execute("select holder from stepwell_holders where thread_id = %s", (thread,))
         row = await found.fetchone()
@@ -80,7 +80,7 @@ async def _note_holder(connection: Connection, thread: str) -> bool:
 
 
 async def _until_lost(connection: Connection) -> None:
-    """Check the connection until it is lost."""
+    """Look at the connection until it is lost."""
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         look = asyncio.ensure_future(connection.execute("select 1"))

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import ERROR
@@ -16,11 +16,11 @@ from psycopg import AsyncCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
-from typing_extensions import override
 
 from graph.checkpoints import labels as labelling
+from graph.checkpoints.damage import recording_store_failure
 from graph.checkpoints.labels import Change, Labels, labels_in
-from graph.checkpoints.order import MADE, advance_ids_past
+from graph.checkpoints.order import MADE, advance_ids_past, with_time
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
 from graph.checkpoints.summaries import KEPT, TABLE, mark_of
 from graph.checkpoints.task_writes import (
@@ -30,6 +30,7 @@ from graph.checkpoints.task_writes import (
     Link,
     all_but_newest,
     deletable,
+    whole_writes,
 )
 from graph.settings import SettingsError
 
@@ -113,6 +114,25 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         newest = await self._rows("select max(checkpoint_id) as newest from checkpoints")
         advance_ids_past(str(newest[0]["newest"] or ""))  # so that a new thread is the newest one
 
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint."""
+        metadata = with_time(checkpoint, metadata)
+        with recording_store_failure(config):
+            return await AsyncPostgresSaver.aput(self, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
+        with recording_store_failure(config, writes):
+            await self._put_writes(config, whole_writes(writes), task_id, task_path)
+
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> None:
@@ -130,8 +150,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                 )
         await AsyncPostgresSaver.aput_writes(self, config, writes, task_id, task_path)
 
-    @override
     async def claim(self, thread: str, owner: str) -> bool:
+        """See `Saver`."""
         insert = (
             "insert into stepwell_owners select %s, %s "
             "where not exists (select 1 from checkpoints where thread_id = %s) on conflict do nothing"
@@ -142,8 +162,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
             found = await cursor.fetchone()
         return found is not None and found["owner"] == owner
 
-    @override
     async def delete_checkpoints(self, threads: Sequence[str]) -> None:
+        """See `Saver`."""
         async with self._changing() as cursor:
             await _delete_threads(cursor, threads)
 
@@ -196,39 +216,39 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         """Names the database, however it is reached."""
         return str((await self._rows("select id from stepwell_identity"))[0]["id"])
 
-    @override
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
+        """See `Saver`."""
         query = (
             "select thread_id, max(checkpoint_id) as head from checkpoints where checkpoint_ns = '' "
             "group by thread_id order by head desc limit %s"
         )
         return [ThreadHead(row["thread_id"], row["head"]) for row in await self._rows(query, limit)]
 
-    @override
     async def mark(self, thread: str) -> str:
+        """See `Saver`."""
         head = await self._rows(HEAD, thread)
         if not head:
             return ""
         written = await self._rows(WRITTEN, thread, head[0]["checkpoint_id"])
         return mark_of(head[0].values(), (row.values() for row in written))
 
-    @override
     async def keep_summary(self, thread: str, mark: str, summary: str) -> None:
+        """See `Saver`."""
         with suppress(psycopg.Error):  # a list is made without it, too
             async with self._changing() as cursor:
                 await cursor.execute(KEEP, (thread, mark, summary.replace("\x00", "")))
 
-    @override
     async def kept_summary(self, thread: str) -> str | None:
+        """See `Saver`."""
         rows = await self._rows(KEPT.replace("?", "%s"), thread)
         return str(rows[0]["summary"]) if rows and rows[0]["mark"] == await self.mark(thread) else None
 
-    @override
     async def labels(self) -> dict[str, Labels]:
+        """See `Saver`."""
         return labels_in(row.values() for row in await self._rows(labelling.ALL))
 
-    @override
     async def change_labels(self, thread: str, change: Change) -> bool:
+        """See `Saver`."""
         async with self._changing() as cursor:
             # First, since what is seen afterwards is what there is once others are done.
             await cursor.execute("lock table stepwell_labels in share row exclusive mode")
@@ -240,8 +260,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                 await cursor.execute("insert into stepwell_labels values (%s, %s, %s)", new.row(thread))
         return True
 
-    @override
     async def newest_metadata(self, thread: str, key: str) -> str | None:
+        """See `Saver`."""
         query = (
             "select metadata ->> %s as kept from checkpoints where thread_id = %s and checkpoint_ns = '' "
             "and metadata ? %s order by checkpoint_id desc limit 1"
@@ -249,8 +269,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         rows = await self._rows(query, key, thread, key)
         return str(rows[0]["kept"]) if rows else None
 
-    @override
     async def change_metadata(self, thread: str, key: str, text: str) -> bool:
+        """See `Saver`."""
         query = (
             "update checkpoints set metadata = metadata || jsonb_build_object(%s::text, %s::text) where thread_id = %s "
             "and checkpoint_ns = '' and checkpoint_id = (select max(checkpoint_id) from checkpoints where "
@@ -264,8 +284,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         query = "select max(checkpoint_id) as newest from checkpoints where thread_id = %s and checkpoint_ns = %s"
         return str((await self._rows(query, thread, namespace))[0]["newest"] or "")
 
-    @override
     async def has(self, thread: str) -> bool:
+        """See `Saver`."""
         query = " union all ".join(f"select 1 from {table} where thread_id = %s" for table in ALL_TABLES)  # noqa: S608 - ours
         return bool(await self._rows(f"{query} limit 1", *[thread] * len(ALL_TABLES)))
 
@@ -278,13 +298,13 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         async with self._changing() as cursor:
             await _delete_checkpoints(cursor, thread, "", {checkpoint})
 
-    @override
     async def threads_beginning_with(self, prefix: str) -> list[str]:
+        """See `Saver`."""
         query = "select distinct thread_id from checkpoints where starts_with(thread_id, %s) limit 10"
         return [row["thread_id"] for row in await self._rows(query, prefix)]
 
-    @override
     async def referenced_hashes(self, thread: str = "") -> set[str]:
+        """See `Saver`."""
         found: set[str] = set()
         for column, table in (
             ("convert_to(checkpoint::text, 'UTF8')", "checkpoints"),
@@ -297,8 +317,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                     found.update(match.decode() for match in HASH.findall(row["stored"] or b""))
         return found
 
-    @override
     async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
+        """See `Saver`."""
         query = (
             f"select checkpoint_id, parent_checkpoint_id, metadata ->> 'source' as source, "  # noqa: S608 - ours
             f"metadata -> '{COUNTERS}' as counted, metadata ->> '{MADE}' as made "
@@ -316,8 +336,8 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
             for row in await self._rows(query, thread)
         ]
 
-    @override
     async def written_rows(self, thread: str, *, values: Sequence[str], names: Sequence[str]) -> list[WrittenRow]:
+        """See `Saver`."""
         query = (
             "select checkpoint_id, task_path, task_id, idx, channel, type, blob from checkpoint_writes "
             "where thread_id = %s and checkpoint_ns = '' and channel = any(%s)"

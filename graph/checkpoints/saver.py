@@ -1,26 +1,17 @@
 """What Stepwell asks of a store of checkpoints, beyond what LangGraph does."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-    DeltaChannelHistory,
-)
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, DeltaChannelHistory
 
-from graph.checkpoints.damage import check_checkpoint, check_write, recording_store_failure, reporting_damage
+from graph.checkpoints.damage import check_checkpoint, check_write, reporting_damage
 from graph.checkpoints.labels import Change, Labels
-from graph.checkpoints.order import advance_ids_past, with_time
-from graph.checkpoints.task_writes import interrupted_tasks, is_last, whole_writes, without_values_of
-
-R = TypeVar("R")
+from graph.checkpoints.order import advance_ids_past
+from graph.checkpoints.task_writes import interrupted_tasks, is_last, without_values_of
 
 COPIED = "stepwell_copied_from"
 """In the metadata of a copied checkpoint: the thread that it came from. It does not belong to its run any more."""
@@ -69,7 +60,7 @@ class Saver(BaseCheckpointSaver[str], ABC):
     """
 
     on_delete: Callable[[str], None] | None = None
-    """Called with each thread to be deleted, instead of deleting it: whoever opened this calls
+    """Called with each thread that is to be deleted, in the place of deleting it: whoever opened this calls
     `delete_checkpoints`, and removes what else there is of the thread."""
 
     @abstractmethod
@@ -163,35 +154,6 @@ class Saver(BaseCheckpointSaver[str], ABC):
     @abstractmethod
     async def delete_checkpoints(self, threads: Sequence[str]) -> None:
         """Remove the checkpoints of threads, and all that was written on them."""
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Keep a checkpoint."""
-        metadata = with_time(checkpoint, metadata)
-        with recording_store_failure(config):
-            return await self._written(super().aput(config, checkpoint, metadata, new_versions))
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        with recording_store_failure(config, writes):
-            await self._written(self._put_writes(config, whole_writes(writes), task_id, task_path))
-
-    async def _written(self, write: Coroutine[Any, Any, R]) -> R:
-        """Wait for a write, even when cancelled where one that was begun and not committed does harm."""
-        return await write
-
-    @abstractmethod
-    async def _put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        """Keep what a task wrote, all of it or nothing."""
 
     async def read_growing_channels(
         self, *, config: RunnableConfig, channels: Sequence[str]

@@ -4,26 +4,26 @@ import asyncio
 import json
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from typing_extensions import override
 
 from graph.checkpoints import labels as labelling
 from graph.checkpoints.damage import (
     DamagedThreadError,
     check_checkpoint,
     check_write,
+    recording_store_failure,
     reporting_damage,
 )
 from graph.checkpoints.labels import Change, Labels, labels_in
-from graph.checkpoints.order import MADE, advance_ids_past
-from graph.checkpoints.saver import COPIED, CheckpointRow, R, Saver, ThreadHead, WrittenRow, run_of
+from graph.checkpoints.order import MADE, advance_ids_past, with_time
+from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
 from graph.checkpoints.summaries import HEAD, KEPT, NEWEST, TABLE, WRITTEN, mark_of
 from graph.checkpoints.task_writes import (
     ABOUT_A_TASK,
@@ -32,6 +32,7 @@ from graph.checkpoints.task_writes import (
     Link,
     all_but_newest,
     deletable,
+    whole_writes,
 )
 from sandboxes.host.tasks import uncancellable
 
@@ -86,9 +87,25 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         advance_ids_past(str(newest[0][0] or ""))  # so that a new thread is the newest one
         self._has_all_tables = True
 
-    async def _written(self, write: Coroutine[Any, Any, R]) -> R:
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint."""
+        metadata = with_time(checkpoint, metadata)
         # One that was begun and not committed would lock all others out.
-        return await uncancellable(write)
+        with recording_store_failure(config):
+            return await uncancellable(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
+        with recording_store_failure(config, writes):
+            await uncancellable(self._put_writes(config, whole_writes(writes), task_id, task_path))
 
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -108,8 +125,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 )
         await AsyncSqliteSaver.aput_writes(self, config, writes, task_id, task_path)
 
-    @override
     async def claim(self, thread: str, owner: str) -> bool:
+        """See `Saver`."""
         async with self._changing():
             await self.conn.execute(
                 "insert or ignore into stepwell_owners select ?, ? "
@@ -119,8 +136,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             found = await self._rows("select owner from stepwell_owners where thread_id = ?", thread)
         return found == [(owner,)]
 
-    @override
     async def delete_checkpoints(self, threads: Sequence[str]) -> None:
+        """See `Saver`."""
         async with self._changing():
             await self._delete_threads(threads)
 
@@ -169,17 +186,17 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                     gone = all_but_newest(await self._links(thread, namespace))
                     await self._delete_checkpoints(thread, namespace, gone)
 
-    @override
     async def newest_threads(self, *, limit: int) -> list[ThreadHead]:
+        """See `Saver`."""
         return [ThreadHead(str(thread), str(head)) for thread, head in await self._rows(NEWEST, limit)]
 
-    @override
     async def mark(self, thread: str) -> str:
+        """See `Saver`."""
         head = await self._rows(HEAD, thread)
         return mark_of(head[0], await self._rows(WRITTEN, thread, head[0][0])) if head else ""
 
-    @override
     async def keep_summary(self, thread: str, mark: str, summary: str) -> None:
+        """See `Saver`."""
         # A list is made without it, too: nothing may fail because a disk is full.
         with suppress(sqlite3.Error):
             async with self._changing():
@@ -187,17 +204,17 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                     "insert or replace into stepwell_summaries values (?, ?, ?)", (thread, mark, summary)
                 )
 
-    @override
     async def kept_summary(self, thread: str) -> str | None:
+        """See `Saver`."""
         rows = await self._rows(KEPT, thread)
         return str(rows[0][1]) if rows and rows[0][0] == await self.mark(thread) else None
 
-    @override
     async def labels(self) -> dict[str, Labels]:
+        """See `Saver`."""
         return labels_in(await self._rows(labelling.ALL))
 
-    @override
     async def change_labels(self, thread: str, change: Change) -> bool:
+        """See `Saver`."""
         async with self._changing():
             if not await self.has(thread):
                 return False
@@ -207,8 +224,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 await self.conn.execute("insert into stepwell_labels values (?, ?, ?)", new.row(thread))
         return True
 
-    @override
     async def newest_metadata(self, thread: str, key: str) -> str | None:
+        """See `Saver`."""
         query = (
             "select json_extract(cast(metadata as text), ?) as kept from checkpoints where thread_id = ? "
             "and checkpoint_ns = '' and kept is not null order by checkpoint_id desc limit 1"
@@ -217,8 +234,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
             rows = await self._rows(query, f'$."{key}"', thread)
         return str(rows[0][0]) if rows else None
 
-    @override
     async def change_metadata(self, thread: str, key: str, text: str) -> bool:
+        """See `Saver`."""
         query = (
             "update checkpoints set metadata = cast(json_set(cast(metadata as text), ?, ?) as blob) "
             "where thread_id = ? "
@@ -232,8 +249,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         query = "select max(checkpoint_id) from checkpoints where thread_id = ? and checkpoint_ns = ?"
         return str((await self._rows(query, thread, namespace))[0][0] or "")
 
-    @override
     async def has(self, thread: str) -> bool:
+        """See `Saver`."""
         query = " union all ".join(f"select 1 from {table} where thread_id = ?" for table in ALL_TABLES)  # noqa: S608 - ours
         return bool(await self._rows(f"{query} limit 1", *[thread] * len(ALL_TABLES)))
 
@@ -245,14 +262,14 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         async with self._changing():
             await self._delete_checkpoints(thread, "", {checkpoint})
 
-    @override
     async def threads_beginning_with(self, prefix: str) -> list[str]:
+        """See `Saver`."""
         pattern = prefix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         query = "select distinct thread_id from checkpoints where thread_id like ? escape '\\' limit 10"
         return [str(thread) for (thread,) in await self._rows(query, pattern)]
 
-    @override
     async def referenced_hashes(self, thread: str = "") -> set[str]:
+        """See `Saver`."""
         found: set[str] = set()
         chosen = " where thread_id = ?" if thread else ""
         for query in (f"select checkpoint from checkpoints{chosen}", f"select value from writes{chosen}"):  # noqa: S608 - both are ours
@@ -262,8 +279,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                     found.update(match.decode() for match in HASH.findall(data))
         return found
 
-    @override
     async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
+        """See `Saver`."""
         query = (
             "select checkpoint_id, parent_checkpoint_id, metadata from checkpoints where thread_id = ? "
             "and checkpoint_ns = '' order by checkpoint_id"
@@ -277,8 +294,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 found.append(CheckpointRow(str(id), str(parent or ""), source, counted, made))
         return found
 
-    @override
     async def written_rows(self, thread: str, *, values: Sequence[str], names: Sequence[str]) -> list[WrittenRow]:
+        """See `Saver`."""
         wanted = [*values, *names]
         query = (
             "select checkpoint_id, task_path, task_id, idx, channel, type, value from writes where thread_id = ? "  # noqa: S608 - only question marks
@@ -293,8 +310,8 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 for id, path, task, place, channel, kind, value in await self._rows(query, thread, *wanted)
             ]  # fmt: skip
 
-    @override
     async def unreadable_threads(self) -> set[str]:
+        """See `Saver`."""
         found: set[str] = set()
         for query in (
             "select thread_id, type, checkpoint, metadata, '' from checkpoints",

@@ -11,7 +11,7 @@ from sandboxes.host.limits import Ending
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessSpec:
+class Order:
     """What is to be started in a sandbox's folder."""
 
     folder: Path
@@ -68,7 +68,7 @@ class StartedProcess:
 class Start(Protocol):
     """How processes of a sandbox are started."""
 
-    async def __call__(self, spec: ProcessSpec) -> StartedProcess:
+    async def __call__(self, order: Order) -> StartedProcess:
         """Start the kernel, or a program, in a sandbox's folder.
 
         Raises:

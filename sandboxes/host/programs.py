@@ -5,21 +5,21 @@ from typing import TypedDict
 
 from sandboxes.base import Sandbox, SandboxUnavailableError
 from sandboxes.host.limits import Limits, in_words
-from sandboxes.host.processes import ProcessSpec, Start
+from sandboxes.host.processes import Order, Start
 from sandboxes.host.reading import read_json
 from sandboxes.inside import PROGRAMS
 from sandboxes.inside.bridge.supervision import FirstBytes
 from sandboxes.results import ProgramResult, Status
 
 
-async def run_program(start: Start, spec: ProcessSpec, *, limits: Limits, timeout: float) -> ProgramResult:
+async def run_program(start: Start, order: Order, *, limits: Limits, timeout: float) -> ProgramResult:
     """Run it to its end or to the time limit; see `Sandbox.run_program`.
 
     Raises:
         SandboxUnavailableError: it cannot be started.
     """
     printed, complained = FirstBytes(), FirstBytes()
-    connection = await start(spec)
+    connection = await start(order)
     stdout, stderr, process = connection.stdout, connection.stderr, connection.process
     try:
         process.busy(True)

@@ -11,7 +11,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import descriptors, workspace
 from sandboxes.host.descriptors import Pipe
 from sandboxes.host.limits import Ending
-from sandboxes.host.processes import ProcessSpec, StartedProcess
+from sandboxes.host.processes import Order, StartedProcess
 from sandboxes.inside import PROGRAMS
 from sandboxes.local import wrappers
 from sandboxes.local.isolation import IsolationConfig, cloudpickle_path
@@ -83,7 +83,7 @@ class StartChild:
         self._level = config.level
         self._cache = config.cache
 
-    async def __call__(self, spec: ProcessSpec) -> StartedProcess:
+    async def __call__(self, order: Order) -> StartedProcess:
         """Start the kernel, or a program, in a sandbox's folder; see `Start`.
 
         Raises:
@@ -92,17 +92,17 @@ class StartChild:
         control, theirs = socket.socketpair()
         control.setblocking(False)
         stdout, stderr = Pipe(), Pipe()
-        listener = listen_on_loopback() if spec.network != "none" and spec.program is None else None
+        listener = listen_on_loopback() if order.network != "none" and order.program is None else None
         try:
-            command = await asyncio.to_thread(self._command, spec, listener.getsockname()[1] if listener else 0)
-            wrapper = await asyncio.to_thread(self._wrapper, spec)
+            command = await asyncio.to_thread(self._command, order, listener.getsockname()[1] if listener else 0)
+            wrapper = await asyncio.to_thread(self._wrapper, order)
             process = await _start(
                 command,
                 wrapper=wrapper,
-                folder=spec.folder / "workspace",
-                environment=self._environment(spec.folder),
+                folder=order.folder / "workspace",
+                environment=self._environment(order.folder),
                 output=(stdout.theirs, stderr.theirs),
-                control=theirs if spec.program is None else None,
+                control=theirs if order.program is None else None,
             )
         except BaseException:
             control.close()
@@ -117,20 +117,20 @@ class StartChild:
         stderr.close_theirs()
         return StartedProcess(process, control, stdout, stderr, listener)
 
-    def _command(self, spec: ProcessSpec, proxy: int) -> list[str]:
+    def _command(self, order: Order, proxy: int) -> list[str]:
         start = [self._python, "-P", "-s", str(KERNEL / "start.py")]
-        if spec.program is not None:
-            return [*start, "--program", str(spec.program.absolute()), *spec.arguments]
-        folders = ["--spool", str(spec.folder / "spool"), "--blobs", str(spec.folder / "blobs")]
-        own = ["--reach", str(spec.folder / workspace.NOTE), "--inside", str(spec.folder)]
-        way = ["--network", spec.network, "--proxy", str(proxy)]
+        if order.program is not None:
+            return [*start, "--program", str(order.program.absolute()), *order.arguments]
+        folders = ["--spool", str(order.folder / "spool"), "--blobs", str(order.folder / "blobs")]
+        own = ["--reach", str(order.folder / workspace.NOTE), "--inside", str(order.folder)]
+        way = ["--network", order.network, "--proxy", str(proxy)]
         return [*start, *folders, *own, *way, "--cloudpickle", cloudpickle_path()]
 
-    def _wrapper(self, spec: ProcessSpec) -> list[str]:
+    def _wrapper(self, order: Order) -> list[str]:
         if self._level != "seatbelt":
             return []
-        program = str(spec.program.absolute()) if spec.program is not None else ""
-        return wrappers.in_seatbelt(self._python, spec.folder, self._cache, program=program)
+        program = str(order.program.absolute()) if order.program is not None else ""
+        return wrappers.in_seatbelt(self._python, order.folder, self._cache, program=program)
 
     def _environment(self, folder: Path) -> dict[str, str]:
         """All that code in the sandbox sees of the environment."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from sandboxes.base import NoSuchSandboxError, SandboxUnavailableError
-from sandboxes.host.processes import ProcessSpec
+from sandboxes.host.processes import Order
 from sandboxes.host.scratch import held_folder
 from sandboxes.inside import PROGRAMS
 from sandboxes.inside.prober.probes import PROBES
@@ -170,7 +170,7 @@ def probe(config: IsolationConfig) -> Through:
     with held_folder("probe") as folder, _host(folder) as facts:
         own = folder / "sandboxes" / "probe"
         own.mkdir(parents=True)
-        ready = StartInZygote(config).begin(ProcessSpec(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
+        ready = StartInZygote(config).begin(Order(folder=own, program=PROBER, arguments=(json.dumps(facts),)))
         try:
             printed = _read(ready.stdout)
             if not printed:

@@ -9,7 +9,7 @@ from pathlib import Path
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import blobs, workspace
 from sandboxes.host.kernel_sandbox import KernelSandbox
-from sandboxes.host.processes import ProcessSpec, Start
+from sandboxes.host.processes import Order, Start
 from sandboxes.host.programs import run_program
 from sandboxes.host.session_pool import SessionPool
 from sandboxes.local.child_process import StartChild
@@ -96,10 +96,10 @@ class LocalSandbox(KernelSandbox[Session]):
 
     async def _start_session(self) -> Session:
         await asyncio.to_thread(self._claim)
-        spec = ProcessSpec(self._folder, network=self._network.mode)
+        order = Order(self._folder, network=self._network.mode)
         egress = self._make_egress(self._network, self._folder) if self._network.mode != "none" else None
         return await Session.start(
-            self._start, spec, limits=self._config.limits, python=self._config.python, egress=egress
+            self._start, order, limits=self._config.limits, python=self._config.python, egress=egress
         )
 
     def _claim(self) -> None:
@@ -143,8 +143,8 @@ class LocalSandbox(KernelSandbox[Session]):
         """
         with self._lease.in_use():
             await self.open()
-            spec = ProcessSpec(self._folder, program, tuple(arguments))
-            return await run_program(self._start, spec, limits=self._config.limits, timeout=timeout)
+            order = Order(self._folder, program, tuple(arguments))
+            return await run_program(self._start, order, limits=self._config.limits, timeout=timeout)
 
     async def put(self, source: Path, path: str) -> None:
         """Copy a host file into the workspace; see `Sandbox.put`. What lies in `inputs/` is read-only.

@@ -9,7 +9,7 @@ from typing import Any
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Limits, in_words, limit_note
-from sandboxes.host.processes import Process, ProcessSpec, Start, StartedProcess
+from sandboxes.host.processes import Order, Process, Start, StartedProcess
 from sandboxes.host.running_cell import CellRequest, CellStream, FunctionOffer, KernelRequest, RunningCell
 from sandboxes.inside.bridge.supervision import complaint, interrupt_waits
 from sandboxes.inside.kernel import frames
@@ -57,13 +57,13 @@ class Session:
 
     @classmethod
     async def start(
-        cls, start: Start, spec: ProcessSpec, *, limits: Limits, python: str, egress: Egress | None = None
+        cls, start: Start, order: Order, *, limits: Limits, python: str, egress: Egress | None = None
     ) -> "Session":
         """Start a kernel and wait for its hello.
 
         Args:
             start: Starts its process.
-            spec: What to start.
+            order: What to start.
             limits: What it may use.
             python: The interpreter, to be named if it does not start.
             egress: The way out of it, which ends with it.
@@ -71,7 +71,7 @@ class Session:
         Raises:
             SandboxUnavailableError: it does not start.
         """
-        connection = await start(spec)
+        connection = await start(order)
         session = cls(connection, limits, egress)
         try:
             await session._wait_for_hello(python)

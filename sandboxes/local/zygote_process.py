@@ -17,7 +17,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import workspace
 from sandboxes.host.descriptors import Pipe
 from sandboxes.host.limits import Ending
-from sandboxes.host.processes import ProcessSpec, StartedProcess
+from sandboxes.host.processes import Order, StartedProcess
 from sandboxes.host.tasks import run_quickly
 from sandboxes.inside.zygote.private_root import OWN, PLACES, WRITTEN
 from sandboxes.local.control_groups import ControlGroup
@@ -254,14 +254,14 @@ class StartInZygote:
     def __init__(self, config: IsolationConfig) -> None:
         self._config = config
 
-    async def __call__(self, spec: ProcessSpec) -> StartedProcess:
+    async def __call__(self, order: Order) -> StartedProcess:
         """Start the kernel, or a program, in a sandbox's folder; see `Start`.
 
         Raises:
             SandboxUnavailableError: it cannot be started.
         """
         try:
-            beginning = STARTING.submit(self.begin, spec)
+            beginning = STARTING.submit(self.begin, order)
             try:
                 ready = await asyncio.wrap_future(beginning)
             except asyncio.CancelledError:
@@ -289,60 +289,60 @@ class StartInZygote:
         listener = process.listener.result() if process.listener.done() else None
         return StartedProcess(process, ready.control, stdout, stderr, listener)
 
-    def begin(self, spec: ProcessSpec) -> ReadySandbox:
+    def begin(self, order: Order) -> ReadySandbox:
         """Start it; blocks.
 
         Raises:
             IsolationUnavailableError: not at that level.
             SandboxUnavailableError: the interpreter cannot be started.
         """
-        payload = self._payload(spec)
+        payload = self._order(order)
         if self._config.level != "bwrap":
             return ZYGOTES.begin(self._config, payload)
-        given = self._folders(spec).items()
+        given = self._folders(order).items()
         folders = {_place(name): folder for name, folder in given if Path(folder[0]).exists()}
         return ZYGOTES.begin_alone(self._config, in_bubblewrap(self._config, folders), payload)
 
-    def _payload(self, spec: ProcessSpec) -> dict[str, Any]:
-        """The spec as init and runner need it."""
-        prepare(spec.folder, self._config)
-        if spec.program is not None:
-            spec = replace(spec, program=spec.program.absolute())
+    def _order(self, order: Order) -> dict[str, Any]:
+        """The order as init and runner need it."""
+        prepare(order.folder, self._config)
+        if order.program is not None:
+            order = replace(order, program=order.program.absolute())
         private = self._config.level in PRIVATE_PATHS
-        folder = Path(OWN) if private else spec.folder
+        folder = Path(OWN) if private else order.folder
         note = folder / workspace.NOTE
-        environment = self._environment(spec.folder)
+        environment = self._environment(order.folder)
         payload: dict[str, Any] = {
-            "workspace": "/workspace" if private else str(spec.folder / "workspace"),
+            "workspace": "/workspace" if private else str(order.folder / "workspace"),
             "environment": environment,
         }
-        if spec.program is None:
+        if order.program is None:
             payload["kernel"] = {
                 "spool": str(folder / "spool"),
                 "blobs": str(folder / "blobs"),
                 "cloudpickle": cloudpickle_path(),
                 "reach": str(note),
-                "inside": "/" if private else str(spec.folder),
+                "inside": "/" if private else str(order.folder),
                 "sealed": not self._config.network,
-                "network": spec.network,
+                "network": order.network,
                 "proxy": PORT if self._config.network else 0,
                 "notices": NOTICES,
             }
         else:
-            program = f"{OWN}/program/{spec.program.name}" if private else str(spec.program)
-            payload["program"] = [program, *spec.arguments]
+            program = f"{OWN}/program/{order.program.name}" if private else str(order.program)
+            payload["program"] = [program, *order.arguments]
         if self._config.level in PRIVATE_ROOT:
-            payload["folders"] = self._folders(spec)
-            payload["hidden"] = [str(spec.folder.parent.parent), str(spec.folder.parent)]
+            payload["folders"] = self._folders(order)
+            payload["hidden"] = [str(order.folder.parent.parent), str(order.folder.parent)]
         elif not private:
-            own = [str(spec.folder / name) for name in ("workspace", "spool", "home", "tmp")]
-            read = [str(spec.folder / "blobs"), environment["MPLCONFIGDIR"], str(spec.program or "")]
+            own = [str(order.folder / name) for name in ("workspace", "spool", "home", "tmp")]
+            read = [str(order.folder / "blobs"), environment["MPLCONFIGDIR"], str(order.program or "")]
             payload["landlock"] = {"read": [path for path in read if path], "write": own, "write_files": [str(note)]}
         return payload
 
-    def _folders(self, spec: ProcessSpec) -> dict[str, tuple[str, bool]]:
+    def _folders(self, order: Order) -> dict[str, tuple[str, bool]]:
         """The host's folders that a private root gets, and whether they are read-only there."""
-        own = spec.folder
+        own = order.folder
         folders = {
             "workspace": (str(own / "workspace"), False),
             "inputs": (str(own / "workspace" / "inputs"), True),
@@ -350,8 +350,8 @@ class StartInZygote:
             "blobs": (str(own / "blobs"), True),
             "note": (str(own / workspace.NOTE), False),
         }
-        if spec.program is not None:
-            folders[f"program/{spec.program.name}"] = (str(spec.program), True)
+        if order.program is not None:
+            folders[f"program/{order.program.name}"] = (str(order.program), True)
         return folders
 
     def _environment(self, folder: Path) -> dict[str, str]:
@@ -406,7 +406,7 @@ def in_bubblewrap(config: IsolationConfig, folders: dict[str, tuple[str, bool]])
 
 
 def prepare(folder: Path, config: IsolationConfig) -> None:
-    """Prepare a sandbox's folder, and hand it to the user as whom the sandbox runs outside.
+    """Prepare a sandbox's folder, and hand it to the user that the sandbox runs as outside.
 
     Raises:
         SandboxUnavailableError: it cannot be made.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.host import workspace
-from sandboxes.host.processes import ProcessSpec
+from sandboxes.host.processes import Order
 from sandboxes.inside.kernel import frames
 from sandboxes.inside.zygote import landlock
 from sandboxes.local.isolation import IsolationRequest
@@ -73,7 +73,7 @@ def sandboxed(tmp_path: Path, cache: Path) -> Iterator[Sandboxed]:
     config = choose(IsolationRequest("", cache, "landlock"))
     folder = tmp_path / "threads" / "one"
     workspace.make_all(folder, cache)
-    made = Sandboxed(folder, StartInZygote(config).begin(ProcessSpec(folder)))
+    made = Sandboxed(folder, StartInZygote(config).begin(Order(folder)))
     yield made
     for process in made.processes():
         os.kill(process, signal.SIGKILL)

@@ -15,7 +15,7 @@ import pytest
 
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import tasks, workspace
-from sandboxes.host.processes import ProcessSpec, StartedProcess
+from sandboxes.host.processes import Order, StartedProcess
 from sandboxes.local.isolation import IsolationConfig, IsolationRequest
 from sandboxes.local.isolation_choice import choose
 from sandboxes.local.zygote import ZygotePool
@@ -240,7 +240,7 @@ def test_a_sandbox_that_ends_while_its_event_loop_is_closed_is_no_error(
     loop = asyncio.new_event_loop()
     loop.set_exception_handler(lambda _, said: complaints.append(said))
     try:
-        connection = loop.run_until_complete(StartInZygote(config)(ProcessSpec(made(tmp_path / "1"))))
+        connection = loop.run_until_complete(StartInZygote(config)(Order(made(tmp_path / "1"))))
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.run_until_complete(leave(connection))
     finally:
@@ -250,12 +250,12 @@ def test_a_sandbox_that_ends_while_its_event_loop_is_closed_is_no_error(
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing_behind(config: IsolationConfig, tmp_path: Path) -> None:
-    await leave(await StartInZygote(config)(ProcessSpec(await asyncio.to_thread(made, tmp_path / "first"))))
+    await leave(await StartInZygote(config)(Order(await asyncio.to_thread(made, tmp_path / "first"))))
     before = await asyncio.to_thread(descriptors)
     cancelled = 0
     for number in range(8):
         folder = await asyncio.to_thread(made, tmp_path / str(number))
-        starting = asyncio.ensure_future(StartInZygote(config)(ProcessSpec(folder)))
+        starting = asyncio.ensure_future(StartInZygote(config)(Order(folder)))
         await asyncio.sleep(0.001 * number)
         starting.cancel()
         await asyncio.wait((starting,))

@@ -9,12 +9,9 @@ import importlib.util
 import json
 import mmap
 import os
-import resource
-import signal
 import struct
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +23,9 @@ if not __package__:  # started by file path: the folder above is the package, wh
 
 from . import pieces
 from .tables import UnreadableTableError, prepare, write_table
-
-if sys.platform == "linux":
-    from ..zygote import landlock, seccomp, system
+from .walls import confine
 
 LENGTH = struct.Struct("!Q")
-NOBODY = 65_534
 
 
 def main(arguments: list[str]) -> None:
@@ -63,48 +57,6 @@ def main(arguments: list[str]) -> None:
         said = {"refused": f"it has more bytes than are allowed ({error.strerror})"}
     last = json.dumps(said).encode()
     write(target, last + LENGTH.pack(len(last)))
-
-
-def confine(*, memory: int, seconds: int, written: int) -> None:
-    """Give everything up but the descriptors that are open, as far as this machine supports it.
-
-    From now on it opens no file, reaches no network and no other process, starts none, and has limits of memory, time
-    and what it writes.
-
-    Args:
-        memory: Bytes that it may have.
-        seconds: Seconds of the processor.
-        written: Bytes that it may write to one file.
-    """
-    limits = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_CPU: seconds,
-        resource.RLIMIT_DATA: memory,
-        resource.RLIMIT_FSIZE: written,
-        resource.RLIMIT_NOFILE: 64,
-        resource.RLIMIT_NPROC: 0,  # one that it left behind would still have the file that the host reads then
-    }
-    with suppress(OSError):  # if memory runs short, this is what goes
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-    for what, limit in limits.items():
-        hard = resource.getrlimit(what)[1]
-        value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        with suppress(ValueError, OSError):  # a system may not take it
-            resource.setrlimit(what, (value, value))
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-    if sys.platform == "linux":
-        system.no_new_privileges()
-        system.prctl(system.PR_SET_DUMPABLE, 0)
-        system.die_with_parent(signal.SIGKILL)
-        if landlock.abi() >= 1:
-            with suppress(OSError):
-                landlock.restrict(read=(), write=(), network=False)
-        if seccomp.supported():
-            with suppress(OSError):
-                seccomp.install(network=False, strict=True)
 
 
 def write(target: int, data: bytes) -> int:
