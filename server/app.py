@@ -18,15 +18,15 @@ from graph.env_files import make_home
 from graph.settings import named
 from sandboxes.host.descriptors import raise_limit
 from server.admission import Admission
-from server.artifacts import get_artifact, list_artifacts
+from server.artifact_routes import get_artifact, list_artifacts
 from server.auth import users
 from server.bodies import BodyLimits
-from server.connections import Connections
 from server.crons import remove_ownerless
 from server.deletion import Deletion
 from server.export_routes import export
 from server.guard import Guard
 from server.mcp_results import McpResults
+from server.open_requests import Connections
 from server.page_access import PAGE, PageAccess, sign_in_routes
 from server.page_backend import ServedThreads, ServerBackend
 from server.rates import RateLimiter, handlers

@@ -42,7 +42,7 @@ from sandboxes.opening import ID, Sandboxes
 from stepwell.errors import ThreadError
 from stepwell.locks import lock_thread
 from stepwell.notebooks.model import KEY, ModelsOfRun, import_knobs, notebook_in, stopped_at
-from stepwell.notebooks.reading import Notebook
+from stepwell.notebooks.notebook_file import Notebook
 from stepwell.services import Services, open_services
 from stepwell.thread_summaries import last_question, summary_of
 from storage.artifacts import StorageError

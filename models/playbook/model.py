@@ -13,7 +13,7 @@ from langchain_core.messages.ai import UsageMetadata
 from models.playbook.answer import write_answer
 from models.playbook.cells import STAGES
 from models.playbook.cells.loading import HELPERS, UNSORTED
-from models.playbook.inputs import MAX_TABLES, loading_code, raw_code
+from models.playbook.profiled_inputs import MAX_TABLES, loading_code, raw_code
 from models.playbook.route import LOADING, Route, plan_for, walk
 from models.situation import ProgramModel, PromptStep, Situation
 

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from models.playbook.cells import STAGE_OF, STAGES
-from models.playbook.inputs import Inputs, read_profiles
+from models.playbook.profiled_inputs import Inputs, read_profiles
 from models.situation import PromptCell, Situation
 from storage.clean_text import clean, shown_code
 

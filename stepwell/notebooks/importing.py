@@ -10,7 +10,7 @@ from graph.context import Context
 from graph.functions.registry import HostFunction, functions_by_name
 from graph.settings import Settings
 from sandboxes.network import Network
-from stepwell.notebooks.reading import read_notebook
+from stepwell.notebooks.notebook_file import read_notebook
 from stepwell.runs import Run
 
 

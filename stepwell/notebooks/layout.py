@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from models.situation import PromptInput
 from nodes.cell_magics.magics import inserted, parsed
-from stepwell.notebooks.reading import Notebook
+from stepwell.notebooks.notebook_file import Notebook
 
 MAX_UP = 3
 """How far above its own folder a notebook may look for files."""

@@ -17,7 +17,7 @@ from models.messages import NO_MODEL
 from models.selection import NOTEBOOK
 from models.situation import ProgramModel, PromptCell, PromptInput, Situation
 from stepwell.notebooks.layout import PURPOSE, in_folder, lay_out, set_up
-from stepwell.notebooks.reading import Notebook, NotebookCell
+from stepwell.notebooks.notebook_file import Notebook, NotebookCell
 
 KEY = "stepwell_notebook"
 """Where the question of an import carries the notebook: it is kept, forked and deleted with the thread."""

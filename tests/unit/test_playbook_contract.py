@@ -14,8 +14,8 @@ from graph.context import Context
 from graph.state import Cell, CellStatus, FileChange, Pending, Review, State, Turn, Variable
 from models.base import PromptForm
 from models.completion import ask
-from models.playbook.inputs import ProfiledTable, read_profiles
 from models.playbook.model import Playbook
+from models.playbook.profiled_inputs import ProfiledTable, read_profiles
 from nodes.answer_checks.answer_numbers import unprinted_numbers
 from nodes.generate import generate
 from nodes.prompts.conversation import situation_of

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from sandboxes.inside.bridge.client import HostRequest
+from sandboxes.inside.bridge.requests import HostRequest
 from sandboxes.inside.bridge.supervision import BoundedOutput, FirstBytes, Sampler, complaint
 
 

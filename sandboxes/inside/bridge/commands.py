@@ -18,8 +18,8 @@ from typing import Any
 from ..kernel import frames
 from . import blobs, tree
 from .attach import SEPARATOR, reach
-from .client import note
 from .kernel_process import run_program
+from .requests import note
 
 START_SECONDS = 20.0
 FOLDERS = ("home", "tmp", "cache", "spool", "blobs", "in", "out", "inbox", "programs")

@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from . import blobs
-from .client import BridgeClient, HostRequest, Inbox, note, packed
 from .kernel_process import KernelProcess, StreamCapture, become_subreaper, reap
+from .requests import BridgeClient, HostRequest, Inbox, note, packed
 from .supervision import complaint
 
 POLL_SECONDS = 0.02

@@ -1,4 +1,4 @@
-"""The user's files as their profiles tell of them, and the code that reads them."""
+"""The user's files as their profiles describe them, and the code that reads them."""
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
