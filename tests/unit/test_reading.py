@@ -29,7 +29,7 @@ from sandboxes.host.session_pool import Owner, owner
 from sandboxes.inside.kernel import values
 from sandboxes.inside.reader import pieces
 from sandboxes.inside.reader import tables as reading_tables
-from sandboxes.inside.reader.walls import NOBODY
+from sandboxes.inside.reader.confinement import NOBODY
 from tests.unit.test_functions import parquet, sent_table
 from tests.unit.test_manifests import cost_of_parsing, longest_gap
 

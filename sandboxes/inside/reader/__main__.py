@@ -22,8 +22,8 @@ if not __package__:  # started by file path: the folder above is the package, wh
     __package__ = "stepwell_inside.reader"
 
 from . import pieces
+from .confinement import confine
 from .tables import UnreadableTableError, prepare, write_table
-from .walls import confine
 
 LENGTH = struct.Struct("!Q")
 
