@@ -36,7 +36,7 @@ NO_ISOLATION_WARNING = (
 
 
 class SettingsError(Exception):
-    """The operator must mend something; the message is one line and needs no traceback."""
+    """The operator must fix something; the message is one line and needs no traceback."""
 
 
 class Prices(tuple[float, float]):
@@ -421,7 +421,7 @@ def read_settings(**given: Any) -> Settings:
 
 
 def _check_packages(settings: Settings) -> None:
-    """See before anything begins that what the storage needs is there: at its end, an analysis would be hard to mend.
+    """See before anything begins that what the storage needs is there: at its end, an analysis would be hard to save.
 
     Raises:
         SettingsError: a package is missing.

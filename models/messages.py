@@ -128,7 +128,7 @@ def _raw_arguments(call: _Call) -> str:
 def _calls(message: AIMessage) -> list[_Call]:
     raw = list(message.additional_kwargs.get(RAW_ARGUMENTS, {}).values())
     calls = [_Call(call["id"] or _new_id(), call["name"], None, call["args"]) for call in message.tool_calls]
-    # Streamed arguments were already "mended" by LangChain; where they differ from what came, what came counts.
+    # Streamed arguments were already "repaired" by LangChain; where they differ from what came, what came counts.
     if len(raw) == len(calls) and not message.invalid_tool_calls:
         calls = [_Call(call.id, call.name, came, call.arguments) for call, came in zip(calls, raw, strict=True)]
     for broken in message.invalid_tool_calls:

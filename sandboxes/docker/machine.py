@@ -138,7 +138,7 @@ class DockerMachine(Machine):
         """Make it run: found, started or created.
 
         Raises:
-            SandboxRefusedError: the operator has to mend something first.
+            SandboxRefusedError: the operator has to fix something first.
             SandboxUnavailableError: it cannot be had now.
         """
         until = time.monotonic() + START_SECONDS

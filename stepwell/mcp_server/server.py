@@ -1,6 +1,6 @@
 """The server of the Model Context Protocol: its tools and resources over the sessions of whoever asks.
 
-What code does is data in a result. What a client can mend is a `ToolError` with one sentence.
+What code does is data in a result. What a client can fix is a `ToolError` with one sentence.
 """
 
 import asyncio
