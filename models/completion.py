@@ -56,7 +56,7 @@ class Completion(Generic[T]):
 
 @dataclass(slots=True)
 class _Learnt:
-    """What an endpoint turned out not to know; remembered as long as the model object lives."""
+    """What an endpoint turned out not to support; remembered as long as the model object lives."""
 
     tools: bool = True
     choice: bool = True

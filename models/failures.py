@@ -40,7 +40,7 @@ _USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
 
 
 def objection(error: Exception, model: BaseChatModel, *, tools: bool, chosen: bool) -> Objection:
-    """What an endpoint objected to that can be left out; empty when it is something else.
+    """What the endpoint objects to and can be left out; empty when it is something else.
 
     Args:
         error: What the client raised.

@@ -137,7 +137,7 @@ def _calls(message: AIMessage) -> list[_Call]:
 
 
 def _new_id() -> str:
-    """For servers that number no calls; the message that answers one must name it."""
+    """An id for a call of a server that gives none; the message that answers a call must name it."""
     return f"call_{uuid.uuid4().hex[:24]}"
 
 
@@ -180,7 +180,7 @@ def _written_calls(text: str, tools: Collection[str]) -> tuple[list[_Call], str]
 
 
 def _ending(message: AIMessage) -> str:
-    """Why the model stopped, in lower case, whatever the provider calls it."""
+    """Why the model stopped, in lower case, under any provider's name for it."""
     said = message.response_metadata
     reasons = [said.get(key) for key in ("finish_reason", "stop_reason", "stopReason", "done_reason")]
     details = said.get("incomplete_details")

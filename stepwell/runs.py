@@ -437,7 +437,7 @@ def is_at_question(snapshot: StateSnapshot) -> bool:
 
 
 def resume_value(decision: Decision, asked: dict[str, Any], thread: str) -> dict[str, str]:
-    """A decision as the node takes it that asked for it.
+    """A decision in the form that the asking node takes.
 
     Raises:
         ThreadError: it is about something else than what waits.
@@ -465,7 +465,7 @@ def resume_value(decision: Decision, asked: dict[str, Any], thread: str) -> dict
 
 
 def ending_of(thread: str, snapshot: StateSnapshot, seconds: float, model: str = "") -> Event:
-    """The last event of a run that has left a thread like this."""
+    """The last event of a run that left a thread in this state."""
     if snapshot.tasks and not snapshot.interrupts:
         return Failed(thread, "The run ended before the turn did.")
     if snapshot.interrupts:

@@ -107,7 +107,7 @@ class UserOverrides(PolicyTable):
 
 
 class PolicyFile(PolicyTable):
-    """The whole file."""
+    """The policy file as a whole."""
 
     limits: RunLimits = RunLimits()
     quotas: Quotas = Quotas()

@@ -35,7 +35,7 @@ class ArchiveEntry:
 
 
 class _Pipe(io.RawIOBase):
-    """Takes what is written and gives it back once; it cannot go back, so the archive is written in one go."""
+    """Holds what is written until it is taken. It cannot seek, so the archive is written as a stream."""
 
     def __init__(self) -> None:
         self._held = bytearray()

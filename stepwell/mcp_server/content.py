@@ -30,7 +30,7 @@ BLOB_BYTES = 8 << 20
 
 
 def said(text: str, structured: dict[str, Any] | None = None, *, is_error: bool = False) -> CallToolResult:
-    """A result of text; and the same for programs."""
+    """A result as text, and as data for programs."""
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=structured, is_error=is_error
     )
@@ -42,7 +42,7 @@ def listed(value: Any) -> CallToolResult:
 
 
 async def ran(found: CellRun, backend: LocalBackend) -> CallToolResult:
-    """What came of a cell: what it printed, its figures, and where the session is."""
+    """The result of a cell: what it printed, its figures, and where the session is."""
     if found.cell is None:
         return _waits(found)
     cell = found.cell
@@ -151,7 +151,7 @@ def table(page: VariablePage) -> CallToolResult:
 
 
 def address(session: str, step: str, path: str) -> str:
-    """The resource that a file of a step is."""
+    """The resource URI of a file of a step."""
     return f"stepwell://{session}/{step}/{quote(path)}"
 
 

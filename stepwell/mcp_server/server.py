@@ -88,7 +88,7 @@ class Approval(BaseModel):
 
 
 def sentences(work: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-    """Turn what goes wrong into one sentence for the client."""
+    """Turn errors into one sentence for the client."""
 
     @functools.wraps(work)
     async def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -114,7 +114,7 @@ class ProgressReports:
         self._last = "running"
 
     def __call__(self, event: Event) -> None:
-        """Take an event in; what there is no room for is left out."""
+        """Take in an event; drop it when too many wait."""
         match event:
             case CellStarted():
                 text = f"step {event.number}: {event.purpose}"

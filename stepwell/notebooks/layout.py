@@ -34,7 +34,7 @@ class NotebookLayout:
 
     @property
     def needed(self) -> bool:
-        """Whether a cell has to make it so."""
+        """Whether a cell has to set the workspace up."""
         return bool(self.folder or self.files)
 
 
@@ -86,7 +86,7 @@ def _levels(path: str) -> int:
 
 
 def set_up(layout: NotebookLayout, sizes: dict[str, int]) -> str:
-    """The code of the cell that makes it so.
+    """The code of the cell that sets the workspace up.
 
     Args:
         layout: What is wanted.
@@ -105,7 +105,7 @@ def set_up(layout: NotebookLayout, sizes: dict[str, int]) -> str:
 
 
 def in_folder(code: str, number: int, first_move: int, folder: str) -> str:
-    """A cell's code that works where the notebook is by then: each cell of a thread begins in the workspace itself.
+    """A cell's code, run in the folder the notebook has moved to: each cell of a thread begins in the workspace itself.
 
     Args:
         code: The cell's.

@@ -41,7 +41,7 @@ def import_knobs(context: Context) -> Context:
 
 
 class ModelsOfRun:
-    """Chooses the notebook for an import, and else what the settings name."""
+    """Chooses the notebook for an import, and otherwise the model that the settings name."""
 
     def __init__(self, configured: ChooseModel) -> None:
         self.notebook: Notebook | None = None
@@ -95,7 +95,7 @@ class NotebookModel(ProgramModel):
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How far an import is."""
+    """How far an import has come."""
 
     ran: tuple[tuple[NotebookCell | None, PromptCell], ...]
     """The cells of the thread with those of the notebook; None: the cell that sets things up."""
@@ -115,7 +115,7 @@ class ImportProgress:
 
 
 def progress(notebook: Notebook, inputs: Sequence[PromptInput], cells: Sequence[PromptCell]) -> ImportProgress:
-    """How far an import is.
+    """How far an import has come.
 
     Args:
         notebook: What is imported.
@@ -231,6 +231,6 @@ def _listed(items: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """A text of the notebook's, which nothing in the report may be read out of."""
+    """A text of the notebook as code, so that it cannot act as Markdown in the report."""
     text = " ".join(text.replace("`", "'").split())
     return f"`{text if len(text) <= 300 else text[:299] + '…'}`"

@@ -13,7 +13,7 @@ SHARE = 2
 
 
 def retire(base: str, names: Iterable[str]) -> None:
-    """The store has these blobs now: out of the spool with them, into the folder from which snapshots are restored.
+    """Move blobs that the store has by now out of the spool, into the folder from which snapshots are restored.
 
     A manifest among them is the newest: what it does not name goes.
     """

@@ -59,7 +59,7 @@ class HostRequest:
             self.begin()
 
     def begin(self) -> None:
-        """Count its time from now, unless it was interrupted before the kernel was there."""
+        """Start its time limit now, unless it was interrupted before the kernel was there."""
         if not self._limited:
             self._interrupt_at(time.monotonic() + self._timeout)
 
@@ -158,7 +158,7 @@ class BridgeClient:
         return bool(self._out) and not self.closed
 
     def send(self, data: bytes = b"", *, last: bool = False) -> None:
-        """Send what goes without waiting, and keep the rest; hang up after the last."""
+        """Send what can be sent without blocking, and keep the rest; hang up after the last."""
         self._out += data
         self._last = self._last or last
         try:

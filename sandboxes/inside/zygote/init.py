@@ -34,7 +34,7 @@ from .system import (
 
 
 class ControlGroupJoin:
-    """The entering of groups by this process, which has begun and goes on in a thread.
+    """Enters control groups with this process, in a thread that has started.
 
     Args:
         join_fds: Descriptors of their `cgroup.procs`; closed once they are entered.
@@ -404,7 +404,7 @@ class Init:
                 self._kill(one, signal.SIGCONT)
 
     def _tell(self, said: dict[str, Any]) -> None:
-        """Say something to the host; without one there is nothing left to do."""
+        """Send the host a message; exit when there is no host."""
         if not _tell(self._host, said):
             self._end()
 

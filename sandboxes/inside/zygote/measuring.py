@@ -245,7 +245,7 @@ class LimitMonitor:
         self._disk = DiskUsage(folders, self._held)
 
     def measure_baseline(self) -> None:
-        """See what is on the disk while nothing of the user's runs: that much may stay there."""
+        """Measure what is on the disk while nothing of the user runs: that much may stay."""
         if self._disk is not None:
             self._disk.begin()
 
@@ -291,7 +291,7 @@ class LimitMonitor:
         return frozenset(found)
 
     def _measure_slow_limits(self, used: int) -> dict[str, Any]:
-        """Measure what takes longer to find out."""
+        """Measure what takes longer."""
         if time.monotonic() < self._next:
             return {}
         self._next = time.monotonic() + CLOSER_SECONDS

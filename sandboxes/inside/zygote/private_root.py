@@ -31,7 +31,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 
 
 def unmount(target: str) -> None:
-    """Take a mount away, also while it is in use."""
+    """Unmount something, also while it is in use."""
     checked(libc.umount2(os.fsencode(target), MNT_DETACH), f"unmount {target}")
 
 
