@@ -465,7 +465,7 @@ def resume_value(decision: Decision, asked: dict[str, Any], thread: str) -> dict
 
 
 def ending_of(thread: str, snapshot: StateSnapshot, seconds: float, model: str = "") -> Event:
-    """The last event of a run that left a thread in this state."""
+    """The last event of a run that has left a thread like this."""
     if snapshot.tasks and not snapshot.interrupts:
         return Failed(thread, "The run ended before the turn did.")
     if snapshot.interrupts:

@@ -85,7 +85,7 @@ class Session:
         self._process.exited.add_done_callback(lambda _: self._exited())
 
     def _exited(self) -> None:
-        """Discard a process that ended by itself between two cells: its standby cannot be used."""
+        """Discard a process that ended by itself between two cells: its frozen copy is of no use."""
         if self._cell is None:
             self.discard()
 

@@ -105,7 +105,7 @@ class ZygoteProcess:
         """Why it could not be started."""
         self.exited: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.listener: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
+        self.door: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         """The listening socket in the sandbox's network, where there is to be one."""
         self._first = -1
         """A hold on the first process, where the system has such."""
@@ -201,8 +201,8 @@ class ZygoteProcess:
             self.why = str(report["why"])
         elif report["event"] == "forked" and given:
             self._first = given[0]
-        elif report["event"] == "egress" and given:
-            self.listener.set_result(socket.socket(fileno=given[0]))
+        elif report["event"] == "door" and given:
+            self.door.set_result(socket.socket(fileno=given[0]))
         elif not self.exited.done():
             limit = report.get("limit", "")
             ending = Ending(
@@ -279,14 +279,14 @@ class StartInZygote:
         if not self._config.network:
             return StartedProcess(process, ready.control, stdout, stderr)
         try:
-            await asyncio.wait((process.listener, process.gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((process.door, process.gone), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             process.kill()
             stdout.close()
             stderr.close()
             ready.control.close()
             raise
-        listener = process.listener.result() if process.listener.done() else None
+        listener = process.door.result() if process.door.done() else None
         return StartedProcess(process, ready.control, stdout, stderr, listener)
 
     def begin(self, order: Order) -> ReadySandbox:

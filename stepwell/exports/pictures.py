@@ -72,7 +72,7 @@ class Pictures:
         return Drawn(by_cell, newest)
 
     async def _of_cells(self, cells: Iterable[Cell]) -> dict[int, dict[str, bytes]]:
-        """The figures of cells, by the cell's number and the workspace path; those that are not available are left out."""
+        """The figures of cells, by cell number and workspace path; those that are not available are left out."""
         found: dict[int, dict[str, bytes]] = {}
         for cell in cells:
             for path in dict.fromkeys(cell["figures"]):

@@ -241,7 +241,7 @@ class Init:
             self._watching.begin(order)
             if self._config["network"]:
                 with listen() as listener:
-                    socket.send_fds(self._host, [json.dumps({"event": "egress"}).encode()], [listener.fileno()])
+                    socket.send_fds(self._host, [json.dumps({"event": "door"}).encode()], [listener.fileno()])
             if self._config["become"]:
                 system.switch_user(self._config["user"], self._config["group"])
             no_new_privileges()
