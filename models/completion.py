@@ -246,7 +246,7 @@ def _what_is_known_of(model: BaseChatModel) -> _Learnt:
 
 
 def _refused(words: str) -> str:
-    said = " ".join(words.split())
-    said = said if len(said) <= 300 else said[:299].rstrip() + "…"
-    reason = f": “{said}”" if said else " and gave no reason"
+    reason_given = " ".join(words.split())
+    reason_given = reason_given if len(reason_given) <= 300 else reason_given[:299].rstrip() + "…"
+    reason = f": “{reason_given}”" if reason_given else " and gave no reason"
     return f"The model declined to reply{reason} - put the question in other words, or choose another model."

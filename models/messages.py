@@ -181,9 +181,9 @@ def _written_calls(text: str, tools: Collection[str]) -> tuple[list[_Call], str]
 
 def _ending(message: AIMessage) -> str:
     """Why the model stopped, in lower case, under any provider's name for it."""
-    said = message.response_metadata
-    reasons = [said.get(key) for key in ("finish_reason", "stop_reason", "stopReason", "done_reason")]
-    details = said.get("incomplete_details")
+    metadata = message.response_metadata
+    reasons = [metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason", "done_reason")]
+    details = metadata.get("incomplete_details")
     if isinstance(details, dict):
         reasons.append(details.get("reason"))
     return " ".join(str(reason) for reason in reasons if reason).lower()
@@ -212,8 +212,8 @@ def with_cache_points(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
     is read from the cache then (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
     """
     system = next((place for place, message in enumerate(prompt) if isinstance(message, SystemMessage)), None)
-    said = (HumanMessage, ToolMessage)
-    before = (place for place in reversed(range(len(prompt) - 1)) if isinstance(prompt[place], said))
+    kinds = (HumanMessage, ToolMessage)
+    before = (place for place in reversed(range(len(prompt) - 1)) if isinstance(prompt[place], kinds))
     marked = {system, next(before, None)} - {None}
     return [_with_cache_point(message) if place in marked else message for place, message in enumerate(prompt)]
 

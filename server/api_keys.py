@@ -91,11 +91,11 @@ class ApiKeys:
             return
         known: dict[str, KeyRecord] = {}
         for number, line in enumerate(self._file.read_text("utf-8").splitlines(), 1):
-            said = line.strip()
-            if not said or said.startswith("#"):
+            entry = line.strip()
+            if not entry or entry.startswith("#"):
                 continue
             try:
-                key, one = _understood(said)
+                key, one = _understood(entry)
                 known[key] = one
             except ValueError:
                 logger.warning("Line %d of the API keys cannot be understood; it lets nobody in.", number)

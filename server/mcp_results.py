@@ -54,15 +54,15 @@ class McpResults:
 def readable(body: bytes) -> bytes:
     """An answer of the endpoint with a run's result in readable form; any other answer unchanged."""
     try:
-        said = json.loads(body)
-        [part] = said["result"]["content"]
+        payload = json.loads(body)
+        [part] = payload["result"]["content"]
         output = ast.literal_eval(part["text"])
         shown = _text(output)
     except (ValueError, SyntaxError, TypeError, LookupError, AttributeError, RecursionError, MemoryError):
         return body  # an error, or the answer to another method
-    said["result"]["content"] = [{"type": "text", "text": shown}]
-    said["result"]["structuredContent"] = {key: value for key, value in output.items() if key != "messages"}
-    return json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+    payload["result"]["content"] = [{"type": "text", "text": shown}]
+    payload["result"]["structuredContent"] = {key: value for key, value in output.items() if key != "messages"}
+    return json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _text(output: dict[str, Any]) -> str:

@@ -124,12 +124,12 @@ class Platform:
         Raises:
             RefusedError: there is no such thread, or it is not the sender's.
         """
-        said = await self._ask("GET", thread, "state")
+        answer = await self._ask("GET", thread, "state")
         try:
-            when = datetime.fromisoformat(said.get("created_at") or "")
+            when = datetime.fromisoformat(answer.get("created_at") or "")
         except (TypeError, ValueError):
             when = None
-        return cast("State", said.get("values") or {}), when
+        return cast("State", answer.get("values") or {}), when
 
     async def require_thread(self, thread: str) -> None:
         """Check whose a thread is, without reading its state.
@@ -187,9 +187,9 @@ class Platform:
         except ValueError:
             raise RefusedError(NOT_FOUND, NO_THREAD) from None
         async with request_within(self._app, self._headers) as client:
-            said = await client.request(method, path, json=body)
-        if said.status_code >= SERVER_ERROR:
+            response = await client.request(method, path, json=body)
+        if response.status_code >= SERVER_ERROR:
             raise RefusedError(503, "The server cannot read this thread now; try again.")
-        if not said.is_success:
+        if not response.is_success:
             raise RefusedError(NOT_FOUND, NO_THREAD)
-        return said.json()
+        return response.json()

@@ -94,37 +94,37 @@ class TelemetryCallback(AsyncCallbackHandler):
         if begun is None:
             return
         seconds = time.monotonic() - begun.since
-        said: dict[str, Any] = {"seconds": round(seconds, 3)}
+        fields: dict[str, Any] = {"seconds": round(seconds, 3)}
         if begun.name in NODES:
             NODE_SECONDS.labels(begun.name).observe(seconds)
-            said |= _counted(begun, outputs if isinstance(outputs, dict) else {})
-        self._tell(begun, "ended", said)
+            fields |= _counted(begun, outputs if isinstance(outputs, dict) else {})
+        self._tell(begun, "ended", fields)
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """It has ended with an error, waits for somebody, or was interrupted."""
         begun = self._begun.pop(run_id, None)
         if begun is None:
             return
-        said: dict[str, Any] = {"seconds": round(time.monotonic() - begun.since, 3)}
+        fields: dict[str, Any] = {"seconds": round(time.monotonic() - begun.since, 3)}
         if isinstance(error, GraphBubbleUp):
-            self._tell(begun, "waits", said)
+            self._tell(begun, "waits", fields)
         elif isinstance(error, asyncio.CancelledError):
-            self._tell(begun, "interrupted", said)
+            self._tell(begun, "interrupted", fields)
         else:
             # Its message may quote a file or an address with a key in it; its kind does not.
-            said["error"] = type(error).__name__
+            fields["error"] = type(error).__name__
             if begun.name in NODES:
-                FAILURES.labels(begun.name, said["error"]).inc()
-            self._tell(begun, "failed", said)
+                FAILURES.labels(begun.name, fields["error"]).inc()
+            self._tell(begun, "failed", fields)
 
-    def _tell(self, begun: ActiveSpan, what: str, said: dict[str, Any]) -> None:
+    def _tell(self, begun: ActiveSpan, what: str, fields: dict[str, Any]) -> None:
         what_ended = begun.name if begun.name in NODES else "run"
         level = logging.WARNING if what == "failed" else logging.INFO
         named = {"thread_id": begun.thread, "run_id": begun.run, "node": what_ended, "outcome": what}
-        logger.log(level, "%s %s", what_ended, what, extra={**named, **said})
-        begun.span.set_attributes({f"stepwell.{name}": value for name, value in {"outcome": what, **said}.items()})
+        logger.log(level, "%s %s", what_ended, what, extra={**named, **fields})
+        begun.span.set_attributes({f"stepwell.{name}": value for name, value in {"outcome": what, **fields}.items()})
         if what == "failed":
-            begun.span.set_status(StatusCode.ERROR, said["error"])
+            begun.span.set_status(StatusCode.ERROR, fields["error"])
         begun.span.end()
 
 
@@ -163,20 +163,20 @@ def _nothing_to_send() -> None:
 
 def _counted(begun: ActiveSpan, outputs: dict[str, Any]) -> dict[str, Any]:
     """Count what a node returned; returns numbers for the log, and no text."""
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for cell in outputs.get("cells") or []:
         CELLS.labels(cell["status"]).inc()
         CELL_SECONDS.observe(cell["seconds"])
         SNAPSHOT_BYTES.inc(cell.get("snapshot_bytes") or 0)
-        said |= {"step": cell["number"], "status": cell["status"], "cell_seconds": cell["seconds"]}
+        fields |= {"step": cell["number"], "status": cell["status"], "cell_seconds": cell["seconds"]}
     now = _usage(outputs, begun.name)
     spent = {key: now[key] - begun.usage.get(key, 0) for key in now}
     if any(spent.values()):
         CALLS.labels(begun.name).inc(max(spent["calls"], 0))
         TOKENS.labels(begun.name, "in").inc(max(spent["input_tokens"], 0))
         TOKENS.labels(begun.name, "out").inc(max(spent["output_tokens"], 0))
-        said |= spent
-    return said
+        fields |= spent
+    return fields
 
 
 def _usage(state: Any, node: str) -> dict[str, int]:

@@ -29,8 +29,8 @@ def missing(error: ImportError) -> str:
     for package in dict.fromkeys(PACKAGES.values()):
         if package in str(error):
             return _needs(package)
-    said = " ".join(str(error).split())[:200].rstrip(".")
-    return f"needs a package that is not installed: {said}"
+    reason = " ".join(str(error).split())[:200].rstrip(".")
+    return f"needs a package that is not installed: {reason}"
 
 
 def _needs(package: str) -> str:

@@ -183,10 +183,10 @@ class Channel:
             exchange.over.exception()  # whoever waits is told; nobody may wait any more
 
     def _lost(self, exchange: Exchange, why: object) -> Exception:
-        said = " ".join(str(why).split())[:300].rstrip(".") or type(why).__name__
+        cause = " ".join(str(why).split())[:300].rstrip(".") or type(why).__name__
         if not exchange.sent:
-            return SandboxUnavailableError(f"The session in {self.noun} cannot be reached ({said}).")
-        return SandboxLostError(f"The session in {self.noun} is lost ({said}).")
+            return SandboxUnavailableError(f"The session in {self.noun} cannot be reached ({cause}).")
+        return SandboxLostError(f"The session in {self.noun} is lost ({cause}).")
 
     async def _still_there(self) -> bool:
         """Whether the life of the sandbox in which the request began goes on."""

@@ -98,11 +98,11 @@ class Connection:
             if not line.startswith(SEPARATOR):
                 continue  # nothing that the bridge says
             try:
-                said = self._unpacker.feed(base64.b64decode(line[1:], validate=True))
+                received = self._unpacker.feed(base64.b64decode(line[1:], validate=True))
             except (ValueError, frames.ProtocolError) as error:
                 self._refuse(ConnectionError(f"something other than the bridge wrote to the connection ({error})"))
                 return
-            for frame in said:
+            for frame in received:
                 self._take(frame)
 
     def _take(self, frame: Frame) -> None:

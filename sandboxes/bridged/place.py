@@ -100,13 +100,13 @@ class Place:
 
     async def _prepared(self, life: int) -> ReadyPlace:
         name, archive = await asyncio.to_thread(ours)
-        base, said = await self._begin(name)
-        if said is None:
+        base, reply = await self._begin(name)
+        if reply is None:
             packed = f"{name}.{secrets.token_hex(4)}.tar.gz"
             await self.machine.upload({f"{FOLDER}/in/{packed}": archive}, doing="upload the kernel")
             await self.shell(UNPACK.format(folder=FOLDER, name=name, archive=packed), "unpack the kernel")
-            base, said = await self._begin(name)
-        if said is None:
+            base, reply = await self._begin(name)
+        if reply is None:
             raise SandboxUnavailableError(
                 f"The kernel cannot be put into {self.machine.noun}: it does not arrive there."
             )
@@ -114,7 +114,7 @@ class Place:
             life=life,
             base=base,
             program=f"{base}/programs/{name}",
-            name=str(said.get("place", ""))[:32],
+            name=str(reply.get("place", ""))[:32],
         )
 
     async def _begin(self, name: str) -> tuple[str, dict[str, Any] | None]:
@@ -125,15 +125,15 @@ class Place:
         lines = [line[1:] for line in printed.split("\n") if line.startswith(SEPARATOR)]
         base = next((line.removeprefix("BASE ") for line in lines if line.startswith("BASE ")), "")
         line = next((line for line in lines if line.startswith("{")), None)
-        said = await replies.read(line.encode("utf-8", "replace")) if line is not None else None
+        reply = await replies.read(line.encode("utf-8", "replace")) if line is not None else None
         if not base.startswith("/"):
             raise SandboxUnavailableError(f"{self._noun} does not run commands ({printed.strip()[:200]}).")
-        if said is None and NEEDS in printed:
+        if reply is None and NEEDS in printed:
             older = next(line for line in printed.splitlines() if NEEDS in line)
             raise SandboxRefusedError(f"{older[older.index(NEEDS) :][:200].strip()} {self.machine.advice}")
-        if said is None and re.search(r"python3: (command )?not found", printed):
+        if reply is None and re.search(r"python3: (command )?not found", printed):
             raise SandboxRefusedError(f"There is no python3 in {self.machine.noun}. {self.machine.advice}")
-        return base, said
+        return base, reply
 
     async def shell(self, text: str, doing: str, seconds: float = COMMAND_SECONDS, again: bool = True) -> str:
         """Run a shell command, and return what it printed.
@@ -163,8 +163,8 @@ class Place:
             state = await self.ready()
             printed = await self.shell(await self._command(state, text), "run a command in the sandbox", seconds, twice)
             for line in printed.split("\n"):  # not splitlines(): the separator is an end of line for it
-                if line.startswith(SEPARATOR) and (said := await replies.read(line[1:].encode("utf-8", "replace"))):
-                    return said
+                if line.startswith(SEPARATOR) and (reply := await replies.read(line[1:].encode("utf-8", "replace"))):
+                    return reply
                 if line.startswith(SEPARATOR + "{}"):
                     return {}
             if await self.machine.life(start=True) == state.life:

@@ -57,7 +57,10 @@ class Session:
             return order
         data = self._offer.frame(request.functions) + order
         work = _Work(cell, request.timeout)
-        cell.calls = Calls(request.functions, lambda said, body: self._tell(frames.pack({**said, "id": cell.id}, body)))
+        cell.calls = Calls(
+            request.functions,
+            lambda header, body: self._tell(frames.pack({**header, "id": cell.id}, body)),
+        )
         try:
             asked = {"timeout": request.timeout, "grace": request.grace, "linger": LINGER_SECONDS}
             await self._ask(work, data, **asked, drop=self._dropping())
@@ -101,9 +104,9 @@ class Session:
         header = {**asked, "id": work.cell.id, "answer": work.cell.answer, "fresh": not began, "network": self._network}
         loop = asyncio.get_running_loop()
 
-        def take(said: dict[str, Any], body: bytes) -> None:
+        def take(header: dict[str, Any], body: bytes) -> None:
             try:
-                work.take(said, body)
+                work.take(header, body)
             except FloodError as error:
                 work.flooded = str(error)
                 if self._exchange is not None:
@@ -170,9 +173,9 @@ class Session:
             call()
 
 
-def note_lines(said: dict[str, Any]) -> tuple[str, ...]:
+def note_lines(reply: dict[str, Any]) -> tuple[str, ...]:
     """The lines of the note on the last cell, as a sandbox gives them."""
-    lines = said.get("reached")
+    lines = reply.get("reached")
     return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
 
 
@@ -197,8 +200,8 @@ class _Work:
         """
         kind = header.get("type")
         if kind == "kernel":
-            if isinstance(said := header.get("header"), dict):
-                self.cell.hear(said, body)
+            if isinstance(inner := header.get("header"), dict):
+                self.cell.hear(inner, body)
         elif kind == "over":
             self.over = header
         elif kind == "lost":

@@ -100,8 +100,8 @@ def _minutes(sandbox: "AsyncSandbox") -> float:
 
 def _used(sandbox: "AsyncSandbox") -> datetime:
     """When it was used last, as far as the service says."""
-    for said in (sandbox.last_activity_at, sandbox.updated_at, sandbox.created_at):
+    for timestamp in (sandbox.last_activity_at, sandbox.updated_at, sandbox.created_at):
         with suppress(TypeError, ValueError):
-            when = datetime.fromisoformat(str(said))
+            when = datetime.fromisoformat(str(timestamp))
             return when if when.tzinfo else when.replace(tzinfo=UTC)
     return datetime.fromtimestamp(0, UTC)

@@ -103,10 +103,10 @@ class DaytonaMachine(Machine):
             self._drop_context()
             if isinstance(error, Exception) and isinstance(getattr(error.__cause__, "status", None), int):
                 # The handshake was refused. The client does not say why: one that is stopped is a 400, too.
-                said = translated("open a connection to the sandbox", error)
-                final = isinstance(said, SandboxRefusedError) and not isinstance(said, KeyRefusedError)
+                failure = translated("open a connection to the sandbox", error)
+                final = isinstance(failure, SandboxRefusedError) and not isinstance(failure, KeyRefusedError)
                 if final and await self._goes_on():
-                    raise said from error
+                    raise failure from error
                 raise SandboxUnavailableError(str(error)) from error
             raise
         if ended.error is None:

@@ -349,8 +349,8 @@ class DockerMachine(Machine):
             finally:
                 engines.end(process)
                 await asyncio.wait((complaint,), timeout=5.0)
-            said = complaint.result().decode("utf-8", "replace") if complaint.done() else ""
-            done = CommandResult(process.returncode or 0, b"", said)
+            error_text = complaint.result().decode("utf-8", "replace") if complaint.done() else ""
+            done = CommandResult(process.returncode or 0, b"", error_text)
             if not done.code:
                 return
             if await self.life(start=False):
@@ -373,12 +373,12 @@ class DockerMachine(Machine):
             while data := await process.stdout.read(1 << 16):
                 hear(data.decode("ascii", "replace"))
             await process.wait()
-            said = (await complaint).decode("utf-8", "replace").strip()
+            error_text = (await complaint).decode("utf-8", "replace").strip()
         finally:
             engines.end(process)
             process.stdin.close()
             complaint.cancel()
-        return "" if process.returncode == 0 else said.rpartition("\n")[2] or f"exit code {process.returncode}"
+        return "" if process.returncode == 0 else error_text.rpartition("\n")[2] or f"exit code {process.returncode}"
 
     async def end(self, how: End) -> None:
         """Stop or delete it; see `Machine.end`."""
@@ -435,10 +435,10 @@ async def ours(engine: ContainerEngine, prefix: str) -> list[dict[str, Any]]:
     if done.code:
         raise engine.failed(done, doing)
     names = done.printed.decode("ascii", "replace").split()
-    said = await engine.inspect(names, doing) if names else []
+    inspected = await engine.inspect(names, doing) if names else []
     return [
         {"Name": str(one.get("Name")).removeprefix("/"), "State": one["State"], "Labels": one.get("Labels") or {}}
-        for one in said
+        for one in inspected
         if isinstance(one.get("State"), dict)
     ]
 

@@ -46,13 +46,13 @@ class SentFile:
     data: bytes
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> "SentFile":
+    def from_json(cls, value: Mapping[str, Any]) -> "SentFile":
         """What a client sent.
 
         Raises:
             ThreadError: it is no file.
         """
-        name, text, encoded = said.get("name", ""), said.get("text"), said.get("base64")
+        name, text, encoded = value.get("name", ""), value.get("text"), value.get("base64")
         if not isinstance(name, str) or not name.strip() or (text is None) == (encoded is None):
             raise ThreadError("A file has a `name` and either `text` or `base64`.")
         try:

@@ -91,13 +91,13 @@ def sentences(work: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
     """Turn errors into one sentence for the client."""
 
     @functools.wraps(work)
-    async def told(*args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return await work(*args, **kwargs)
         except ERRORS as error:
             raise ToolError(str(error)) from None
 
-    return told
+    return call
 
 
 class ProgressReports:
@@ -327,7 +327,7 @@ def _add_steps(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """Go back to a step: the next cell finds variables and files as they were after it. Later steps are kept."""
         sessions = await sessions_of(call)
         thread = await sessions.go_back(session, step)
-        return content.said(f"session {thread} is at step {step} again", {"session": thread, "step": step})
+        return content.text_result(f"session {thread} is at step {step} again", {"session": thread, "step": step})
 
     @server.tool(annotations=READS, structured_output=False)
     @sentences
@@ -368,7 +368,7 @@ def _add_sessions(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """Begin a new session at a step of another one; neither sees what happens in the other."""
         sessions = await sessions_of(call)
         new = await sessions.fork(session, step, name)
-        return content.said(f"session {new} begins there", {"session": new, "name": name})
+        return content.text_result(f"session {new} begins there", {"session": new, "name": name})
 
     @server.tool(annotations=REMOVES, structured_output=False)
     @sentences
@@ -382,4 +382,4 @@ def _add_sessions(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """End a session's process. Its steps stay, and the next cell brings it back, unless it is deleted."""
         sessions = await sessions_of(call)
         thread = await sessions.end(session, forget=delete)
-        return content.said(f"session {thread} is {'deleted' if delete else 'ended'}", {"session": thread})
+        return content.text_result(f"session {thread} is {'deleted' if delete else 'ended'}", {"session": thread})

@@ -86,8 +86,8 @@ def _check(metadata: Any, schema: Any, max_cells: int) -> None:
         raise UnreadableTableError(f"it has more than {max_cells:,} values")
     if len(schema) > MAX_COLUMNS:
         raise UnreadableTableError(f"it has more than {MAX_COLUMNS:,} columns")
-    said = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
-    if sum(len(key) + len(value) for one in said for key, value in one.items()) > MAX_METADATA:
+    metadata = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
+    if sum(len(key) + len(value) for one in metadata for key, value in one.items()) > MAX_METADATA:
         raise UnreadableTableError(f"what it says of its columns has more than {MAX_METADATA:,} bytes")
     if max((len(name) for name in schema.names), default=0) > MAX_NAME:  # pandas may read names as literals of Python
         raise UnreadableTableError(f"a name of a column in it has more than {MAX_NAME:,} characters")
