@@ -46,7 +46,7 @@ logger = logging.getLogger("stepwell")
 
 @dataclass(slots=True)
 class ActiveSpan:
-    """A node, or a whole run, that has not ended."""
+    """A node, or a whole run, that goes on."""
 
     name: str
     thread: str
@@ -57,7 +57,7 @@ class ActiveSpan:
 
 
 class TelemetryCallback(AsyncCallbackHandler):
-    """Called by LangChain for everything that runs in this process; observes only the graph's runs and nodes."""
+    """Told by LangChain of everything that runs in this process; looks at the graph's runs and nodes alone."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
@@ -94,37 +94,37 @@ class TelemetryCallback(AsyncCallbackHandler):
         if begun is None:
             return
         seconds = time.monotonic() - begun.since
-        fields: dict[str, Any] = {"seconds": round(seconds, 3)}
+        said: dict[str, Any] = {"seconds": round(seconds, 3)}
         if begun.name in NODES:
             NODE_SECONDS.labels(begun.name).observe(seconds)
-            fields |= _counted(begun, outputs if isinstance(outputs, dict) else {})
-        self._tell(begun, "ended", fields)
+            said |= _counted(begun, outputs if isinstance(outputs, dict) else {})
+        self._tell(begun, "ended", said)
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """It has ended with an error, waits for somebody, or was interrupted."""
         begun = self._begun.pop(run_id, None)
         if begun is None:
             return
-        fields: dict[str, Any] = {"seconds": round(time.monotonic() - begun.since, 3)}
+        said: dict[str, Any] = {"seconds": round(time.monotonic() - begun.since, 3)}
         if isinstance(error, GraphBubbleUp):
-            self._tell(begun, "waits", fields)
+            self._tell(begun, "waits", said)
         elif isinstance(error, asyncio.CancelledError):
-            self._tell(begun, "interrupted", fields)
+            self._tell(begun, "interrupted", said)
         else:
             # Its message may quote a file or an address with a key in it; its kind does not.
-            fields["error"] = type(error).__name__
+            said["error"] = type(error).__name__
             if begun.name in NODES:
-                FAILURES.labels(begun.name, fields["error"]).inc()
-            self._tell(begun, "failed", fields)
+                FAILURES.labels(begun.name, said["error"]).inc()
+            self._tell(begun, "failed", said)
 
-    def _tell(self, begun: ActiveSpan, what: str, fields: dict[str, Any]) -> None:
+    def _tell(self, begun: ActiveSpan, what: str, said: dict[str, Any]) -> None:
         what_ended = begun.name if begun.name in NODES else "run"
         level = logging.WARNING if what == "failed" else logging.INFO
         named = {"thread_id": begun.thread, "run_id": begun.run, "node": what_ended, "outcome": what}
-        logger.log(level, "%s %s", what_ended, what, extra={**named, **fields})
-        begun.span.set_attributes({f"stepwell.{name}": value for name, value in {"outcome": what, **fields}.items()})
+        logger.log(level, "%s %s", what_ended, what, extra={**named, **said})
+        begun.span.set_attributes({f"stepwell.{name}": value for name, value in {"outcome": what, **said}.items()})
         if what == "failed":
-            begun.span.set_status(StatusCode.ERROR, fields["error"])
+            begun.span.set_status(StatusCode.ERROR, said["error"])
         begun.span.end()
 
 
@@ -162,21 +162,21 @@ def _nothing_to_send() -> None:
 
 
 def _counted(begun: ActiveSpan, outputs: dict[str, Any]) -> dict[str, Any]:
-    """Count what a node returned; returns numbers for the log, and no text."""
-    fields: dict[str, Any] = {}
+    """Count what a node gave back; the numbers, and no text, for the log."""
+    said: dict[str, Any] = {}
     for cell in outputs.get("cells") or []:
         CELLS.labels(cell["status"]).inc()
         CELL_SECONDS.observe(cell["seconds"])
         SNAPSHOT_BYTES.inc(cell.get("snapshot_bytes") or 0)
-        fields |= {"step": cell["number"], "status": cell["status"], "cell_seconds": cell["seconds"]}
+        said |= {"step": cell["number"], "status": cell["status"], "cell_seconds": cell["seconds"]}
     now = _usage(outputs, begun.name)
     spent = {key: now[key] - begun.usage.get(key, 0) for key in now}
     if any(spent.values()):
         CALLS.labels(begun.name).inc(max(spent["calls"], 0))
         TOKENS.labels(begun.name, "in").inc(max(spent["input_tokens"], 0))
         TOKENS.labels(begun.name, "out").inc(max(spent["output_tokens"], 0))
-        fields |= spent
-    return fields
+        said |= spent
+    return said
 
 
 def _usage(state: Any, node: str) -> dict[str, int]:
@@ -186,7 +186,7 @@ def _usage(state: Any, node: str) -> dict[str, int]:
 
 
 class SandboxCollector(Collector):
-    """Counts sandboxes when metrics are collected.
+    """Counts sandboxes when somebody looks.
 
     Args:
         count: How many there are, by state.
