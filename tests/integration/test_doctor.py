@@ -1,6 +1,7 @@
 """`stepwell doctor`: what it says of this machine is what sandboxes get."""
 
 import json
+import venv
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_level_that_there_is_not_is_the_user_s_mistake(desk: Desk) -> None:
 def test_in_a_pipe_the_fields_are_separated_by_tabs(desk: Desk) -> None:
     lines = [line.split("\t") for line in desk.command("doctor").stdout.splitlines()]
     assert [line[1] for line in lines if line[0] == "level"] == list(LEVELS)
-    assert {line[0] for line in lines} <= {"level", "property", "limit", "network"}
+    assert {line[0] for line in lines} <= {"level", "property", "limit", "network", "session", "caution"}
     assert {len(line) for line in lines if line[0] in ("level", "property")} == {4}
 
 
@@ -76,3 +77,26 @@ def test_an_interpreter_that_does_not_start_is_said_for_each_level(monkeypatch: 
     assert "/bin/false" in said["problem"]
     assert "STEPWELL_PYTHON" in said["problem"]
     assert not any(one["works"] for one in said["levels"] if one["level"] in ("namespaces", "landlock", "bwrap"))
+
+
+def test_a_session_is_tried_and_nothing_of_it_is_left(desk: Desk) -> None:
+    said = json.loads(desk.command("doctor", "--json").stdout)
+    if said["level"] is None:
+        pytest.skip(said["problem"])
+    steps = [one["step"] for one in said["session"]]
+    assert steps == ["create", "cell", "scipy", "figure", "snapshot", "stop", "start", "delete"]
+    assert not [one for one in said["session"] if one["problem"]]
+    assert not list((desk.home / "threads").iterdir())
+
+
+@pytest.mark.slow
+def test_a_python_without_packages_is_one_sentence(desk: Desk, tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", symlinks=True, with_pip=False)
+    desk.variables["STEPWELL_PYTHON"] = str(tmp_path / "bare" / "bin" / "python")
+    done = desk.command("doctor")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "The packages that analyses use cannot be imported (error: ModuleNotFoundError: No module named 'pandas').\n"
+    )
+    tried = [line.split("\t")[1:3] for line in done.stdout.splitlines() if line.startswith("session\t")]
+    assert tried == [["create", "works"], ["cell", "works"], ["scipy", "failed"], ["delete", "works"]]

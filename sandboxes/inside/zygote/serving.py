@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import socket
-import sys
 from contextlib import suppress
 from typing import Any
 
