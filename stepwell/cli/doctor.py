@@ -13,7 +13,7 @@ from graph.env_files import make_home
 from graph.settings import Settings, read_settings
 from sandboxes.base import NoSuchSandboxError
 from sandboxes.host.limits import Limits
-from sandboxes.local.isolation import IN_WORDS, IsolationRequest
+from sandboxes.local.isolation import IN_WORDS
 from sandboxes.local.isolation_choice import Examination, LevelTried, examine
 from stepwell.cli.doctor_trial import Tried, attempt
 from stepwell.cli.exits import FAILED, FINISHED, print_error
@@ -31,7 +31,7 @@ def doctor(*, as_json: bool) -> int:
         print_error(f"error: {problem}")
         return FAILED
     try:
-        examination = examine(asked_by(settings))
+        examination = examine(settings.local)
     except NoSuchSandboxError as error:
         raise UsageError(f"STEPWELL_ISOLATION or STEPWELL_REQUIRE_ISOLATION: {error}") from error
     tried: list[Tried] = []
@@ -73,18 +73,6 @@ def _data_folder_trouble(settings: Settings) -> str:
         reason = error.strerror or error
         return f"The data folder {settings.home} cannot be used ({reason}); set STEPWELL_HOME to a writable folder."
     return trouble(settings.home)
-
-
-def asked_by(settings: Settings) -> IsolationRequest:
-    """What these settings ask of local sandboxes."""
-    return IsolationRequest(
-        settings.python,
-        settings.home / "cache",
-        settings.isolation,
-        settings.require_isolation,
-        settings.limits,
-        settings.network_rules,
-    )
 
 
 def as_data(examination: Examination, settings: Settings) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from graph.settings import Settings, read_settings
 from graph.wiring import make_sandboxes
 from sandboxes.local.isolation import IN_WORDS, LEVELS, PROPERTIES
 from sandboxes.local.isolation_choice import examine
-from stepwell.cli.doctor import as_data, asked_by
+from stepwell.cli.doctor import as_data
 from tests.integration.test_command import Desk, make_desk
 
 pytestmark = [pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]
@@ -72,7 +72,7 @@ def test_in_a_pipe_the_fields_are_separated_by_tabs(desk: Desk) -> None:
 def test_an_interpreter_that_does_not_start_is_said_for_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEPWELL_PYTHON", "/bin/false")
     settings = read_settings()
-    said = as_data(examine(asked_by(settings)), settings)
+    said = as_data(examine(settings.local), settings)
     assert said["level"] is None
     assert "/bin/false" in said["problem"]
     assert "STEPWELL_PYTHON" in said["problem"]

@@ -306,3 +306,26 @@ def test_a_server_of_the_installed_package_answers(wheel: Path, project: Path, t
     left = {file.name for file in project.iterdir()}
     assert not {".langgraph_api", "langgraph.json"} & left
     assert (here.home / "stepwell" / "server" / "langgraph.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_installing_line_of_the_container_s_recipe_works(wheel: Path, tmp_path: Path) -> None:
+    """No engine is needed for that: the line is run in an environment of its own, with a folder for the image's."""
+    recipe = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
+    [line] = [line for line in recipe.splitlines() if line.startswith("RUN pip install")]
+    build = tmp_path / "build"
+    build.mkdir()
+    shutil.copy(wheel, build)
+    shutil.copy(ROOT / "requirements.lock", build)
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    line = line.removeprefix("RUN ").replace("/build", str(build)).replace("--system", f"--python {environment}")
+    variables = {**os.environ, "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "-euc", line.replace("--no-cache ", "")], env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert not build.exists()
+    there = [str(environment / "bin" / "stepwell"), "mcp", "--help"]
+    assert "--host" in subprocess.run(there, env=variables, capture_output=True, text=True, check=True).stdout
