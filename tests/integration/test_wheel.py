@@ -310,6 +310,20 @@ def test_a_server_of_the_installed_package_answers(wheel: Path, project: Path, t
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+def test_agents_editors_and_notebooks_reach_the_installed_package(wheel: Path, project: Path, tmp_path: Path) -> None:
+    here = Installation(tmp_path / "environment", wheel, extras=["acp", "jupyter", "mcp"])
+    offered = here.run("stepwell", "kernel", "install", cwd=project)
+    assert offered.returncode == 0, offered.stderr
+    shutil.copy(ROOT / "tests" / "installed_clients.py", tmp_path)
+    done = here.run("python", "-P", str(tmp_path / "installed_clients.py"), cwd=project)
+    expected = ["agent 1 ok (nothing was printed)", "agent 2 ok 42", "editor end_turn True", "notebook ok True"]
+    assert done.stdout.splitlines() == expected, done.stderr[-2000:]
+    threads = here.run("stepwell", "threads", "--json", cwd=project)
+    assert len(threads.stdout.splitlines()) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_installing_line_of_the_container_s_recipe_works(wheel: Path, tmp_path: Path) -> None:
     """No engine is needed for that: the line is run in an environment of its own, with a folder for the image's."""
     recipe = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
