@@ -65,7 +65,7 @@ def choose_ahead(request: IsolationRequest) -> None:
     """
 
     def work() -> None:
-        with contextlib.suppress(SandboxError):
+        with contextlib.suppress(SandboxError, OSError):
             choose(request)
 
     threading.Thread(target=work, name="stepwell-ahead", daemon=True).start()

@@ -68,7 +68,7 @@ def _linked(site: str) -> list[str]:
             whole[store] = None
         else:
             parts[store, first] = None
-    found = [*whole, *(os.path.join(store, first).rstrip("/") for store, first in parts if store not in whole)]
+    found = [*whole, *(f"{store}/{first}" if first else store for store, first in parts if store not in whole)]
     return [*found, *(real for path in found if (real := os.path.realpath(path)) != path)]
 
 
