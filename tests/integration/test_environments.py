@@ -104,8 +104,9 @@ def test_a_session_works_in_an_environment(
         assert_programs_have_this_python(installed)
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("version", ["3.13", "3.14"])
 def test_a_session_works_with_python(version: str, tmp_path: Path, wheel: Path) -> None:
+    """That of the tests is 3.11 in CI, that behind a link 3.12."""
     installed = Installation(tmp_path / "environment", wheel, python=find_python(version))
     assert_session_works(installed)
     assert_programs_have_this_python(installed)
