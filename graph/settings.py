@@ -7,7 +7,7 @@ import re
 import shlex
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -21,6 +21,9 @@ from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.network import Mode, Network, parse_domains
 from storage.missing_packages import check_package
 from storage.uploads import DEFAULT_TYPES
+
+if TYPE_CHECKING:
+    from sandboxes.local.isolation import IsolationRequest
 
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON", "STEPWELL_CHROMIUM"}
 """Variables of our prefix that the command, the installer and the tests read by themselves."""
@@ -363,6 +366,16 @@ class Settings(BaseSettings):
             engine_network=self.docker_network,
             auto_stop=self.docker_auto_stop,
             auto_delete=self.docker_auto_delete,
+        )
+
+    @property
+    def local(self) -> "IsolationRequest":
+        """What is asked of local sandboxes."""
+        from sandboxes.local.isolation import IsolationRequest
+
+        cache = self.home / "cache"
+        return IsolationRequest(
+            self.python, cache, self.isolation, self.require_isolation, self.limits, self.network_rules
         )
 
     @property
