@@ -186,11 +186,11 @@ async def test_a_cancelled_return_leaves_a_sandbox_that_works(tmp_path: Path, ca
         assert printed(await life.run("print(rows)")) == "[1]\n"
 
 
-async def test_a_killed_zygote_ends_the_copies(tmp_path: Path, cache: Path) -> None:
+async def test_a_session_that_was_killed_with_its_copies_comes_from_the_store(tmp_path: Path, cache: Path) -> None:
     async with thread(tmp_path, cache) as life:
         first = await life.step(GENERATOR)
         await life.step("rows.append(1)")
-        await asyncio.to_thread(lambda: end(descendants(os.getpid()) - {os.getpid()}))
+        await asyncio.to_thread(lambda: end(in_sandboxes()))
         restored = await life.back(first)
         assert [one.name for one in restored.lost] == ["left"]
         assert printed(await life.run("print(rows)")) == "[]\n"
