@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
 from graph.checkpoints.damage import reporting_damage
 from graph.checkpoints.factory import open_checkpoints
-from graph.checkpoints.given_up import NONE, GivenUp
+from graph.checkpoints.given_up import GivenUp
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.step_tree import Step, StepTree, step_tree
 from graph.settings import Settings, settings_or_default
@@ -37,7 +37,7 @@ class StepState:
     """The checkpoint; None when the thread has none of its own there."""
     ended: bool
     """Whether the turn is over."""
-    given_up: Mapping[str, GivenUp] = NONE
+    given_up: Mapping[str, GivenUp] = field(default_factory=dict)
     """The snapshots that the thread does without."""
 
     @property
