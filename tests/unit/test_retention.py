@@ -16,7 +16,7 @@ NOW = datetime(2026, 6, 30, tzinfo=UTC)
 
 
 def cell(number: int, turn: int = 1, snapshot: str | None = None, *, status: str = "ok", back_to: int = -1) -> Cell:
-    made = {
+    return {  # type: ignore[typeddict-item]  # as State has it
         "number": number,
         "turn": turn,
         "step": 1,
@@ -32,7 +32,6 @@ def cell(number: int, turn: int = 1, snapshot: str | None = None, *, status: str
         "snapshot": f"s{number}" if snapshot is None else snapshot,
         **({"back_to": back_to} if back_to >= 0 else {}),
     }
-    return made  # type: ignore[return-value]  # as State has it
 
 
 def tree_of(*lines: Sequence[Cell], days: Mapping[str, float] | None = None, head: str = "") -> StepTree:
@@ -142,11 +141,9 @@ def test_a_budget_goes_over_threads_from_the_oldest_on() -> None:
         return candidates(thread, tree_of(line(len(days)), days=ages), [f"s{n}" for n in range(1, 9)], NOW)
 
     every = sorted([*of("a", [9, 7, 5]), *of("b", [8, 6, 4])], key=lambda one: one.when)
-    left = 100
-    gone = []
-    for one in chosen(every, lambda _: left > 70):
+    gone: list[tuple[str, str]] = []
+    for one in chosen(every, lambda _: 100 - 10 * len(gone) > 70):
         gone.append((one.thread, one.snapshot))
-        left -= 10
     assert gone == [("a", "s1"), ("b", "s1"), ("a", "s2")]
 
 
