@@ -13,7 +13,7 @@ from graph.settings import Settings, SettingsError, settings_or_default
 from graph.wiring import make_blobs, make_sandboxes
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
-from stepwell.giving_up import NOTHING, RuleEffect, plan, read_needs, read_parts, survey, write_down
+from stepwell.giving_up import NOTHING, RuleEffect, plan, read_needs, read_parts, stored_inputs, survey, write_down
 from stepwell.locks import lock_thread
 from stepwell.retention import Rules
 from storage.blob_folder import StoredEntry
@@ -90,10 +90,10 @@ async def gc(
                 steps, busy = await write_down(planned, saver, settings)
                 await read_needs(found, saver, blobs)
                 needed = found.needed()
+            inputs = await stored_inputs(found, saver)
             swept = await _sweep(blobs, found.stored, needed, grace=grace, dry_run=dry_run, first=set(found.parts))
     except BlobError as error:
         raise SettingsError(str(error)) from None
-    inputs = found.inputs
     brought = [one for one in found.stored if one.name in inputs]
     return replace(
         swept,

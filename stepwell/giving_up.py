@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
 from graph.checkpoints.damage import reporting_damage
 from graph.checkpoints.given_up import GivenUp
 from graph.checkpoints.saver import Saver
@@ -85,8 +87,8 @@ class Survey:
         return names.union(*(self.parts[name] for name in names & self.parts.keys()))
 
     @property
-    def inputs(self) -> set[str]:
-        """What threads name that is no snapshot: files that users brought."""
+    def by_themselves(self) -> set[str]:
+        """What threads name that is no snapshot: files that users brought, or that were published."""
         return set().union(*self.named.values()) & self.sizes.keys() - self.parts.keys()
 
     def snapshots(self) -> StoredSnapshots:
@@ -95,7 +97,7 @@ class Survey:
         for thread, names in self.named.items():
             for name in names & self.parts.keys():
                 users[name].add(thread)
-        return StoredSnapshots(self.sizes, self.parts, users, self.inputs)
+        return StoredSnapshots(self.sizes, self.parts, users, self.by_themselves)
 
 
 async def survey(saver: Saver, blobs: Blobs) -> Survey:
@@ -117,6 +119,25 @@ async def read_needs(found: Survey, saver: Saver, blobs: Blobs) -> None:
     found.named = {thread: names - given.get(thread, {}).keys() for thread, names in named.items()}
     everything = set().union(*found.named.values())
     found.parts |= await read_parts(blobs, found.sizes, everything - found.parts.keys())
+
+
+async def stored_inputs(found: Survey, saver: Saver) -> set[str]:
+    """Those of the blobs that are files which users brought."""
+    possible, inputs = found.by_themselves, set[str]()
+    for thread, names in found.named.items():
+        if not names & possible:
+            continue
+        with reporting_damage(thread):
+            values = [row.value for row in await saver.written_rows(thread, values=("inputs",), names=())]
+            for row in await saver.checkpoint_rows(thread):
+                if row.source in ("update", "fork"):  # a full copy, which nothing wrote
+                    values.append((await saver.channel_values(thread, row.id)).get("inputs"))
+        for value in values:
+            listed = value.value if isinstance(value, _DeltaSnapshot) else value
+            inputs |= (
+                {one["sha256"] for one in listed or [] if isinstance(one, dict)} if isinstance(listed, list) else set()
+            )
+    return inputs & possible
 
 
 async def read_parts(blobs: Blobs, sizes: Mapping[str, int], hashes: Iterable[str]) -> dict[str, set[str]]:

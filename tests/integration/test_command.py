@@ -317,13 +317,15 @@ def test_room_is_made_by_gc_and_delete(desk: Desk) -> None:
     counted = desk.command("gc", "--dry-run", "--grace", "0")
     assert counted.stdout.startswith("would remove 0 blobs (0 B); "), counted.stdout
     assert desk.command("gc").stdout.startswith("removed 0 blobs")
-    rules = desk.command("gc", "--dry-run", "--grace", "0", "--keep-last", "1", "--older-than", "30d", "--budget", "20GB")
+    limits = ("--keep-last", "1", "--older-than", "30d", "--budget", "20GB")
+    rules = desk.command("gc", "--dry-run", "--grace", "0", *limits)
     lines = rules.stdout.splitlines()
     assert re.fullmatch(r"would remove [1-9]\d* blobs? \(.+\); \d+ blobs \(.+\) kept", lines[0])
     assert re.fullmatch(r"would give up [1-9]\d* snapshots?", lines[1])
     assert re.fullmatch(r"  keep last 1: [1-9]\d* snapshots?, .+ by itself", lines[2])
     assert lines[3:] == ["  older than 30d: 0 snapshots, 0 B by itself", "  budget 20GB: 0 snapshots, 0 B by itself"]
-    assert desk.command("gc", "--keep-last", "1").stdout.splitlines()[-1].endswith("younger than 1 h 00 min stayed (--grace)")
+    young = desk.command("gc", "--keep-last", "1")
+    assert young.stdout.splitlines()[-1].endswith("younger than 1 h 00 min stayed (--grace)")
     gone = desk.command("gc", "--grace", "0", "--keep-last", "1")
     assert gone.stdout.splitlines()[1] == lines[1].replace("would give up", "gave up")
     assert "given up on" in desk.command("log", "last").stdout.splitlines()[0]

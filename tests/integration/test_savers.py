@@ -23,8 +23,8 @@ from typing_extensions import TypedDict
 
 from graph.checkpoints.advisory_lock import hold_thread_in_database
 from graph.checkpoints.factory import open_checkpoints, plain_values
-from graph.checkpoints.postgres_saver import open_postgres, watched
 from graph.checkpoints.given_up import GivenUp
+from graph.checkpoints.postgres_saver import open_postgres, watched
 from graph.checkpoints.saver import Saver
 from graph.settings import Settings, SettingsError
 from graph.state import State, append
