@@ -72,7 +72,7 @@ async def check_whole(settings: Settings) -> None:
             given = await saver.given_up(head.thread)
             _, tree = await read_log(head.thread, settings)
             for step in tree.steps:
-                snapshot = (step.cell or {}).get("snapshot", "")
+                snapshot = step.cell.get("snapshot", "") if step.cell is not None else ""
                 if not snapshot or snapshot in given:
                     continue
                 names = blobs_of(await blobs.read(snapshot, max_bytes=1 << 26))

@@ -8,30 +8,34 @@ import pytest
 
 from graph.checkpoints.given_up import GivenUp
 from graph.checkpoints.step_tree import Step, StepTree, step_tree_from_states
-from graph.state import Cell, State, Turn
+from graph.state import Cell, CellStatus, State, Turn
 from stepwell.retention import Candidate, Rules, StoredSnapshots, candidates, chosen, named_by
 from storage.amounts import parse_age, parse_size
 
 NOW = datetime(2026, 6, 30, tzinfo=UTC)
 
 
-def cell(number: int, turn: int = 1, snapshot: str | None = None, *, status: str = "ok", back_to: int = -1) -> Cell:
-    return {  # type: ignore[typeddict-item]  # as State has it
-        "number": number,
-        "turn": turn,
-        "step": 1,
-        "purpose": f"cell {number}",
-        "thought": "",
-        "code": f"x = {number}",
-        "status": status,
-        "observation": "",
-        "error": "",
-        "seconds": 0.1,
-        "files": [],
-        "figures": [],
-        "snapshot": f"s{number}" if snapshot is None else snapshot,
-        **({"back_to": back_to} if back_to >= 0 else {}),
-    }
+def cell(
+    number: int, turn: int = 1, snapshot: str | None = None, *, status: CellStatus = "ok", back_to: int = -1
+) -> Cell:
+    made = Cell(
+        number=number,
+        turn=turn,
+        step=1,
+        purpose=f"cell {number}",
+        thought="",
+        code=f"x = {number}",
+        status=status,
+        observation="",
+        error="",
+        seconds=0.1,
+        files=[],
+        figures=[],
+        snapshot=f"s{number}" if snapshot is None else snapshot,
+    )
+    if back_to >= 0:
+        made["back_to"] = back_to
+    return made
 
 
 def tree_of(*lines: Sequence[Cell], days: Mapping[str, float] | None = None, head: str = "") -> StepTree:
