@@ -58,7 +58,7 @@ async def sweep_once(rules: Rules, settings: Settings) -> Swept | None:
     )
     if swept.over_budget:
         logger.warning(
-            "Snapshots take %d bytes more than STEPWELL_GC_BUDGET: what is left is young, or an end of a branch or turn.",
+            "Snapshots take %d bytes more than STEPWELL_GC_BUDGET; what is left is young, or ends a branch or a turn.",
             swept.over_budget,
         )
     return swept
