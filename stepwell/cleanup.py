@@ -45,7 +45,7 @@ class Swept:
     rules: tuple[RuleEffect, ...] = ()
     """What each rule gives back by itself."""
     busy: int = 0
-    """Threads that kept theirs, since somebody worked on them."""
+    """Threads that kept theirs, since somebody worked on them, or their sessions may hold what no snapshot has."""
     young: int = 0
     """Snapshots that rules name and that are younger than the grace period."""
     over_budget: int = 0
@@ -85,9 +85,10 @@ async def gc(
             await _refuse_when_damaged(saver)
             found = await survey(saver, blobs)
             planned = await plan(rules, saver, found, grace=grace) if rules else NOTHING
-            steps, busy, needed = sum(map(len, planned.given.values())), 0, found.needed(planned.given)
+            steps, busy, needed = sum(map(len, planned.given.values())), planned.live, found.needed(planned.given)
             if planned.given and not dry_run:
-                steps, busy = await write_down(planned, saver, settings)
+                steps, held = await write_down(planned, saver, settings)
+                busy += held
                 await read_needs(found, saver, blobs)
                 needed = found.needed()
             inputs = await stored_inputs(found, saver)

@@ -14,8 +14,8 @@ A process that is killed on the way leaves rows without removals, which the next
 import asyncio
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
@@ -34,6 +34,9 @@ from storage.blobs import BlobMissingError, Blobs, BlobTooLargeError
 
 AT_ONCE = 8
 """Manifests that are read at the same time."""
+LIVE = timedelta(days=1)
+"""How long after its newest step a session may still live that holds what no snapshot has. It would begin anew with the
+next run, so its thread is left alone until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class Plan:
     """Snapshots that rules name and that are younger than the grace period."""
     over_budget: int = 0
     """Bytes by which the store stays above the budget."""
+    live: int = 0
+    """Threads that were left alone since their sessions may hold what no snapshot has."""
 
 
 NOTHING = Plan({}, {})
@@ -172,16 +177,20 @@ async def plan(rules: Rules, saver: Saver, found: Survey, *, grace: float) -> Pl
     now = datetime.now(UTC)
     marks: dict[str, str] = {}
     every: list[Candidate] = []
+    live = 0
     for thread in sorted(found.named):
         if len(its := found.named[thread] & found.parts.keys()) > 1:
             mark = await saver.mark(thread)
             with reporting_damage(thread):
                 tree = await step_tree(saver, thread)
                 pending = (await saver.channel_values(thread)).get("pending") or []
+            if holds_more_than_snapshots(tree, now):
+                live += 1
+                continue
             marks[thread] = mark
             every += candidates(thread, tree, its, now, _wanted_back(tree, pending))
     every.sort(key=lambda one: (one.when, one.number))
-    return await asyncio.to_thread(_decide, rules, found, every, marks, grace, now)
+    return replace(await asyncio.to_thread(_decide, rules, found, every, marks, grace, now), live=live)
 
 
 def _decide(
@@ -229,6 +238,15 @@ def _apply(
         steps.append(one)
         freed += store.give_up(one.thread, one.snapshot)
     return steps, freed
+
+
+def holds_more_than_snapshots(tree: StepTree, now: datetime) -> bool:
+    """Whether the session of a thread may still live and hold variables that no snapshot of its step has."""
+    head = tree.head
+    if head is None or head.when is None or now - head.when > LIVE:
+        return False
+    cells = cells_in_effect([step.cell for step in tree.line(head) if step.cell is not None])
+    return bool(cells) and (not cells[-1].get("snapshot") or bool(cells[-1].get("lost")))
 
 
 def _wanted_back(tree: StepTree, pending: Iterable[Mapping[str, object]]) -> set[str]:

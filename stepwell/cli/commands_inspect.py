@@ -16,13 +16,15 @@ def threads(
     tag: Annotated[
         list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="With this tag; may be repeated.")
     ] = None,
-    size: Annotated[bool, typer.Option("--size", help="What each workspace takes on the disk, too.")] = False,
+    size: Annotated[
+        bool, typer.Option("--size", help="What each takes, too: workspace, snapshots alone and shared.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the threads, newest first.
 
     In a pipe the fields are separated by tabs: id, status, cells, time, question, name, tags (with commas), and with
-    --size bytes.
+    --size three numbers of bytes: of its workspace, of snapshots that only it needs, of those that others need, too.
 
     Example: stepwell threads --search "sales May" --tag 2026
     """

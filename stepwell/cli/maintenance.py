@@ -43,7 +43,8 @@ def _about_rules(swept: Swept, *, dry_run: bool, grace: float) -> Iterator[str]:
     if swept.young:
         yield f"{_snapshots(swept.young)} younger than {duration_text(grace)} stayed (--grace)"
     if swept.busy:
-        yield f"{swept.busy:,} {'thread' if swept.busy == 1 else 'threads'} kept theirs: somebody is working there"
+        threads = "1 thread was" if swept.busy == 1 else f"{swept.busy:,} threads were"
+        yield f"{threads} left alone: at work, or with a session of the last day that holds what no snapshot has"
     if swept.over_budget:
         over = size_text(swept.over_budget)
         yield f"{over} above the budget: what is left is young, or where a branch or a turn ends"

@@ -23,6 +23,7 @@ from stepwell.runs import Run
 from stepwell.services import open_services
 from stepwell.step_detail import show_step
 from stepwell.steps import read_log
+from stepwell.thread_sizes import thread_sizes
 from tests.analyses import follow, only
 
 LAST = Rules(keep_last=1)
@@ -150,6 +151,21 @@ async def test_a_fork_keeps_what_it_stands_on(settings: Settings) -> None:
     await next_cell(settings, later, "assert (big == np.random.default_rng(3).random(50_000)).all()")
 
 
+async def test_a_fork_shares_what_it_has_not_changed(settings: Settings) -> None:
+    thread = await run_cells(settings, BIG.format(1))
+    only_one = (await thread_sizes([thread], settings))[thread]
+    assert only_one.alone > 300_000
+    assert only_one.shared == 0
+    fork = await fork_thread(thread, new_turn=True, settings=settings)
+    await next_cell(settings, fork, BIG.format(2))
+    sizes = await thread_sizes([thread, fork], settings)
+    assert sizes[thread].alone == 0
+    assert sizes[thread].shared == sizes[fork].shared == only_one.alone
+    assert sizes[fork].alone > 300_000
+    swept = await gc(settings=settings, dry_run=True)
+    assert swept.kept_bytes == sizes[fork].alone + sizes[fork].shared
+
+
 async def test_a_step_that_is_made_once_more_is_kept_again(settings: Settings) -> None:
     thread = await run_cells(settings, "x = 1", "x = 2", "x = 3")
     await swept_last(settings)
@@ -186,7 +202,13 @@ async def test_a_thread_that_somebody_works_on_keeps_its_snapshots(settings: Set
 
 async def test_what_a_generator_needs_is_run_again(settings: Settings) -> None:
     thread = await run_cells(settings, "data = [1, 2, 3]", "it = (one for one in data)", "first = next(it)", "x = 1")
-    await swept_last(settings)
+    swept = await swept_last(settings)
+    assert (swept.given_up, swept.busy) == (0, 1)  # its session may still live
+    _, tree = await read_log(thread, settings)
+    gone = [step.cell.get("snapshot", "") for step in tree.steps[:3] if step.cell is not None]
+    async with open_checkpoints(settings) as saver:
+        await saver.give_up(thread, dict.fromkeys(gone, GivenUp.now("keep last 1")))
+    assert (await gc(settings=settings)).removed >= 3
     events = await next_cell(settings, thread, "assert (first, next(it)) == (1, 2)")
     assert only(events, SessionRestored)[0].rebuilt == ["it (from cells 1, 2 and 3)"]
 

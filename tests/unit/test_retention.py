@@ -8,7 +8,8 @@ import pytest
 
 from graph.checkpoints.given_up import GivenUp
 from graph.checkpoints.step_tree import Step, StepTree, step_tree_from_states
-from graph.state import Cell, CellStatus, State, Turn
+from graph.state import Cell, CellStatus, LostName, State, Turn
+from stepwell.giving_up import holds_more_than_snapshots
 from stepwell.retention import Candidate, Rules, StoredSnapshots, candidates, chosen, named_by
 from storage.amounts import parse_age, parse_size
 
@@ -199,3 +200,16 @@ def test_rules_are_looked_at_when_they_are_made() -> None:
         Rules(older_than="9000w")
     with pytest.raises(ValueError, match="at least 1"):
         Rules(keep_last=-1)
+
+
+def test_a_session_that_may_hold_more_than_its_snapshots_is_left_alone_for_a_day() -> None:
+    def holds(days: float, *cells: Cell) -> bool:
+        return holds_more_than_snapshots(tree_of(cells, days={str(len(cells)): days}), NOW)
+
+    lost = cell(2)
+    lost["lost"] = [LostName(name="it", type="generator", reason="")]
+    assert holds(0.5, cell(1), lost)
+    assert not holds(1.5, cell(1), lost)
+    assert holds(0.5, cell(1), cell(2, snapshot=""))
+    assert not holds(0.5, cell(1), cell(2))
+    assert not holds(0.5, lost, cell(3))
