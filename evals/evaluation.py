@@ -23,7 +23,15 @@ FRUITLESS = 3
 
 
 def evaluate(
-    suite: Path, *, data: Path, out: Path, name: str, form: str, without_files: bool, knobs: Mapping[str, Any]
+    suite: Path,
+    *,
+    data: Path,
+    out: Path,
+    name: str,
+    form: str,
+    without_files: bool,
+    jobs: int,
+    knobs: Mapping[str, Any],
 ) -> int:
     """Run a suite, or the rest of it.
 
@@ -34,6 +42,7 @@ def evaluate(
         name: Names the evaluation; empty: after suite and model.
         form: One of `evals.loading.FORMATS`; empty: recognised.
         without_files: Whether the questions are asked once more without their files.
+        jobs: How many tasks run at a time.
         knobs: What was named of `Context`.
 
     Returns:
@@ -59,7 +68,7 @@ def evaluate(
     for one, its_tasks in asked.items():
         folder = out.absolute() / one
         keep_model(folder, model)
-        missing += _asked(Runner(one, settings, context), its_tasks, folder, beside=one != run)
+        missing += _asked(Runner(one, settings, context), its_tasks, folder, jobs=jobs, beside=one != run)
     if missing:
         sys.stderr.write(f"{missing} tasks have no answer; the same command goes on.\n")
     return 1 if missing else 0
@@ -74,29 +83,38 @@ def _own_suite(data: Path, out: Path) -> Path:
     return write_suite(out / f"{OWN}-suite")
 
 
-def _asked(runner: Runner, tasks: list[Task], folder: Path, *, beside: bool) -> int:
+def _asked(runner: Runner, tasks: list[Task], folder: Path, *, jobs: int, beside: bool) -> int:
     """Ask, and say what came of it; returns how many tasks have no answer."""
-    results = asyncio.run(_all(runner, tasks, folder, name=runner.run))
+    results = asyncio.run(_all(runner, tasks, folder, jobs=jobs))
     for line in summary(results):
         sys.stdout.write(f"{'without files, ' if beside else ''}{line}\n")
     sys.stdout.write(f"results: {folder / RESULTS}\nreport: {folder / REPORT}\n")
     return len(tasks) - len(results) + sum(one.status == "broken off" for one in results)
 
 
-async def _all(runner: Runner, tasks: list[Task], folder: Path, *, name: str) -> list[Result]:
+async def _all(runner: Runner, tasks: list[Task], folder: Path, *, jobs: int) -> list[Result]:
+    """The results of all tasks, of which so many run at a time; they are written down as they come."""
     before = await asyncio.to_thread(read_results, folder)
-    results: list[Result] = []
+    found: dict[str, Result] = {}
+    waiting = iter(tasks)
+    writing = asyncio.Lock()
     fruitless = 0
-    for task in tasks:
-        result = await runner.result_of(task)
-        known = before.get(task.id)
-        if result.seconds is None and known is not None and known.thread == result.thread:
-            result = result.timed(known.seconds)
-        results.append(result)
-        later = [before[one.id] for one in tasks[len(results) :] if one.id in before]
-        await asyncio.to_thread(write_results, folder, [*results, *later], name)
-        sys.stderr.write(f"{task.id}: {result.status}{f' ({result.why})' if result.why else ''}\n")
-        fruitless = fruitless + 1 if result.status == "broken off" and not result.calls else 0
-        if fruitless == FRUITLESS:
-            break
-    return results
+
+    async def work() -> None:
+        nonlocal fruitless
+        for task in waiting:
+            if fruitless >= FRUITLESS:
+                return
+            result = await runner.result_of(task)
+            known = before.get(task.id)
+            if result.seconds is None and known is not None and known.thread == result.thread:
+                result = result.timed(known.seconds)
+            found[task.id] = result
+            fruitless = fruitless + 1 if result.status == "broken off" and not result.calls else 0
+            sys.stderr.write(f"{task.id}: {result.status}{f' ({result.why})' if result.why else ''}\n")
+            async with writing:
+                all_known = [found.get(one.id) or before.get(one.id) for one in tasks]
+                await asyncio.to_thread(write_results, folder, [one for one in all_known if one], runner.run)
+
+    await asyncio.gather(*(work() for _ in range(jobs)))
+    return [found[task.id] for task in tasks if task.id in found]

@@ -33,6 +33,7 @@ def evaluate(
     without_files: Annotated[
         bool, typer.Option("--without-files", help="Ask once more without the files: what is known by heart.")
     ] = False,
+    jobs: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Tasks that run at a time.")] = 1,
     options: RunOptions,
 ) -> None:
     """Answer the questions of a suite and score the answers.
@@ -47,7 +48,16 @@ def evaluate(
         from evals.evaluation import evaluate as run_suite
 
         knobs = options.context()
-        return run_suite(suite, data=data, out=out, name=name, form=form, without_files=without_files, knobs=knobs)
+        return run_suite(
+            suite,
+            data=data,
+            out=out,
+            name=name,
+            form=form,
+            without_files=without_files,
+            jobs=jobs,
+            knobs=knobs,
+        )
 
     exit_with(work)
 
