@@ -136,7 +136,7 @@ def report(results: Sequence[Result], title: str) -> str:
     table = ["| task | status | why | calls | cells | tokens | thread |", "|---|---|---|---|---|---|---|"]
     rows = [
         f"| {_cell(one.task)} | {one.status} | {_cell(one.why)} | {one.calls} | {one.cells} "
-        f"| {one.input_tokens + one.output_tokens:,} | `{one.thread}` |"
+        f"| {one.input_tokens + one.output_tokens:,} | {f'`{one.thread}`' if one.thread else ''} |"
         for one in results
     ]
     return "\n".join([*head, *table, *rows, ""])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evals.evaluation import evaluate
+from evals.evaluation import Choices, evaluate
 from evals.own.forms import UNANSWERABLE, Turn, best, exact, half_a_unit, play
 from evals.own.making import world
 from evals.own.packed import FILES
@@ -150,4 +150,4 @@ def test_ties_are_refused_and_rounding_to_either_side_is_right() -> None:
 
 def test_the_own_suite_takes_no_folder_of_data(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="leave --data out"):
-        evaluate(Path("own"), data=tmp_path, out=tmp_path, name="", form="", without_files=False, knobs={})
+        evaluate(Path("own"), Choices(), data=tmp_path, out=tmp_path, knobs={})
