@@ -6,13 +6,28 @@ import sys
 
 from rich.console import Console
 
-from bench import daytona, earlier, floods, history, overhead, sandboxes, server, server_turns, snapshots, tokens
+from bench import (
+    daytona,
+    earlier,
+    floods,
+    history,
+    long_analyses,
+    overhead,
+    sandboxes,
+    server,
+    server_turns,
+    snapshots,
+    start,
+    tokens,
+)
 
 BENCHMARKS = (
     "overhead",
     "tokens",
     "snapshots",
     "earlier",
+    "long",
+    "start",
     "sandboxes",
     "daytona",
     "server",
@@ -23,6 +38,8 @@ BENCHMARKS = (
 MEASURED = {
     "snapshots": snapshots.measure,
     "earlier": earlier.measure,
+    "long": long_analyses.measure,
+    "start": start.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,
     "server": server.measure,

@@ -52,10 +52,11 @@ COLUMNS = re.compile(
     rf"\bcolumns?\b\s*(?:named\s+|called\s+|are\s+|:\s*)?(?P<names>{ITEM}(?:\s*,\s*(?:and\s+)?{ITEM}|\s+and\s+{ITEM})+)",
     re.IGNORECASE,
 )
-GOES_ON = frozenset(
-    "in with as all both each one every sorted ordered rounded where which whose without using separated exactly only "
-    "then no nothing please given such if so but".split()
-)
+GOES_ON = {
+    *("in", "with", "as", "all", "both", "each", "one", "every", "sorted", "ordered", "rounded", "where", "which"),
+    *("whose", "without", "using", "separated", "exactly", "only", "then", "no", "nothing", "please", "given", "such"),
+    *("if", "so", "but"),
+}
 """Words that begin no name of a column but the rest of the sentence: `before, after and raise, in euros`."""
 TABLE = re.compile(rf"{TELL}[^.?!\n]{{0,60}}?\btable\b[^.?!\n]{{0,40}}?\Z", re.IGNORECASE)
 CSV_NAME = re.compile(r"([\w-]{1,80}\.(?:csv|tsv))\b[^?!\n]{0,60}?\Z", re.IGNORECASE)
