@@ -54,6 +54,14 @@ def test_there_are_tasks_of_every_kind(tasks: dict[str, Task]) -> None:
     assert all(tasks[one].questions[0].count(UNANSWERABLE) == 1 for one in kinds["never-"])
 
 
+def test_each_question_is_a_whole_sentence(tasks: dict[str, Task]) -> None:
+    for task in tasks.values():
+        for question in task.questions:
+            asked = question.split("\n\nEnd your answer")[0]
+            assert asked.rstrip()[-1] in ".?!`", asked
+            assert "  " not in asked, asked
+
+
 def test_each_question_is_asked_once_and_each_file_is_used(tasks: dict[str, Task]) -> None:
     assert len({task.questions for task in tasks.values()}) == len(tasks)
     assert {Path(file).name for task in tasks.values() for file in task.files} == set(FILES)
