@@ -192,7 +192,7 @@ def _items(value: Any) -> str:
     base: Any = next(base for base in (list, tuple, set, frozenset) if issubclass(type(value), base))
     size = base.__len__(value)
     items = [short(item) for item in islice(base.__iter__(value), COLUMNS)]
-    if len(items) == COLUMNS and len(set(items)) == 1 and base is not set:
+    if len(items) == COLUMNS and len(set(items)) == 1:
         return f"{_count(size, 'item')}, the first {COLUMNS} each {items[0]}"
     first = listing(items, 150)
     return f"{_count(size, 'item')}{': ' + first if first else ''}{', …' if size > COLUMNS else ''}"
