@@ -7,6 +7,7 @@ import sys
 from rich.console import Console
 
 from bench import (
+    agents,
     daytona,
     earlier,
     floods,
@@ -30,6 +31,7 @@ BENCHMARKS = (
     "start",
     "sandboxes",
     "daytona",
+    "agents",
     "server",
     "turns",
     "history",
@@ -42,6 +44,7 @@ MEASURED = {
     "start": start.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,
+    "agents": agents.measure,
     "server": server.measure,
     "turns": server_turns.measure,
     "history": history.measure,
