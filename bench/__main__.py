@@ -12,11 +12,13 @@ from bench import (
     earlier,
     floods,
     history,
+    long_analyses,
     overhead,
     sandboxes,
     server,
     server_turns,
     snapshots,
+    start,
     tokens,
 )
 
@@ -25,6 +27,8 @@ BENCHMARKS = (
     "tokens",
     "snapshots",
     "earlier",
+    "long",
+    "start",
     "sandboxes",
     "daytona",
     "agents",
@@ -36,6 +40,8 @@ BENCHMARKS = (
 MEASURED = {
     "snapshots": snapshots.measure,
     "earlier": earlier.measure,
+    "long": long_analyses.measure,
+    "start": start.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,
     "agents": agents.measure,
