@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, Self
 
@@ -35,6 +35,8 @@ class Result:
     """Of the turns that ran in this process; None when all of them had run before."""
     estimated: bool = False
     """True when the endpoint did not report some tokens, and they were counted by characters."""
+    cached_tokens: int = 0
+    """Of the input tokens, those that the endpoint says it had in its cache."""
 
     def broken_off(self, why: str) -> Self:
         """The same, of a task that did not come to its end."""
@@ -75,12 +77,13 @@ def read_results(folder: Path) -> dict[str, Result]:
     file = folder / RESULTS
     if not file.exists():
         return {}
-    names = {field.name for field in fields(Result)}
+    needed = {field.name for field in fields(Result) if field.default is MISSING}
+    known = {field.name for field in fields(Result)}
     found: dict[str, Result] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         try:
             given = json.loads(line)
-            if set(given) | {"estimated"} != names:
+            if not needed <= set(given) <= known:
                 raise ValueError("other fields than a result has")
             found[given["task"]] = Result(**given)
         except (ValueError, TypeError) as error:
@@ -112,12 +115,14 @@ def summary(results: Iterable[Result]) -> list[str]:
     seconds = [one.seconds for one in done if one.seconds is not None]
     parts, parts_right = sum(one.parts for one in done), sum(one.parts_right for one in done)
     estimated = sum(one.estimated for one in done)
+    cached = sum(one.cached_tokens for one in done)
     share = right / len(done) if done else 0.0
     return [
         f"right: {right} of {len(done)} ({share:.1%}; 95 % interval {low:.1%} to {high:.1%})",
         f"values and files: {parts_right} of {parts} right",
         f"broken off: {sum(one.status == 'broken off' for one in done)}",
-        f"tokens: {sum(one.input_tokens for one in done):,} in, {sum(one.output_tokens for one in done):,} out"
+        f"tokens: {sum(one.input_tokens for one in done):,} in{f' ({cached:,} of them cached)' if cached else ''}, "
+        f"{sum(one.output_tokens for one in done):,} out"
         f"{f'; estimated in {estimated} tasks' if estimated else ''}",
         f"calls: {sum(one.calls for one in done):,}; cells: {sum(one.cells for one in done):,}",
         f"cost: {sum(costs):.4f}" if costs else "cost: not known (STEPWELL_PRICES is not set)",
@@ -131,7 +136,7 @@ def report(results: Sequence[Result], title: str) -> str:
     table = ["| task | status | why | calls | cells | tokens | thread |", "|---|---|---|---|---|---|---|"]
     rows = [
         f"| {_cell(one.task)} | {one.status} | {_cell(one.why)} | {one.calls} | {one.cells} "
-        f"| {one.input_tokens + one.output_tokens:,} | `{one.thread}` |"
+        f"| {one.input_tokens + one.output_tokens:,} | {f'`{one.thread}`' if one.thread else ''} |"
         for one in results
     ]
     return "\n".join([*head, *table, *rows, ""])

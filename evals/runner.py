@@ -117,6 +117,7 @@ class Runner:
             cost=prices.cost(tokens_in, tokens_out) if prices is not None else None,
             seconds=seconds,
             estimated=any(row["estimated"] for row in usage),
+            cached_tokens=sum(row.get("cached_tokens", 0) for row in usage),
         )
 
     async def _broken_off(self, task: Task, thread: str, why: str) -> Result:

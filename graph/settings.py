@@ -19,6 +19,7 @@ from sandboxes.daytona.options import API_URL, Account, Options
 from sandboxes.docker.options import IMAGE, DockerOptions
 from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.network import Mode, Network, parse_domains
+from storage.amounts import parse_age, parse_size
 from storage.missing_packages import check_package
 from storage.uploads import DEFAULT_TYPES
 
@@ -207,6 +208,12 @@ class Settings(BaseSettings):
     """All uploads of one user together."""
     upload_days: float = Field(default=7.0, gt=0, allow_inf_nan=False)
     """How long an upload is kept after it was last written."""
+    gc_keep_last: int = Field(default=0, ge=0)
+    """A server gives up the snapshots of all but so many steps at the end of each branch; 0: it does not."""
+    gc_older_than: str = ""
+    """`30d`: it gives up the snapshots of older steps; empty: it does not."""
+    gc_budget: str = ""
+    """`20GB`: it gives up snapshots from the oldest on until the store holds no more; empty: it does not."""
 
     @field_validator("link_secret", mode="after")
     @classmethod
@@ -268,6 +275,20 @@ class Settings(BaseSettings):
             if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
                 raise ValueError(f"{one[:100]!r} does not begin with http(s)://HOST/")
         return webhooks
+
+    @field_validator("gc_older_than")
+    @classmethod
+    def _age(cls, age: str) -> str:
+        if age:
+            parse_age(age)
+        return age
+
+    @field_validator("gc_budget")
+    @classmethod
+    def _size(cls, size: str) -> str:
+        if size:
+            parse_size(size)
+        return size
 
     @field_validator("prices")
     @classmethod

@@ -30,6 +30,8 @@ class Usage(TypedDict):
     output_tokens: int
     estimated: bool
     """True when the endpoint reported nothing and some tokens were counted as characters / 4."""
+    cached_tokens: NotRequired[int]
+    """Of the input tokens, those that the endpoint had in its cache; not there where it had none, or says nothing."""
 
 
 class SandboxRef(TypedDict):

@@ -29,6 +29,8 @@ class Tokens:
     output: int = 0
     estimated: bool = False
     """True when an endpoint reported nothing and some tokens were counted as characters / 4."""
+    cached: int = 0
+    """Of the input tokens, those that the endpoint says it had in its cache."""
 
     def __add__(self, other: "Tokens") -> "Tokens":
         return Tokens(
@@ -36,6 +38,7 @@ class Tokens:
             self.input + other.input,
             self.output + other.output,
             self.estimated or other.estimated,
+            self.cached + other.cached,
         )
 
 

@@ -95,7 +95,8 @@ def tokens_of(message: AIMessage, prompt: Sequence[BaseMessage], tools: Sequence
         return Tokens()
     usage = message.usage_metadata
     if usage and (usage["input_tokens"] or usage["output_tokens"]):
-        return Tokens(1, usage["input_tokens"], usage["output_tokens"])
+        cached = usage.get("input_token_details", {}).get("cache_read") or 0
+        return Tokens(1, usage["input_tokens"], usage["output_tokens"], cached=min(cached, usage["input_tokens"]))
     written = len(str(message.text)) + sum(len(json.dumps(call["args"], default=str)) for call in message.tool_calls)
     return estimate(prompt, tools, written)
 

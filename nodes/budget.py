@@ -13,12 +13,14 @@ def add_usage(state: State, node: str, tokens: Tokens) -> dict[str, Usage]:
         meter.spend(tokens.input, tokens.output)
     usage = dict(state.get("usage") or {})
     before = usage.get(node) or Usage(calls=0, input_tokens=0, output_tokens=0, estimated=False)
-    usage[node] = Usage(
+    usage[node] = spent = Usage(
         calls=before["calls"] + tokens.calls,
         input_tokens=before["input_tokens"] + tokens.input,
         output_tokens=before["output_tokens"] + tokens.output,
         estimated=before["estimated"] or tokens.estimated,
     )
+    if cached := before.get("cached_tokens", 0) + tokens.cached:
+        spent["cached_tokens"] = cached
     return usage
 
 

@@ -9,6 +9,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from graph.checkpoints.given_up import given_up_here, take_back_here
 from graph.checkpoints.journal import CallEntry, CellEntry, Journal, journal_of
 from graph.context import Context, context_of
 from graph.events import (
@@ -25,6 +26,7 @@ from graph.events import (
 from graph.functions.host_functions import FunctionTable
 from graph.state import AskedCall, CallRecord, Cell, SandboxRef, State, Variable
 from graph.users.consumption import current_meter
+from graph.users.identity import thread_of
 from nodes.calls.held_cells import (
     ApprovalRequest,
     call_text,
@@ -91,7 +93,9 @@ async def execute(
         if not ("back_to" in attempt.pending and receipt.whole):  # then it is what the model asked for
             attempt.notices += [f"Before cell {attempt.number} ran: {notice}" for notice in receipt.notices]
         offered = calls if offer.functions else None
-        result = await attempt.run(EarlierSteps(offered, sandbox, state.get("cells") or [], restoring.snapshots))
+        given_up = await given_up_here(thread_of(runtime))
+        earlier_steps = EarlierSteps(offered, sandbox, state.get("cells") or [], restoring.snapshots, given_up)
+        result = await attempt.run(earlier_steps)
         if journal is not None and (asked := await calls.wait_until_held()) is not None:
             # What it reached up to the very end is known only now.
             broken = await unknown_outcome(sandbox, await journal.look(), earlier, seen=result.reached)
@@ -295,6 +299,8 @@ async def _keep(
         meter.keep(kept.bytes)
     lost = kept.lost_names()
     cell["snapshot"], cell["snapshot_bytes"], cell["lost"] = kept.snapshot, kept.bytes, lost
+    if kept.snapshot:
+        await take_back_here(thread_of(runtime), kept.snapshot)
     names = [one["name"] for one in lost]
     emit(runtime, SnapshotSaved(cell["number"], kept.snapshot, kept.bytes, kept.seconds, names, kept.why_not))
     before = cells_in_effect(earlier)[-1:]

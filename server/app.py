@@ -25,6 +25,7 @@ from server.crons import remove_ownerless
 from server.deletion import Deletion
 from server.export_routes import export
 from server.guard import Guard
+from server.making_room import make_room
 from server.mcp_results import McpResults
 from server.open_requests import Connections
 from server.page_access import PAGE, PageAccess, sign_in_routes
@@ -75,6 +76,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
     # The default is made for computing: few threads, which a storage that is away would keep busy one and all.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "stepwell"))
     beside = [asyncio.create_task(_sweep()), asyncio.create_task(readiness.run_trial())]
+    beside.append(asyncio.create_task(make_room(settings)))
     if users.auth_required:
         beside.append(asyncio.create_task(remove_ownerless()))
     try:

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from graph.app import blobs
 from graph.checkpoints.step_tree import Step, StepTree, step_tree, step_tree_from_states
 from graph.state import State
+from nodes.restoration.given_up_steps import given_up_step
 from nodes.restoration.manifests import NotRestoredError
 from sandboxes.inside.kernel.snapshots.blobs import CHUNK
 from server.checkpoints import open_savers
@@ -105,7 +106,8 @@ async def get_step(request: Request) -> Response:
     """What is remembered of it; nothing is restored for it."""
     sender(request)
     thread = request.path_params["thread_id"]
-    step = await _found(request, thread, request.path_params["step"])
+    tree = await tree_of(request, thread)
+    step = _found(tree, request.path_params["step"])
     state = await Platform(request).state(thread, step.checkpoint) if step.checkpoint else State()
     kept = await _kept(step)
     files = kept.files if kept is not None else {}
@@ -117,7 +119,7 @@ async def get_step(request: Request) -> Response:
             "namespace": state.get("namespace") or [],
             "workspace": {path: file.size for path, file in files.items()},
             "inputs": [one["path"] for one in state.get("inputs") or []],
-            "comes_back": "from its snapshot" if kept is not None else "by running cells again",
+            "comes_back": _comes_back(step, tree, kept),
         }
     )
 
@@ -134,7 +136,7 @@ async def get_step(request: Request) -> Response:
 async def get_step_file(request: Request) -> Response:
     """Figures and outputs before they are published, and older versions of them; read from the step's snapshot."""
     sender(request)
-    step = await _found(request, request.path_params["thread_id"], request.path_params["step"])
+    step = _found(await tree_of(request, request.path_params["thread_id"]), request.path_params["step"])
     kept = await _kept(step)
     file = kept.files.get(request.path_params["path"]) if kept is not None else None
     if file is None or not is_plain(file.path):
@@ -142,15 +144,24 @@ async def get_step_file(request: Request) -> Response:
     return RangeFileResponse(request, file.path, partial(_opened, file), known=(file.size, _version(file)))
 
 
-async def _found(request: Request, thread: str, name: str) -> Step:
-    tree = await tree_of(request, thread)
+def _found(tree: StepTree, name: str) -> Step:
     step = tree.head if name == "head" else tree.named(name)
     if step is None or step.cell is None:
         raise RefusedError(404, "This thread has no such step.")
     return step
 
 
+def _comes_back(step: Step, tree: StepTree, kept: SnapshotManifest | None) -> str:
+    if kept is not None:
+        return "from its snapshot"
+    cells = [one.cell for one in tree.line(step) if one.cell is not None]
+    given_up = given_up_step(cells, tree.given_up)
+    return given_up.text if given_up is not None else "by running cells again"
+
+
 async def _kept(step: Step) -> SnapshotManifest | None:
+    if step.given_up is not None:
+        return None
     snapshot: Any = step.cell.get("snapshot") if step.cell is not None else None
     if not isinstance(snapshot, str) or not snapshot:
         return None
@@ -185,4 +196,5 @@ def _line(step: Step) -> dict[str, Any]:
         "purpose": cell.get("purpose", ""),
         "status": cell.get("status", ""),
         "checkpoint": step.checkpoint,
+        "given_up": step.given_up.as_json() if step.given_up is not None else None,
     }

@@ -463,17 +463,34 @@ async def delete(thread: str, *, settings: "Settings | None" = None) -> "Swept":
     return await cleanup.delete(thread, settings=settings)
 
 
-async def gc(*, grace: float = 3_600.0, dry_run: bool = False, settings: "Settings | None" = None) -> "Swept":
+async def gc(
+    *,
+    grace: float = 3_600.0,
+    dry_run: bool = False,
+    keep_last: int = 0,
+    older_than: str = "",
+    budget: str = "",
+    settings: "Settings | None" = None,
+) -> "Swept":
     """Remove snapshots' data that no step of any thread needs any more; analyses may go on meanwhile.
+
+    Each of the rules is a limit: the steps that one of them names lose their snapshots, from the oldest on, never the
+    newest of a branch.
 
     Args:
         grace: Seconds; what is younger is left alone.
         dry_run: Only count.
+        keep_last: Steps at the end of each branch that keep their snapshots; 0: all do.
+        older_than: `30d`, `12h`: older steps lose theirs; empty: none do.
+        budget: `20GB`, `500MB`: what the store may hold; empty: any amount.
         settings: Whose data folder; None reads the environment.
 
     Raises:
-        SettingsError: the store cannot be used, or other data folders need it, too.
+        ValueError: a rule is not what it should be.
+        SettingsError: the store cannot be used, other data folders need it, too, or somebody else makes room.
     """
     from stepwell import cleanup
+    from stepwell.retention import Rules
 
-    return await cleanup.gc(grace=grace, dry_run=dry_run, settings=settings)
+    rules = Rules(keep_last=keep_last, older_than=older_than, budget=budget)
+    return await cleanup.gc(grace=grace, dry_run=dry_run, rules=rules, settings=settings)

@@ -1,24 +1,31 @@
 """Making room: `gc` removes blobs that no checkpoint names, `delete` removes a thread and what only it held."""
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 
 from graph.checkpoints.damage import REPAIR
 from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.saver import Saver
-from graph.checkpoints.thread_lock import any_thread_held, forget_lock
+from graph.checkpoints.thread_lock import ThreadHeldError, any_thread_held, forget_lock, hold_thread
 from graph.settings import Settings, SettingsError, settings_or_default
 from graph.wiring import make_blobs, make_sandboxes
-from nodes.restoration.manifests import MAX_MANIFEST, NotRestoredError, blobs_of
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
+from stepwell.giving_up import NOTHING, RuleEffect, plan, read_needs, read_parts, stored_inputs, survey, write_down
 from stepwell.locks import lock_thread
+from stepwell.retention import Rules
 from storage.blob_folder import StoredEntry
-from storage.blobs import GRACE_SECONDS, BlobError, BlobMissingError, Blobs, BlobTooLargeError
+from storage.blobs import GRACE_SECONDS, BlobError, Blobs
 
-AT_ONCE = 8
-"""Manifests that are read at the same time."""
+SWEEP = "gc"
+"""What is held while blobs are removed, as if it were a thread."""
+NO_RULES = Rules()
+
+
+class SweepHeldError(SettingsError):
+    """Somebody else makes room right now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +37,28 @@ class Swept:
     removed_bytes: int
     kept: int
     kept_bytes: int
+    inputs: int = 0
+    """Those of the kept blobs that are files which users brought."""
+    inputs_bytes: int = 0
+    given_up: int = 0
+    """Snapshots that threads do without from now on, each counted once for each thread."""
+    rules: tuple[RuleEffect, ...] = ()
+    """What each rule gives back by itself."""
+    busy: int = 0
+    """Threads that kept theirs, since somebody worked on them, or their sessions may hold what no snapshot has."""
+    young: int = 0
+    """Snapshots that rules name and that are younger than the grace period."""
+    over_budget: int = 0
+    """Bytes by which the store stays above the budget: no more of it may go."""
 
 
-async def gc(*, grace: float = GRACE_SECONDS, dry_run: bool = False, settings: Settings | None = None) -> Swept:
+async def gc(
+    *,
+    grace: float = GRACE_SECONDS,
+    dry_run: bool = False,
+    rules: Rules = NO_RULES,
+    settings: Settings | None = None,
+) -> Swept:
     """Remove the blobs that no checkpoint of any thread names, and what killed writers left behind.
 
     Analyses may go on meanwhile: what was stored within the grace period stays, since the checkpoint that names it may
@@ -41,24 +67,59 @@ async def gc(*, grace: float = GRACE_SECONDS, dry_run: bool = False, settings: S
     Args:
         grace: Seconds. Less than a cell and its snapshot take is safe only while nothing runs.
         dry_run: Remove nothing, only count.
+        rules: Which steps lose their snapshots before that.
         settings: Whose data folder; None reads the environment.
 
     Raises:
-        SettingsError: the store cannot be used, another data folder's checkpoints name blobs in it, too, or a thread is
-            damaged.
+        SettingsError: the store cannot be used, another data folder's checkpoints name blobs in it, too, a thread is
+            damaged, or somebody else makes room (`SweepHeldError`).
     """
     settings = await settings_or_default(settings)
     blobs = make_blobs(settings)
     try:
-        async with open_checkpoints(settings) as saver:
+        async with AsyncExitStack() as stack:
+            saver = await stack.enter_async_context(open_checkpoints(settings))
+            if not dry_run:
+                await stack.enter_async_context(_sweeping(settings))
             await _refuse_when_shared(blobs)
             await _refuse_when_damaged(saver)
-            # Listed before the checkpoints are read: what is named later than that was stored later, and is young.
-            stored = [one async for one in blobs.names()]
-            named = await _with_parts(blobs, stored, await saver.referenced_hashes())
-        return await _sweep(blobs, stored, named, grace=grace, dry_run=dry_run)
+            found = await survey(saver, blobs)
+            planned = await plan(rules, saver, found, grace=grace) if rules else NOTHING
+            steps, busy, needed = sum(map(len, planned.given.values())), planned.live, found.needed(planned.given)
+            if planned.given and not dry_run:
+                steps, held = await write_down(planned, saver, settings)
+                busy += held
+                await read_needs(found, saver, blobs)
+                needed = found.needed()
+            inputs = await stored_inputs(found, saver)
+            swept = await _sweep(blobs, found.stored, needed, grace=grace, dry_run=dry_run, first=set(found.parts))
     except BlobError as error:
         raise SettingsError(str(error)) from None
+    brought = [one for one in found.stored if one.name in inputs]
+    return replace(
+        swept,
+        inputs=len(brought),
+        inputs_bytes=_bytes(brought),
+        given_up=steps,
+        rules=planned.effects,
+        busy=busy,
+        young=planned.young,
+        over_budget=planned.over_budget,
+    )
+
+
+@asynccontextmanager
+async def _sweeping(settings: Settings) -> AsyncIterator[None]:
+    """One at a time makes room in a store.
+
+    Raises:
+        SweepHeldError: another one does.
+    """
+    try:
+        async with hold_thread(SWEEP, settings, patience=0):
+            yield
+    except ThreadHeldError:
+        raise SweepHeldError("Another `stepwell gc`, or a server, makes room right now; wait for it.") from None
 
 
 async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
@@ -76,7 +137,7 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
     """
     settings = await settings_or_default(settings)
     async with open_checkpoints(settings) as saver, lock_thread(thread, settings):
-        mine = await saver.referenced_hashes(thread)
+        mine = (await saver.hashes_by_thread(thread)).get(thread, set())
         if not await saver.has(thread):
             raise ThreadError(f"There is no thread {thread}; `stepwell threads` lists them.")
         try:
@@ -103,8 +164,18 @@ async def delete(thread: str, *, settings: Settings | None = None) -> Swept:
         raise SettingsError(f"The thread is deleted, but not its blobs: {error}") from None
 
 
-async def _sweep(blobs: Blobs, stored: list[StoredEntry], named: set[str], *, grace: float, dry_run: bool) -> Swept:
+async def _sweep(
+    blobs: Blobs,
+    stored: list[StoredEntry],
+    named: set[str],
+    *,
+    grace: float,
+    dry_run: bool,
+    first: set[str] | None = None,
+) -> Swept:
+    """Remove what is not named; what is in `first` before the rest."""
     unnamed = [one for one in stored if one.name not in named and one.age > grace]
+    unnamed.sort(key=lambda one: one.name not in (first or ()))
     removed = unnamed if dry_run else await blobs.delete(unnamed, grace=grace)
     gone = {one.key for one in removed}
     kept = [one for one in stored if one.key not in gone]
@@ -114,24 +185,8 @@ async def _sweep(blobs: Blobs, stored: list[StoredEntry], named: set[str], *, gr
 async def _with_parts(blobs: Blobs, stored: list[StoredEntry], hashes: set[str]) -> set[str]:
     """Those of the hashes that are stored and, where one is a snapshot, the blobs that it names."""
     sizes = {one.name: one.size for one in stored if one.name}
-    there = [name for name in sorted(hashes) if name in sizes]
-    turn = asyncio.Semaphore(AT_ONCE)
-
-    async def parts(name: str) -> set[str]:
-        if sizes[name] > MAX_MANIFEST:
-            return set()
-        async with turn:
-            try:
-                return await asyncio.to_thread(blobs_of, await blobs.read(name, max_bytes=MAX_MANIFEST))
-            except (
-                NotRestoredError,
-                BlobMissingError,
-                BlobTooLargeError,
-            ):  # no snapshot, or one that cannot be used any more
-                return set()
-
-    found = await asyncio.gather(*(parts(name) for name in there))
-    return {*there, *(name for names in found for name in names)}
+    parts = await read_parts(blobs, sizes, hashes)
+    return (hashes & sizes.keys()).union(*parts.values())
 
 
 async def _refuse_when_shared(blobs: Blobs) -> None:

@@ -117,7 +117,9 @@ async def compare(
 async def _side(place: StepState, answer: str, blobs: Blobs) -> _Side:
     kept, notes = None, []
     snapshot = _snapshot(place.state)
-    if snapshot:
+    if (given_up := place.given_up_step) is not None:
+        notes.append(f"{place.thread[:8]}: {given_up.text}")
+    elif snapshot:
         try:
             kept = await read_manifest(blobs, snapshot)
         except NotRestoredError as error:
@@ -169,7 +171,8 @@ async def _looked(
 ) -> SessionVariables:
     async with AsyncExitStack() as stack:
         there = await stack.enter_async_context(ephemeral_sandbox(settings, sandboxes, side.place.state))
-        await restore_session(there.sandbox, side.place.state, SnapshotStore(blobs))
+        place = side.place
+        await restore_session(there.sandbox, place.state, SnapshotStore(blobs), given_up=place.given_up)
         return await read_variables(there.sandbox, names, there.folder)
 
 

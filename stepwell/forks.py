@@ -42,12 +42,13 @@ async def fork_thread(
         The new thread's id. `resume` goes on with its question, `run(…, thread=…)` asks another.
 
     Raises:
-        ThreadError: there is no such thread or step.
+        ThreadError: there is no such thread or step, or it was given up and cannot be had as it was.
     """
     settings = await settings_or_default(settings)
     new = into or str(uuid.uuid4())
     async with open_graph(settings) as (graph, sandboxes):
         place = await state_at_step(graph, thread, step)
+        place.require()
         values = cast("State", dict(place.state))
         values["sandbox"] = SandboxRef(kind=values["sandbox"]["kind"], id=new, snapshot=values["sandbox"]["snapshot"])
         values["artifacts"] = []
@@ -57,6 +58,7 @@ async def fork_thread(
             await _give_inputs(sandboxes, values["sandbox"]["kind"], thread, new)
             await graph.aupdate_state(await _config(graph, thread, new), dict(values), as_node=node)
             saver: Any = graph.checkpointer
+            await saver.copy_given_up(thread, new)
             # Deleting the other removes what no checkpoint names by then: what is there now is safe, what is gone may
             # lack its blobs.
             if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
@@ -88,6 +90,7 @@ async def fork_here(
     settings = await settings_or_default(settings)
     async with open_graph(settings) as (graph, _), lock_thread(thread, settings):
         place = await state_at_step(graph, thread, step)
+        place.require()
         node, broken_off = await _going_on(graph, place, new_turn=new_turn)
         values: dict[str, Any] = {"pending": place.state.get("pending") or [], "turns": broken_off}
         if not place.ended:

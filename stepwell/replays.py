@@ -13,6 +13,7 @@ from typing import Any, Self
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from graph.checkpoints.given_up import without_given_up
 from graph.checkpoints.journal import CallEntry, digest_of, recorded_calls
 from graph.context import Context, stored_context
 from graph.functions.host_functions import FunctionTable, HostFunctions
@@ -237,6 +238,7 @@ MAY_DIFFER = (
 )
 """What in a cell's code may make it give something else, as a sentence's end."""
 
+MOST_NAMED = 20
 SIZES = re.compile(r"\((created|changed), [\d,]+ bytes\)")
 
 
@@ -315,30 +317,32 @@ async def replay(
             for at, cell in enumerate(cells):
                 if "back_to" in cell:
                     start = cells_in_effect([one for one in cells[:at] if one["number"] <= cell["back_to"]])
-                    await _go_back(fresh, start, cells, context, blobs, record)
-                replayed = await _again(fresh, cell, cells[:at], context, blobs, record.of(cell), bool(versions))
+                    await _go_back(fresh, start, place, context, blobs, record)
+                earlier = without_given_up(cells[:at], place.given_up)
+                replayed = await _again(fresh, cell, earlier, context, blobs, record.of(cell), bool(versions))
                 same = same and replayed.same
                 yield replayed
             files_same, differ = 0, tuple[str, ...]()
             if step is None:
                 served = settings.home / "artifacts" / thread
                 files_same, differ = await published(fresh.sandbox, state, fresh.folder, served)
-            end = ReplayEnd(same and not differ, files_same, differ, versions)
+            end = ReplayEnd(same and not differ, files_same, differ, versions, notes=_not_compared(place))
             if variables:
-                end = await _with_variables(end, fresh.sandbox, state, settings, sandboxes, blobs, fresh.folder)
+                end = await _with_variables(end, fresh.sandbox, place, settings, sandboxes, blobs, fresh.folder)
             yield end
 
 
 async def _go_back(
     fresh: EphemeralSandbox,
     start: list[Cell],
-    cells: list[Cell],
+    place: StepState,
     context: Context,
     blobs: Blobs,
     record: RecordedCalls,
 ) -> None:
     """Start again, and rerun the cells up to the one that a cell of the recording went back to."""
     await fresh.sandbox.reset()
+    cells = without_given_up(place.state.get("cells") or [], place.given_up)
     for cell in start:
         earlier = [one for one in cells if one["number"] < cell["number"]]
         await _again(fresh, cell, earlier, context, blobs, record.of(cell), other_versions=False)
@@ -387,7 +391,7 @@ async def _again(
 async def _with_variables(
     end: ReplayEnd,
     fresh: Sandbox,
-    state: State,
+    place: StepState,
     settings: Settings,
     sandboxes: Sandboxes,
     blobs: Blobs,
@@ -396,13 +400,14 @@ async def _with_variables(
     """The same with the variables compared: those of the replay with those of the recorded step."""
     try:
         now = await read_variables(fresh, None, folder)
-        async with ephemeral_sandbox(settings, sandboxes, state) as other:
-            receipt = await restore_session(other.sandbox, state, SnapshotStore(blobs))
+        async with ephemeral_sandbox(settings, sandboxes, place.state) as other:
+            store = SnapshotStore(blobs)
+            receipt = await restore_session(other.sandbox, place.state, store, given_up=place.given_up)
             before = await read_variables(other.sandbox, None, other.folder)
     except SandboxError as error:
-        return replace(end, same=False, notes=(f"The variables could not be compared: {error}",))
+        return replace(end, same=False, notes=(*end.notes, f"The variables could not be compared: {error}"))
     lost = {one.name for one in receipt.lost} if receipt is not None else set()
-    differ, same, notes = [], 0, []
+    differ, same, notes = [], 0, list(end.notes)
     for name in sorted({*before.rows, *now.rows} - lost):
         if name not in now.rows or name not in before.rows:
             differ.append(f"{name}: only {'recorded' if name in before.rows else 'in the replay'}")
@@ -419,6 +424,17 @@ async def _with_variables(
     return replace(
         end, same=end.same and not differ, variables_same=same, variables_differ=tuple(differ), notes=tuple(notes)
     )
+
+
+def _not_compared(place: StepState) -> tuple[str, ...]:
+    """The cells whose files are not compared, since their snapshots were given up."""
+    cells = [cell for cell in place.state.get("cells") or [] if cell.get("snapshot") in place.given_up]
+    gone = [str(cell["number"]) for cell in cells if cell["files"] or cell["figures"]]
+    if not gone:
+        return ()
+    given = place.given_up[cells[-1].get("snapshot", "")]
+    named = ", ".join(gone[:MOST_NAMED]) + (", …" if len(gone) > MOST_NAMED else "")
+    return (f"Files of these cells were not compared, since their snapshots were {given.text}: {named}.",)
 
 
 def _said(observation: str) -> list[str]:

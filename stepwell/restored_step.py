@@ -9,7 +9,6 @@ from graph.context import stored_context
 from graph.functions.host_functions import FunctionTable
 from graph.functions.registry import HostFunction, functions_by_name
 from graph.settings import Settings, settings_or_default
-from graph.state import State
 from graph.wiring import make_blobs
 from nodes.calls.recorded_calls import RepeatableCalls
 from nodes.cell_magics.magics import python_of
@@ -23,7 +22,7 @@ from sandboxes.results import CellResult, Streamed, WorkspaceFile
 from stepwell.ephemeral import ephemeral_sandbox
 from stepwell.errors import ThreadError
 from stepwell.runs import CONTEXT_KEY
-from stepwell.steps import parse_step_name, state_at_step
+from stepwell.steps import StepState, parse_step_name, state_at_step
 from stepwell.threads import find_thread, open_graph, saver_of
 
 MAX_FETCHED = 1 << 40
@@ -34,10 +33,8 @@ class RestoredStep:
     """A live session with the variables and files of a step; made by `at`.
 
     Args:
-        thread: The thread's full id.
-        step: The step's name.
+        place: The step.
         sandbox: A sandbox of its own.
-        state: The state at the step.
         snapshots: Where its snapshots are.
         folder: For what is taken out of it.
         timeout: Seconds that a cell may take.
@@ -46,27 +43,26 @@ class RestoredStep:
 
     def __init__(
         self,
-        thread: str,
-        step: str,
+        place: StepState,
         sandbox: Sandbox,
-        state: State,
         snapshots: SnapshotStore,
         folder: Path,
         timeout: float,
         functions: Functions | None = None,
     ) -> None:
-        self.thread = thread
-        self.step = step
-        self.state = state
+        self.thread = place.thread
+        self.step = place.step.name
+        self.state = place.state
         self.folder = folder
         self.receipt = Receipt(cells=0, seconds=0.0)
         """What came back."""
+        self._given_up = place.given_up
         self._sandbox = sandbox
         self._snapshots = snapshots
         self._timeout = timeout
         self._functions = functions
         self._filled = False
-        self._number = len(state.get("cells") or [])
+        self._number = len(self.state.get("cells") or [])
 
     async def restore(self) -> Receipt:
         """Bring the session back to the step, whatever was done in it.
@@ -75,7 +71,9 @@ class RestoredStep:
             SandboxError: the sandbox cannot be had.
         """
         await self._sandbox.reset()
-        receipt = await restore_session(self._sandbox, self.state, self._snapshots, functions=self._functions)
+        receipt = await restore_session(
+            self._sandbox, self.state, self._snapshots, functions=self._functions, given_up=self._given_up
+        )
         self.receipt = receipt or Receipt(cells=0, seconds=0.0)
         self._number = len(self.state.get("cells") or [])
         self._filled = bool(self.receipt.restored or self.receipt.cells)
@@ -99,12 +97,13 @@ class RestoredStep:
             SandboxError: the sandbox failed, not the code.
         """
         self._number += 1
+        cells = self.state.get("cells") or []
         result = await self._sandbox.run(
             python_of(code),
             number=self._number,
             timeout=self._timeout if timeout is None else timeout,
             on_output=on_output,
-            functions=EarlierSteps(self._functions, self._sandbox, self.state.get("cells") or [], self._snapshots),
+            functions=EarlierSteps(self._functions, self._sandbox, cells, self._snapshots, self._given_up),
         )
         self._filled = bool(result.namespace)
         return result
@@ -149,7 +148,7 @@ async def at(
 
     Raises:
         FunctionError: one of the functions cannot be offered.
-        ThreadError: there is no such thread or step.
+        ThreadError: there is no such thread or step, or it was given up and cannot be had as it was.
         SandboxError: the sandbox cannot be had.
     """
     offer = FunctionTable(functions_by_name(functions))
@@ -158,6 +157,7 @@ async def at(
     thread = await find_thread(prefix, settings)
     async with open_graph(settings) as (graph, sandboxes):
         place = await state_at_step(graph, thread, step)
+        place.require()
         context = stored_context(await saver_of(graph).newest_metadata(thread, CONTEXT_KEY))
         if place.state["sandbox"]["kind"] not in sandboxes.kinds:
             raise ThreadError(
@@ -166,10 +166,8 @@ async def at(
             )
         async with ephemeral_sandbox(settings, sandboxes, place.state) as there:
             session = RestoredStep(
-                thread,
-                place.step.name,
+                place,
                 there.sandbox,
-                place.state,
                 SnapshotStore(make_blobs(settings)),
                 there.folder,
                 context.cell_timeout,

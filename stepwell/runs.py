@@ -282,7 +282,10 @@ class Run:
         A database must be open before a lock in it can be taken.
         """
         if self.services is not None:
-            return await stack.enter_async_context(lock_thread(self.thread, settings)), self.services
+            hold = await stack.enter_async_context(lock_thread(self.thread, settings))
+            if hold.taken_over:  # its session knows nothing of what another one did meanwhile
+                await self.services.sandboxes.close(self.thread)
+            return hold, self.services
         saver = await stack.enter_async_context(open_checkpoints(settings))
         hold = await stack.enter_async_context(lock_thread(self.thread, settings))
         return hold, await stack.enter_async_context(open_services(settings, self.functions, saver=saver))

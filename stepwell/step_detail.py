@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, cast
 
+from graph.checkpoints.given_up import without_given_up
 from graph.checkpoints.step_tree import Step
 from graph.settings import Settings, settings_or_default
 from graph.state import Cell, Input, LostName, Proof, State, Variable
@@ -11,7 +12,7 @@ from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
 from stepwell.comparison import files_by_cells
 from stepwell.snapshot_manifest import SnapshotManifest, read_manifest
-from stepwell.steps import answer_after, parse_step_name, state_at_step
+from stepwell.steps import StepState, answer_after, parse_step_name, state_at_step
 from stepwell.threads import find_thread, open_graph
 from storage.blobs import Blobs
 
@@ -67,6 +68,7 @@ class StepDetail:
             "snapshot_bytes": self.snapshot_bytes,
             "added_bytes": self.added_bytes,
             "lost": list(self.lost),
+            "given_up": self.step.given_up.as_json() if self.step.given_up is not None else None,
             "comes_back": self.comes_back,
             "python": self.python,
             "packages": self.packages,
@@ -93,7 +95,7 @@ async def show_step(name: str, settings: Settings | None = None) -> StepDetail:
         answer = await answer_after(graph, place)
         now = cast("State", (await graph.aget_state({"configurable": {"thread_id": thread}})).values)
     state = place.state
-    kept, comes_back = await _kept(state, make_blobs(settings))
+    kept, comes_back = await _kept(place, make_blobs(settings))
     cell = place.step.cell
     return StepDetail(
         thread=thread,
@@ -120,9 +122,11 @@ def _proof_of(snapshot: str, *states: State) -> Proof | None:
     return proofs[0] if proofs and snapshot else None
 
 
-async def _kept(state: State, blobs: Blobs) -> tuple[SnapshotManifest | None, str]:
-    """The snapshot that a state names, and how it comes back."""
-    cells = cells_in_effect(state.get("cells") or [])
+async def _kept(place: StepState, blobs: Blobs) -> tuple[SnapshotManifest | None, str]:
+    """The snapshot of a step, and how it comes back."""
+    if (given_up := place.given_up_step) is not None:
+        return None, given_up.text
+    cells = cells_in_effect(without_given_up(place.state.get("cells") or [], place.given_up))
     if not cells:
         return None, "Nothing has to be brought back: no cell has taken effect yet."
     problem = "It has no snapshot"

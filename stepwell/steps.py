@@ -1,17 +1,20 @@
 """Steps as people name them, `THREAD@3` or `THREAD@4b`, and the states at them."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
 from graph.checkpoints.damage import reporting_damage
 from graph.checkpoints.factory import open_checkpoints
+from graph.checkpoints.given_up import GivenUp
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.step_tree import Step, StepTree, step_tree
 from graph.settings import Settings, settings_or_default
 from graph.state import PlanStep, SandboxRef, State
+from nodes.restoration.given_up_steps import GivenUpStep, given_up_step
 from nodes.restoration.line import state_id_after
 from stepwell.errors import ThreadError
 from stepwell.threads import Graph, find_thread, saver_of
@@ -34,6 +37,22 @@ class StepState:
     """The checkpoint; None when the thread has none of its own there."""
     ended: bool
     """Whether the turn is over."""
+    given_up: Mapping[str, GivenUp] = field(default_factory=dict)
+    """The snapshots that the thread does without."""
+
+    @property
+    def given_up_step(self) -> GivenUpStep | None:
+        """What to say of the step where its snapshot was given up."""
+        return given_up_step(self.state.get("cells") or [], self.given_up)
+
+    def require(self) -> None:
+        """See that the step can be had as it was.
+
+        Raises:
+            ThreadError: its snapshot was given up, and the cells after the one before may not run again.
+        """
+        if (step := self.given_up_step) is not None and step.in_the_way:
+            raise ThreadError(f"Step {self.step.name} of thread {self.thread}: {step.text}")
 
 
 def parse_step_name(name: str) -> tuple[str, str | None]:
@@ -67,6 +86,11 @@ async def state_at_step(graph: Graph, thread: str, step: str | int | None) -> St
     Raises:
         ThreadError: there is no such thread or step.
     """
+    place = await _state_at_step(graph, thread, step)
+    return replace(place, given_up=await saver_of(graph).given_up(thread))
+
+
+async def _state_at_step(graph: Graph, thread: str, step: str | int | None) -> StepState:
     tree = await read_steps(graph.checkpointer, thread)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
     with reporting_damage(thread):

@@ -93,9 +93,8 @@ class Talk(Generic[S]):
         if len(self.counting) < 2:
             return None
         gone = self.counting.pop()
-        text = f"Undo the newest change of the definition that still counts, that of question {gone}. What "
-        f"{self.what} now?"
-        return self._asked(text, self._now())
+        which = f"Undo the newest change of the definition that still counts, that of question {gone}."
+        return self._asked(f"{which} What {self.what} now?", self._now())
 
     def _returns(self, number: int) -> Turn[S] | None:
         earlier = [one for one in self.counting if self.states[one - 1] != self._now()]

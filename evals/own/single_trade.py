@@ -179,8 +179,10 @@ def _corrected(world: World) -> list[Line]:
     total = sum(latest.get(one.number, one.pieces) * one.cents for one in world.orders)
     more = sum(latest[one.number] > one.pieces for one in world.orders if one.number in latest)
     files = "orders.csv corrections.jsonl"
-    rule = "corrections.jsonl replaces the pieces of orders; where an order has several corrections the latest `at` "
-    "counts."
+    rule = (
+        "corrections.jsonl replaces the pieces of orders; where an order has several corrections the latest `at` "
+        "counts."
+    )
     return [
         single(
             "corrected-total",

@@ -9,8 +9,10 @@ SALES = (
     "Count each order number once. By sales I mean the sum of pieces times price of the orders that are paid, in euros "
     "with two decimals. What are the sales?"
 )
-BANK = "By flow I mean the sum of the postings in euros with two decimals; cents divided by 100 are euros. What is "
-"the flow?"
+BANK = (
+    "By flow I mean the sum of the postings in euros with two decimals; cents divided by 100 are euros. What is "
+    "the flow?"
+)
 REVERSED = "A posting with `reverses` takes back the posting of that id."
 
 

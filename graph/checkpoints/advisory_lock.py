@@ -21,7 +21,9 @@ Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
 
 @asynccontextmanager
-async def hold_thread_in_database(thread: str, url: str, *, patience: float) -> AsyncIterator[ThreadHold]:
+async def hold_thread_in_database(
+    thread: str, url: str, *, patience: float, holder: str = PROCESS_ID
+) -> AsyncIterator[ThreadHold]:
     """Hold a thread for the time of the block; a connection of its own holds it. The tables must be there.
 
     Raises:
@@ -38,7 +40,7 @@ async def hold_thread_in_database(thread: str, url: str, *, patience: float) -> 
     try:
         await _acquire(connection, thread, patience)
         watch = asyncio.create_task(_until_lost(connection))
-        yield ThreadHold(thread, await _note_holder(connection, thread), watch)
+        yield ThreadHold(thread, await _note_holder(connection, thread, holder), watch)
     finally:
         if watch is not None:
             watch.cancel()
@@ -63,20 +65,20 @@ async def _acquire(connection: Connection, thread: str, patience: float) -> None
         raise unusable(error) from None
 
 
-async def _note_holder(connection: Connection, thread: str) -> bool:
-    """Write down that this process holds it; whether another one did before."""
+async def _note_holder(connection: Connection, thread: str, holder: str) -> bool:
+    """Write down who holds it; whether another one did before."""
     try:
         found = await connection.execute("select holder from stepwell_holders where thread_id = %s", (thread,))
         row = await found.fetchone()
-        if row is None or row[0] != PROCESS_ID:
+        if row is None or row[0] != holder:
             await connection.execute(
                 "insert into stepwell_holders values (%s, %s) "
                 "on conflict (thread_id) do update set holder = excluded.holder",
-                (thread, PROCESS_ID),
+                (thread, holder),
             )
     except psycopg.Error as error:
         raise unusable(error) from None
-    return row is not None and row[0] != PROCESS_ID
+    return row is not None and row[0] != holder
 
 
 async def _until_lost(connection: Connection) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
@@ -17,8 +17,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from graph.checkpoints import given_up as giving_up
 from graph.checkpoints import labels as labelling
 from graph.checkpoints.damage import recording_store_failure
+from graph.checkpoints.given_up import GivenUp, given_up_in, rows_of
 from graph.checkpoints.labels import Change, Labels, labels_in
 from graph.checkpoints.order import MADE, advance_ids_past, with_time
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
@@ -53,6 +55,7 @@ OURS = (
     "create index if not exists stepwell_checkpoints_newest on checkpoints (checkpoint_id)",
     "create index if not exists stepwell_checkpoints_run on checkpoints ((metadata ->> 'run_id'))",
     TABLE,
+    giving_up.TABLE,
     labelling.TABLE,
 )
 """Which run wrote what: a run that is rolled back takes along what it wrote on checkpoints of the runs before it."""
@@ -203,6 +206,7 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
                     f"insert into {table} (thread_id, {columns}) select %s, {columns} from {table} where thread_id = %s"  # noqa: S608 - ours
                 )
                 await cursor.execute(cast("Any", query), (target, source))
+        await self.copy_given_up(source, target)
 
     async def _keep_latest(self, threads: Sequence[str]) -> None:
         async with self._changing() as cursor:
@@ -303,19 +307,49 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         query = "select distinct thread_id from checkpoints where starts_with(thread_id, %s) limit 10"
         return [row["thread_id"] for row in await self._rows(query, prefix)]
 
-    async def referenced_hashes(self, thread: str = "") -> set[str]:
+    async def hashes_by_thread(self, thread: str = "") -> dict[str, set[str]]:
         """See `Saver`."""
-        found: set[str] = set()
+        found: dict[str, set[str]] = {}
         for column, table in (
             ("convert_to(checkpoint::text, 'UTF8')", "checkpoints"),
             ("blob", "checkpoint_blobs"),
             ("blob", "checkpoint_writes"),
         ):
-            query = f"select {column} as stored from {table}" + (" where thread_id = %s" if thread else "")  # noqa: S608 - ours
+            query = f"select thread_id, {column} as stored from {table}" + (" where thread_id = %s" if thread else "")  # noqa: S608 - ours
             async with self._cursor() as cursor:
                 async for row in cursor.stream(query, (thread,) if thread else (), size=100):
-                    found.update(match.decode() for match in HASH.findall(row["stored"] or b""))
+                    names = found.setdefault(row["thread_id"], set())
+                    names.update(match.decode() for match in HASH.findall(row["stored"] or b""))
         return found
+
+    async def given_up(self, thread: str) -> dict[str, GivenUp]:
+        """See `Saver`."""
+        rows = await self._rows(giving_up.OF_THREAD.replace("?", "%s"), thread)
+        return given_up_in(list(row.values()) for row in rows)
+
+    async def all_given_up(self) -> dict[str, dict[str, GivenUp]]:
+        """See `Saver`."""
+        found: dict[str, dict[str, GivenUp]] = {}
+        for row in await self._rows("select thread_id, snapshot, given_up_at, rule from stepwell_given_up"):
+            thread, *said = row.values()
+            found.setdefault(thread, {}).update(given_up_in([said]))
+        return found
+
+    async def give_up(self, thread: str, given: Mapping[str, GivenUp]) -> None:
+        """See `Saver`."""
+        async with self._changing() as cursor:
+            await cursor.executemany(giving_up.ADD.replace("?", "%s"), rows_of(thread, given))
+
+    async def take_back(self, thread: str, snapshots: Sequence[str]) -> None:
+        """See `Saver`."""
+        async with self._changing() as cursor:
+            gone = [(thread, snapshot) for snapshot in snapshots]
+            await cursor.executemany(giving_up.REMOVE.replace("?", "%s"), gone)
+
+    async def copy_given_up(self, source: str, target: str) -> None:
+        """See `Saver`."""
+        async with self._changing() as cursor:
+            await cursor.execute(giving_up.COPY.replace("?", "%s"), (target, source))
 
     async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
         """See `Saver`."""
@@ -377,7 +411,8 @@ async def _links(cursor: AsyncCursor[DictRow], thread: str, namespace: str) -> d
 
 
 async def _delete_threads(cursor: AsyncCursor[DictRow], threads: Sequence[str]) -> None:
-    for table in (*ALL_TABLES, "checkpoint_blobs", "stepwell_holders", "stepwell_summaries", "stepwell_labels"):
+    others = ("checkpoint_blobs", "stepwell_holders", "stepwell_summaries", "stepwell_labels", "stepwell_given_up")
+    for table in (*ALL_TABLES, *others):
         await cursor.execute(cast("Any", f"delete from {table} where thread_id = any(%s)"), (list(threads),))  # noqa: S608 - ours
 
 

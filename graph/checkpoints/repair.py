@@ -25,7 +25,7 @@ from graph.settings import SettingsError
 CHECKPOINTS, WRITES = "checkpoints", "writes"
 JOURNAL = "stepwell:"
 """How the journal's channels begin."""
-OTHERS = ("stepwell_write_runs", "stepwell_owners", "stepwell_labels")
+OTHERS = ("stepwell_write_runs", "stepwell_owners", "stepwell_labels", "stepwell_given_up")
 LOGS = ("-wal", "-shm")
 """The files that belong to one database."""
 SHARED_FIRST, SHARED_BYTES = 0x4000_0002, 510

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, DeltaChannelHistory
 
 from graph.checkpoints.damage import check_checkpoint, check_write, reporting_damage
+from graph.checkpoints.given_up import GivenUp
 from graph.checkpoints.labels import Change, Labels
 from graph.checkpoints.order import advance_ids_past
 from graph.checkpoints.task_writes import interrupted_tasks, is_last, without_values_of
@@ -117,14 +118,48 @@ class Saver(BaseCheckpointSaver[str], ABC):
         """The ids of threads that begin with these characters, at most ten."""
 
     @abstractmethod
-    async def referenced_hashes(self, thread: str = "") -> set[str]:
-        """Every SHA-256 that a checkpoint or a pending write of any thread mentions, in all branches.
+    async def hashes_by_thread(self, thread: str = "") -> dict[str, set[str]]:
+        """Every SHA-256 that a checkpoint or a pending write of a thread mentions, in all branches, by thread.
 
         Read from the stored bytes and not from their meaning, so that a state that this version does not understand
         still keeps what it names. What merely looks like a hash is among them; that keeps too much, never too little.
 
         Args:
             thread: Only this one; empty: all.
+        """
+
+    async def referenced_hashes(self, thread: str = "") -> set[str]:
+        """Every SHA-256 that a thread mentions and has not given up, see `hashes_by_thread`.
+
+        Args:
+            thread: Only this one; empty: all.
+        """
+        named = await self.hashes_by_thread(thread)
+        given = await self.all_given_up()
+        return {name for one, names in named.items() for name in names - given.get(one, {}).keys()}
+
+    @abstractmethod
+    async def given_up(self, thread: str) -> dict[str, GivenUp]:
+        """The snapshots that a thread does without."""
+
+    @abstractmethod
+    async def all_given_up(self) -> dict[str, dict[str, GivenUp]]:
+        """The same for all threads that gave up any."""
+
+    @abstractmethod
+    async def give_up(self, thread: str, given: Mapping[str, GivenUp]) -> None:
+        """Have a thread do without these snapshots from now on."""
+
+    @abstractmethod
+    async def take_back(self, thread: str, snapshots: Sequence[str]) -> None:
+        """Have a thread need these snapshots again."""
+
+    @abstractmethod
+    async def copy_given_up(self, source: str, target: str) -> None:
+        """Have a fork do without what its thread does without.
+
+        Only after its checkpoints are stored: whoever removes blobs looks at checkpoints after these rows, and finds
+        either that the fork needs a snapshot, or that it knows better.
         """
 
     @abstractmethod

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoin
 from langgraph.checkpoint.serde.types import ERROR, _DeltaSnapshot
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from graph.checkpoints import given_up as giving_up
 from graph.checkpoints import labels as labelling
 from graph.checkpoints.damage import (
     DamagedThreadError,
@@ -21,6 +22,7 @@ from graph.checkpoints.damage import (
     recording_store_failure,
     reporting_damage,
 )
+from graph.checkpoints.given_up import GivenUp, given_up_in, rows_of
 from graph.checkpoints.labels import Change, Labels, labels_in
 from graph.checkpoints.order import MADE, advance_ids_past, with_time
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
@@ -81,7 +83,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         if self._has_all_tables:
             return
         await AsyncSqliteSaver.setup(self)
-        async with self.lock, self.conn.executescript(f"{OURS}{TABLE}{labelling.TABLE};"):
+        async with self.lock, self.conn.executescript(f"{OURS}{TABLE}{giving_up.TABLE}{labelling.TABLE};"):
             await self.conn.commit()
         newest = await self._rows("select max(checkpoint_id) from checkpoints")
         advance_ids_past(str(newest[0][0] or ""))  # so that a new thread is the newest one
@@ -177,6 +179,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
                 f"insert into writes (thread_id, {columns}) select ?, {columns} from writes where thread_id = ?",  # noqa: S608 - ours
                 (target, source),
             )
+        await self.copy_given_up(source, target)
 
     async def _keep_latest(self, threads: Sequence[str]) -> None:
         async with self._changing():
@@ -268,16 +271,45 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         query = "select distinct thread_id from checkpoints where thread_id like ? escape '\\' limit 10"
         return [str(thread) for (thread,) in await self._rows(query, pattern)]
 
-    async def referenced_hashes(self, thread: str = "") -> set[str]:
+    async def hashes_by_thread(self, thread: str = "") -> dict[str, set[str]]:
         """See `Saver`."""
-        found: set[str] = set()
+        found: dict[str, set[str]] = {}
         chosen = " where thread_id = ?" if thread else ""
-        for query in (f"select checkpoint from checkpoints{chosen}", f"select value from writes{chosen}"):  # noqa: S608 - both are ours
+        for query in (
+            f"select thread_id, checkpoint from checkpoints{chosen}",  # noqa: S608 - both are ours
+            f"select thread_id, value from writes{chosen}",  # noqa: S608
+        ):
             async with self.conn.execute(query, (thread,) if thread else ()) as cursor:
-                async for (value,) in cursor:
+                async for its, value in cursor:
                     data = value.encode() if isinstance(value, str) else bytes(value or b"")
-                    found.update(match.decode() for match in HASH.findall(data))
+                    found.setdefault(str(its), set()).update(match.decode() for match in HASH.findall(data))
         return found
+
+    async def given_up(self, thread: str) -> dict[str, GivenUp]:
+        """See `Saver`."""
+        return given_up_in(await self._rows(giving_up.OF_THREAD, thread))
+
+    async def all_given_up(self) -> dict[str, dict[str, GivenUp]]:
+        """See `Saver`."""
+        found: dict[str, dict[str, GivenUp]] = {}
+        for thread, *row in await self._rows("select * from stepwell_given_up"):
+            found.setdefault(str(thread), {}).update(given_up_in([row]))
+        return found
+
+    async def give_up(self, thread: str, given: Mapping[str, GivenUp]) -> None:
+        """See `Saver`."""
+        async with self._changing():
+            await self.conn.executemany(giving_up.ADD, rows_of(thread, given))
+
+    async def take_back(self, thread: str, snapshots: Sequence[str]) -> None:
+        """See `Saver`."""
+        async with self._changing():
+            await self.conn.executemany(giving_up.REMOVE, [(thread, snapshot) for snapshot in snapshots])
+
+    async def copy_given_up(self, source: str, target: str) -> None:
+        """See `Saver`."""
+        async with self._changing():
+            await self.conn.execute(giving_up.COPY, (target, source))
 
     async def checkpoint_rows(self, thread: str) -> list[CheckpointRow]:
         """See `Saver`."""
@@ -369,7 +401,7 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         return found
 
     async def _delete_threads(self, threads: Sequence[str]) -> None:
-        for table in (*ALL_TABLES, "stepwell_summaries", "stepwell_labels"):
+        for table in (*ALL_TABLES, "stepwell_summaries", "stepwell_labels", "stepwell_given_up"):
             await self.conn.executemany(
                 f"delete from {table} where thread_id = ?",  # noqa: S608 - ours
                 [(thread,) for thread in threads],

@@ -8,13 +8,14 @@ with, is compared with the line it left.
 import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
 from langgraph.checkpoint.base import writes_sort_key
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from graph.checkpoints.given_up import GivenUp
 from graph.checkpoints.order import time_made
 from graph.checkpoints.saver import Saver
 from graph.state import Cell, State
@@ -46,6 +47,8 @@ class Step:
     """The checkpoint right after the cell; empty when the thread has none of its own there."""
     answered: str
     """The newest checkpoint at which a turn ended here; empty when none did."""
+    given_up: GivenUp | None = None
+    """Set when its snapshot was given up to make room."""
 
 
 @dataclass(slots=True)
@@ -59,6 +62,12 @@ class StepTree:
     def head(self) -> Step | None:
         """Where the thread is now."""
         return next((step for step in self.all() if step.head), None)
+
+    @property
+    def given_up(self) -> dict[str, GivenUp]:
+        """What the thread gave up of these steps, by snapshot."""
+        gone = ((step.cell, step.given_up) for step in self.steps)
+        return {cell.get("snapshot", ""): given for cell, given in gone if cell is not None and given is not None}
 
     def all(self) -> Iterator[Step]:
         """The beginning and the steps."""
@@ -137,7 +146,13 @@ async def step_tree(saver: Saver, thread: str) -> StepTree:
         if "cells" not in row.counted or row.source in ("update", "fork")
     }
     times = {row.id: row.made for row in rows if row.made}
-    return _grown([(row.id, row.parent) for row in rows], written, whole, times)
+    tree = _grown([(row.id, row.parent) for row in rows], written, whole, times)
+    if given := await saver.given_up(thread):
+        tree.steps = [
+            replace(step, given_up=given.get(step.cell.get("snapshot", "") if step.cell is not None else ""))
+            for step in tree.steps
+        ]
+    return tree
 
 
 def step_tree_from_states(states: Iterable[tuple[str, str, State]]) -> StepTree:

@@ -92,13 +92,17 @@ async def _end(step: asyncio.Future[Any]) -> None:
 
 
 @asynccontextmanager
-async def hold_thread(thread: str, settings: Settings, *, patience: float) -> AsyncIterator[ThreadHold]:
+async def hold_thread(
+    thread: str, settings: Settings, *, patience: float, holder: str = PROCESS_ID
+) -> AsyncIterator[ThreadHold]:
     """Hold a thread for the time of the block.
 
     Args:
         thread: Its id.
         settings: Where threads are kept.
         patience: Seconds to wait for whoever holds it.
+        holder: Who that is; under a name of its own, what this process knows of the thread's sandbox is not so any more
+            for whoever holds it next.
 
     Raises:
         ThreadHeldError: somebody else holds it.
@@ -111,7 +115,7 @@ async def hold_thread(thread: str, settings: Settings, *, patience: float) -> As
             await asyncio.to_thread(make_home, settings.home)
             await asyncio.to_thread(file.parent.mkdir, exist_ok=True)
             await _acquire(lock, thread, patience)
-            taken_over = await uncancellable(asyncio.to_thread(_note_holder, file))
+            taken_over = await uncancellable(asyncio.to_thread(_note_holder, file, holder))
         except OSError as error:
             reason = error.strerror or error
             raise SettingsError(
@@ -123,7 +127,7 @@ async def hold_thread(thread: str, settings: Settings, *, patience: float) -> As
             await asyncio.to_thread(load_postgres)
             from graph.checkpoints.advisory_lock import hold_thread_in_database
 
-            async with hold_thread_in_database(thread, url, patience=patience) as hold:
+            async with hold_thread_in_database(thread, url, patience=patience, holder=holder) as hold:
                 yield replace(hold, taken_over=taken_over or hold.taken_over)
         else:
             yield ThreadHold(thread, taken_over)
@@ -151,13 +155,13 @@ def _try(lock: FileLock) -> bool:
     return True
 
 
-def _note_holder(file: Path) -> bool:
-    """Write down that this process holds it; whether another one did before."""
+def _note_holder(file: Path, holder: str) -> bool:
+    """Write down who holds it; whether another one did before."""
     note = file.with_suffix(".holder")
-    before = note.read_text("utf-8", "replace") if note.exists() else PROCESS_ID
-    if before != PROCESS_ID or not note.exists():
-        note.write_text(PROCESS_ID)
-    return before != PROCESS_ID
+    before = note.read_text("utf-8", "replace") if note.exists() else holder
+    if before != holder or not note.exists():
+        note.write_text(holder)
+    return before != holder
 
 
 def held_by_another(thread: str) -> ThreadHeldError:

@@ -6,6 +6,7 @@ no prescription. A form that is not recognised here is left to the rules of the 
 
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -51,6 +52,12 @@ COLUMNS = re.compile(
     rf"\bcolumns?\b\s*(?:named\s+|called\s+|are\s+|:\s*)?(?P<names>{ITEM}(?:\s*,\s*(?:and\s+)?{ITEM}|\s+and\s+{ITEM})+)",
     re.IGNORECASE,
 )
+GOES_ON = {
+    *("in", "with", "as", "all", "both", "each", "one", "every", "sorted", "ordered", "rounded", "where", "which"),
+    *("whose", "without", "using", "separated", "exactly", "only", "then", "no", "nothing", "please", "given", "such"),
+    *("if", "so", "but"),
+}
+"""Words that begin no name of a column but the rest of the sentence: `before, after and raise, in euros`."""
 TABLE = re.compile(rf"{TELL}[^.?!\n]{{0,60}}?\btable\b[^.?!\n]{{0,40}}?\Z", re.IGNORECASE)
 CSV_NAME = re.compile(r"([\w-]{1,80}\.(?:csv|tsv))\b[^?!\n]{0,60}?\Z", re.IGNORECASE)
 FENCE = re.compile(r"```[\w-]*\n(.*?)\n```", re.DOTALL)
@@ -160,8 +167,9 @@ def _table(question: str, answer: str) -> Iterator[str]:
 
 
 def _column_names(listed: str) -> list[str]:
-    """The names in a list; of the last one without quotes only the first word: the sentence may go on."""
+    """The names in a list, up to where the sentence goes on; of a last one without quotes only the first word."""
     parts = [part.strip() for part in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", listed) if part.strip()]
+    parts = list(itertools.takewhile(lambda part: part.split()[0].casefold() not in GOES_ON, parts))
     quoted = [QUOTED_NAMES.fullmatch(part) for part in parts]
     names = [found[1] if found else part for part, found in zip(parts, quoted, strict=True)]
     return [*names[:-1], names[-1] if quoted[-1] else names[-1].split()[0]] if names else []

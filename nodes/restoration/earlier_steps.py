@@ -7,9 +7,11 @@ names of its blobs, and lays out only what the step's own manifest names.
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from graph.checkpoints.given_up import NONE, GivenUp
 from graph.state import Cell
+from nodes.restoration.given_up_steps import readable_steps
 from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.snapshots import SnapshotStore
@@ -32,15 +34,22 @@ class EarlierSteps:
         sandbox: Where the cell runs.
         cells: Those of the thread's line that lie before it.
         snapshots: Where their snapshots are.
+        given_up: Those that the thread does without.
     """
 
     def __init__(
-        self, functions: Functions | None, sandbox: Sandbox, cells: Sequence[Cell], snapshots: SnapshotStore
+        self,
+        functions: Functions | None,
+        sandbox: Sandbox,
+        cells: Sequence[Cell],
+        snapshots: SnapshotStore,
+        given_up: Mapping[str, GivenUp] = NONE,
     ) -> None:
         self._functions = functions
         self._sandbox = sandbox
         self._cells = cells
         self._snapshots = snapshots
+        self._given_up = given_up
 
     @property
     def descriptions(self) -> Sequence[Description]:
@@ -83,7 +92,11 @@ class EarlierSteps:
         if not before:
             return Raised(f"Step {step} has no variables: no cell had taken effect by then.", STEP_ERROR)
         cell = before[-1]
-        if snapshot := cell.get("snapshot", ""):
+        snapshot = cell.get("snapshot", "")
+        if (given := self._given_up.get(snapshot)) is not None:
+            near = readable_steps(self._cells, cell["number"], self._given_up)
+            return Raised(f"The snapshot of step {cell['number']} was {given.text}; {near}.", STEP_ERROR)
+        if snapshot:
             return snapshot
         return Raised(f"Step {cell['number']} was not kept: it has no snapshot, so it cannot be read.", STEP_ERROR)
 

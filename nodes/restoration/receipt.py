@@ -29,11 +29,13 @@ class Receipt:
     versions: list[str] = field(default_factory=list)
     woken: bool = False
     """Whether the session had merely been put to sleep, and all is as it was."""
+    given_up: str = ""
+    """Which snapshot was given up to make room, so that another one was taken, as the beginning of a sentence."""
 
     @property
     def whole(self) -> bool:
         """Whether all came back from a snapshot, as it was."""
-        return not (self.cells or self.problems or self.lost or self.versions or self.rebuilt)
+        return not (self.cells or self.problems or self.lost or self.versions or self.rebuilt or self.given_up)
 
     @property
     def notices(self) -> list[str]:
@@ -52,7 +54,7 @@ class Receipt:
         return SessionRestored(
             cells=self.cells,
             seconds=self.seconds,
-            problems=self.problems,
+            problems=[*([self.given_up] if self.given_up else []), *self.problems],
             from_cell=self.from_cell,
             restored=self.restored,
             lost=[_described(one) for one in self.lost],
@@ -77,6 +79,7 @@ def receipt_text(receipt: Receipt) -> str:
         text = "The session started again."
     else:
         return ""
+    text = f"{receipt.given_up}. {text}" if receipt.given_up else text
     if receipt.rebuilt:
         made = "; ".join(f"{name} ({_from_cells(cells)})" for name, cells in list(receipt.rebuilt.items())[:MAX_NAMED])
         text += f" Made again by running only the cells that they need: {made}."

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from langgraph.runtime import Runtime
 
+from graph.checkpoints.given_up import NONE, GivenUp, given_up_here, without_given_up
 from graph.context import Context, context_of
 from graph.events import Notice, emit
 from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
@@ -19,6 +20,7 @@ from graph.users.identity import thread_of
 from nodes.calls.recorded_calls import RepeatableCalls
 from nodes.inputs import supply_inputs
 from nodes.restoration.earlier_steps import EarlierSteps
+from nodes.restoration.given_up_steps import REPEATABLE, given_up_step
 from nodes.restoration.line import cells_in_effect
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.proofs import NO_PROOFS, Proofs
@@ -169,8 +171,6 @@ def _with_reason(lost: LostVariable, why: str) -> LostVariable:
     return replace(lost, reason=f"{lost.reason.rstrip('.')}; {why}".strip("; ")) if why else lost
 
 
-RUN_AGAIN = ("ok", "error")
-"""Cells that end by themselves can be repeated; what an interrupted one had done until then cannot."""
 MAX_TRIES = 4
 """Snapshots that are tried before all cells run again."""
 
@@ -183,6 +183,7 @@ async def restore_session(
     rebuild_seconds: float = 0.0,
     functions: Functions | None = None,
     open_sandbox: OpenSandbox | None = None,
+    given_up: Mapping[str, GivenUp] = NONE,
 ) -> Receipt | None:
     """Make the sandbox's head equal to the one that State names.
 
@@ -193,6 +194,7 @@ async def restore_session(
         rebuild_seconds: How long the cells may have taken that are run again for what no snapshot has.
         functions: What cells that run again can call.
         open_sandbox: Opens the sandbox that the thread was in before, for its inputs.
+        given_up: The snapshots that the thread does without; none of them is used, wherever its blobs are.
 
     Returns:
         What was done, or None when it was there already.
@@ -204,8 +206,10 @@ async def restore_session(
     if sandbox.head == wanted:
         return None
     started = time.monotonic()
-    cells = cells_in_effect(state.get("cells") or [])
+    known = without_given_up(state.get("cells") or [], given_up)
+    cells = cells_in_effect(known)
     problems = await supply_inputs(sandbox, state, snapshots, open_sandbox)
+    step = given_up_step(state.get("cells") or [], given_up)
     index, session = await _restore(sandbox, cells, snapshots, problems)
     rebuilt: Mapping[str, tuple[int, ...]] = {}
     if session is not None:
@@ -214,9 +218,7 @@ async def restore_session(
             session, rebuilt = made.session, made.cells
         except NotRestoredError:  # it was there a moment ago
             index, session = await _restore(sandbox, cells, snapshots, problems)
-    again = await _run_again(
-        sandbox, cells, index + 1, wanted, problems, functions, snapshots, state.get("cells") or []
-    )
+    again = await _run_again(sandbox, cells, index + 1, wanted, problems, functions, snapshots, known, given_up)
     if sandbox.head != wanted:
         await sandbox.run("", number=0, timeout=60.0, head=wanted)
     receipt = Receipt(
@@ -228,6 +230,7 @@ async def restore_session(
         lost=list(session.lost) if session is not None else [],
         rebuilt=dict(rebuilt),
         versions=list(session.versions) if session is not None else [],
+        given_up=step.opening if step is not None else "",
     )
     return replace(receipt, woken=session is not None and session.woken and receipt.whole)
 
@@ -294,11 +297,12 @@ async def _run_again(
     functions: Functions | None,
     snapshots: SnapshotStore,
     known: Sequence[Cell],
+    given_up: Mapping[str, GivenUp],
 ) -> int:
     """Run cells again; the sandbox is at the wanted state once the last one has ended, and at none until then."""
     again = 0
     for cell in cells[first:]:
-        if cell["status"] not in RUN_AGAIN:
+        if cell["status"] not in REPEATABLE:
             problems.append(f"cell {cell['number']} had been interrupted at its time limit and was not run again")
             continue
         if reached := cell.get("reached"):
@@ -311,7 +315,7 @@ async def _run_again(
             number=cell["number"],
             timeout=max(60.0, 5 * cell["seconds"]),
             head=wanted if cell is cells[-1] else "",
-            functions=EarlierSteps(functions, sandbox, earlier, snapshots),
+            functions=EarlierSteps(functions, sandbox, earlier, snapshots, given_up),
         )
         again += 1
         if result.status != cell["status"]:
@@ -355,6 +359,7 @@ class RestoreService:
                 rebuild_seconds=context.max_rebuild_seconds,
                 functions=RepeatableCalls(await self.functions.ready(), timeout=context.call_timeout),
                 open_sandbox=self.open_sandbox,
+                given_up=await given_up_here(thread_of(runtime)),
             )
         finally:
             on_wait.reset(token)

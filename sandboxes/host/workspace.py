@@ -7,7 +7,6 @@ import errno
 import hashlib
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,11 +14,13 @@ from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError, workspace_path
 from sandboxes.host import replies
+from sandboxes.host.file_copies import copy_content
 from sandboxes.inside.bridge import tree
 from sandboxes.inside.zygote.system import change_owner
 from sandboxes.results import FetchedFile, Reached, WorkspaceFile
 
 BLOCK = 1 << 20
+ZEROS = bytes(BLOCK)
 MOVED = ".stepwell-"
 AT_ONCE = 50
 """How many folders deep it goes at once: deeper ones exhaust recursion, descriptors, and in the end paths."""
@@ -117,7 +118,7 @@ def put(root: Path, source: Path, path: str) -> None:
         target = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
         try:
             with os.fdopen(target, "wb") as writing:
-                shutil.copyfileobj(reading, writing, BLOCK)
+                copy_content(reading, writing)
                 os.fchmod(target, mode)
             os.replace(partial, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
@@ -159,7 +160,11 @@ def fetch(root: Path, path: str, target: Path, *, max_bytes: int) -> FetchedFile
                     if size > max_bytes:
                         raise ValueError(f"{path!r} grew beyond the {max_bytes:,} bytes that are allowed")
                     digest.update(block)
-                    writing.write(block)
+                    if block == ZEROS:  # as a hole it takes no room
+                        writing.seek(size)
+                    else:
+                        writing.write(block)
+                writing.truncate(size)
             partial.replace(target)
         except BaseException:
             partial.unlink(missing_ok=True)

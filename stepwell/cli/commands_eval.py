@@ -33,6 +33,13 @@ def evaluate(
     without_files: Annotated[
         bool, typer.Option("--without-files", help="Ask once more without the files: what is known by heart.")
     ] = False,
+    jobs: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Tasks that run at a time.")] = 1,
+    beside: Annotated[
+        str, typer.Option(metavar="smolagents", help="Ask this agent, too, at the same endpoint, and compare.")
+    ] = "",
+    beside_python: Annotated[
+        str, typer.Option(metavar="PYTHON", help="The Python that has it (this one). It runs code without a sandbox.")
+    ] = "",
     options: RunOptions,
 ) -> None:
     """Answer the questions of a suite and score the answers.
@@ -44,10 +51,11 @@ def evaluate(
     """
 
     def work() -> int:
+        from evals.evaluation import Choices
         from evals.evaluation import evaluate as run_suite
 
-        knobs = options.context()
-        return run_suite(suite, data=data, out=out, name=name, form=form, without_files=without_files, knobs=knobs)
+        choices = Choices(name, form, without_files, jobs, beside, beside_python)
+        return run_suite(suite, choices, data=data, out=out, knobs=options.context())
 
     exit_with(work)
 

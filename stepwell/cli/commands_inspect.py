@@ -16,13 +16,15 @@ def threads(
     tag: Annotated[
         list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="With this tag; may be repeated.")
     ] = None,
-    size: Annotated[bool, typer.Option("--size", help="What each workspace takes on the disk, too.")] = False,
+    size: Annotated[
+        bool, typer.Option("--size", help="What each takes, too: workspace, snapshots alone and shared.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the threads, newest first.
 
     In a pipe the fields are separated by tabs: id, status, cells, time, question, name, tags (with commas), and with
-    --size bytes.
+    --size three numbers of bytes: of its workspace, of snapshots that only it needs, of those that others need, too.
 
     Example: stepwell threads --search "sales May" --tag 2026
     """
@@ -115,8 +117,28 @@ def gc(
         float,
         typer.Option(min=0, metavar="SECONDS", help="Leave what is younger (3600); less only while nothing runs."),
     ] = 3_600.0,
+    keep_last: Annotated[
+        int | None,
+        typer.Option(
+            "--keep-last",
+            min=1,
+            metavar="N",
+            help="Give up the snapshots of all but the last N steps of each branch.",
+        ),
+    ] = None,
+    older_than: Annotated[
+        str,
+        typer.Option("--older-than", metavar="AGE", help="Give up those of older steps: 30d, 12h, 90min."),
+    ] = "",
+    budget: Annotated[
+        str,
+        typer.Option("--budget", metavar="SIZE", help="Give up from the oldest on until no more is kept: 20GB, 500MB."),
+    ] = "",
 ) -> None:
     """Remove snapshots' data that no step of any thread needs any more.
+
+    With a rule, steps lose their snapshots first: from the oldest on, never the newest of a branch, never the end of a
+    turn before its middle. The tree of steps says so, and such a step comes back by running cells again.
 
     Analyses may go on meanwhile.
     """
@@ -124,7 +146,7 @@ def gc(
     def work() -> int:
         from stepwell.cli import maintenance
 
-        return maintenance.gc(grace=grace, dry_run=dry_run)
+        return maintenance.gc(grace=grace, dry_run=dry_run, rules=(keep_last or 0, older_than, budget))
 
     exit_with(work)
 

@@ -39,12 +39,16 @@ def step_json(thread: str, step: Step) -> dict[str, Any]:
         "when": step.when.isoformat() if step.when else None,
         "question": step.question,
         "checkpoint": step.checkpoint,
+        "given_up": step.given_up.as_json() if step.given_up is not None else None,
         **(step.cell or {}),
     }
 
 
 def step_line(step: Step) -> tuple[str, ...]:
-    """A step for a pipe: name, status, seconds, purpose, files, the step before, bytes added, time, whether here."""
+    """A step for a pipe.
+
+    Name, status, seconds, purpose, files, the step before, bytes added, time, whether here, whether it was given up.
+    """
     cell = step.cell
     if cell is None:
         return ()
@@ -59,6 +63,7 @@ def step_line(step: Step) -> tuple[str, ...]:
         str(cell.get("snapshot_bytes", 0)),
         when,
         "here" if step.head else "",
+        step.given_up.text if step.given_up is not None else "",
     )
 
 
@@ -103,8 +108,10 @@ def _on_terminal(step: Step, drawn_below: bool, now: datetime) -> Iterator[tuple
     yield f"{step.name}  ", "cyan"
     yield purpose_text(cell, 300), ""
     facts = [duration_text(cell["seconds"])]
-    facts += [f"+{size_text(cell.get('snapshot_bytes', 0))}"] if cell.get("snapshot") else []
+    kept = cell.get("snapshot") and step.given_up is None
+    facts += [f"+{size_text(cell.get('snapshot_bytes', 0))}"] if kept else []
     facts += [ago_text((now - step.when).total_seconds())] if step.when else []
+    facts += [f"snapshot {step.given_up.text}"] if step.given_up is not None else []
     yield f"  {' · '.join(facts)}", "dim"
     if status != "ok":
         yield f"  {ending(cell)}", "red" if status != "rejected" else "yellow"

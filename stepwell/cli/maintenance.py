@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from graph.checkpoints.factory import checkpoints_file, plain_values
@@ -14,17 +15,43 @@ from graph.settings import Settings, SettingsError, read_settings, settings_or_d
 from stepwell import cleanup
 from stepwell.cleanup import Swept
 from stepwell.cli.exits import FAILED, FINISHED, print_error
-from stepwell.cli.terminal_text import is_conversation, one_line, size_text
+from stepwell.cli.terminal_text import duration_text, is_conversation, one_line, size_text
 from stepwell.cli.thread_list import json_out, line_out
 from stepwell.errors import UsageError
+from stepwell.retention import Rules
 from stepwell.threads import find_thread
 
 
-def gc(*, grace: float, dry_run: bool) -> int:
-    """`stepwell gc`."""
-    swept = asyncio.run(cleanup.gc(grace=grace, dry_run=dry_run, settings=read_settings()))
+def gc(*, grace: float, dry_run: bool, rules: tuple[int, str, str] = (0, "", "")) -> int:
+    """`stepwell gc`; the rules are those of `Rules`."""
+    try:
+        named = Rules(*rules)
+    except ValueError as error:
+        raise UsageError(f"{str(error).rstrip('.')}.") from None
+    swept = asyncio.run(cleanup.gc(grace=grace, dry_run=dry_run, rules=named, settings=read_settings()))
     sys.stdout.write(f"{'would remove' if dry_run else 'removed'} {_counted(swept)}\n")
+    for line in _about_rules(swept, dry_run=dry_run, grace=grace):
+        sys.stdout.write(f"{line}\n")
     return FINISHED
+
+
+def _about_rules(swept: Swept, *, dry_run: bool, grace: float) -> Iterator[str]:
+    if swept.rules:
+        yield f"{'would give up' if dry_run else 'gave up'} {_snapshots(swept.given_up)}"
+    for effect in swept.rules:
+        yield f"  {effect.rule}: {_snapshots(effect.steps)}, {size_text(effect.bytes)} by itself"
+    if swept.young:
+        yield f"{_snapshots(swept.young)} younger than {duration_text(grace)} stayed (--grace)"
+    if swept.busy:
+        threads = "1 thread was" if swept.busy == 1 else f"{swept.busy:,} threads were"
+        yield f"{threads} left alone: at work, or with a session of the last day that holds what no snapshot has"
+    if swept.over_budget:
+        over = size_text(swept.over_budget)
+        yield f"{over} above the budget: what is left is young, or where a branch or a turn ends"
+
+
+def _snapshots(count: int) -> str:
+    return "1 snapshot" if count == 1 else f"{count:,} snapshots"
 
 
 def delete(name: str) -> int:
@@ -41,7 +68,12 @@ async def _delete(name: str) -> tuple[str, Swept]:
 
 
 def _counted(swept: Swept) -> str:
-    return f"{_blobs(swept.removed, swept.removed_bytes)}; {_blobs(swept.kept, swept.kept_bytes)} kept"
+    kept = f"{_blobs(swept.removed, swept.removed_bytes)}; {_blobs(swept.kept, swept.kept_bytes)} kept"
+    return f"{kept}, {_inputs(swept.inputs, swept.inputs_bytes)} among them" if swept.inputs else kept
+
+
+def _inputs(count: int, size: int) -> str:
+    return f"{'1 input' if count == 1 else f'{count:,} inputs'} ({size_text(size)})"
 
 
 def _blobs(count: int, size: int) -> str:

@@ -109,8 +109,13 @@ def usage_line(state: State) -> str:
     calls = sum(node["calls"] for node in usage)
     taken, given = sum(node["input_tokens"] for node in usage), sum(node["output_tokens"] for node in usage)
     about = "about " if any(node["estimated"] for node in usage) else ""
+    cached = sum(node.get("cached_tokens", 0) for node in usage)
+    kept = f" ({cached:,} of them cached)" if cached else ""
     seconds = sum(cell["seconds"] for cell in state.get("cells") or [])
-    return f"{calls} model calls, {about}{taken:,} tokens in and {given:,} out; cells ran for {duration_text(seconds)}"
+    return (
+        f"{calls} model calls, {about}{taken:,} tokens in{kept} and {given:,} out; "
+        f"cells ran for {duration_text(seconds)}"
+    )
 
 
 def _next(detail: ThreadDetail) -> str:

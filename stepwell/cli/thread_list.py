@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 from graph.settings import Settings, read_settings
 from stepwell.cli.exits import FINISHED
 from stepwell.cli.terminal_text import ago_text, one_line, size_text
-from stepwell.thread_summaries import ThreadFilter, ThreadSummary, bytes_on_disk, listed_without_states
+from stepwell.thread_summaries import ThreadFilter, ThreadSummary, listed_without_states
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from stepwell.thread_sizes import ThreadSize
+
+SIZES = ("workspace", "snapshots", "shared")
+"""What `--size` adds: files on this machine, snapshots that only this thread needs, and those of others, too."""
 STATUS_STYLES = {"finished": "green", "waiting": "yellow", "paused": "yellow", "failed": "red", "damaged": "red"}
 
 
@@ -32,7 +36,7 @@ def json_out(data: Any) -> None:
     line_out(json.dumps(data))
 
 
-def summary_json(summary: ThreadSummary, size: int | None = None) -> dict[str, Any]:
+def summary_json(summary: ThreadSummary, size: "ThreadSize | None" = None) -> dict[str, Any]:
     """A thread of the list as JSON shapes."""
     return {
         "thread": summary.id,
@@ -43,20 +47,24 @@ def summary_json(summary: ThreadSummary, size: int | None = None) -> dict[str, A
         "updated": summary.updated.isoformat(),
         "name": summary.name,
         "tags": list(summary.tags),
-        **({} if size is None else {"bytes": size}),
+        **(
+            {}
+            if size is None
+            else {"bytes": size.workspace, "snapshot_bytes": size.alone, "shared_snapshot_bytes": size.shared}
+        ),
     }
 
 
 def threads_table(
-    summaries: Sequence[ThreadSummary], now: datetime, sizes: Mapping[str, int] = MappingProxyType({})
+    summaries: Sequence[ThreadSummary], now: datetime, sizes: Mapping[str, "ThreadSize"] = MappingProxyType({})
 ) -> "Table":
     """The list of threads for a terminal."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("thread", "status", "cells", "updated", *(["size"] if sizes else [])):
-        table.add_column(name, no_wrap=True, justify="right" if name in ("cells", "size") else "left")
+    for name in ("thread", "status", "cells", "updated", *(SIZES if sizes else ())):
+        table.add_column(name, no_wrap=True, justify="right" if name in ("cells", *SIZES) else "left")
     called = any(summary.name or summary.tags for summary in summaries)
     if called:
         table.add_column("name, tags", max_width=32, no_wrap=True, overflow="ellipsis")
@@ -67,11 +75,15 @@ def threads_table(
             Text(summary.status, STATUS_STYLES[summary.status]),
             Text(str(summary.cells)),
             Text(ago_text((now - summary.updated).total_seconds())),
-            *([Text(size_text(sizes[summary.id]))] if sizes else []),
+            *(Text(size_text(size)) for size in (_columns(sizes[summary.id]) if sizes else ())),
             *([_called(summary)] if called else []),
             Text(one_line(summary.question, 300)),
         )
     return table
+
+
+def _columns(size: "ThreadSize") -> tuple[int, int, int]:
+    return size.workspace, size.alone, size.shared
 
 
 def _called(summary: ThreadSummary) -> "Text":
@@ -82,18 +94,21 @@ def _called(summary: ThreadSummary) -> "Text":
     return Text(" ").join(Text(text, style) for text, style in parts)
 
 
-def thread_line(summary: ThreadSummary, size: int | None = None) -> tuple[str, ...]:
-    """A thread of the list for a pipe: id, status, cells, time, question, name, tags, and bytes if they are known."""
+def thread_line(summary: ThreadSummary, size: "ThreadSize | None" = None) -> tuple[str, ...]:
+    """A thread of the list for a pipe: id, status, cells, time, question, name, tags, and bytes if they are known.
+
+    Those are three: of the workspace, of snapshots that it holds alone, of snapshots that it shares.
+    """
     when = summary.updated.astimezone(UTC).isoformat(timespec="seconds")
     said = (one_line(summary.question, 300), one_line(summary.name), ",".join(map(one_line, summary.tags)))
-    return summary.id, summary.status, str(summary.cells), when, *said, *([] if size is None else [str(size)])
+    return summary.id, summary.status, str(summary.cells), when, *said, *(map(str, _columns(size)) if size else ())
 
 
 def print_threads(limit: int, *, as_json: bool, search: str = "", tags: Sequence[str] = (), sizes: bool = False) -> int:
     """`stepwell threads`."""
     settings, wanted = read_settings(), ThreadFilter(search, tuple(tags))
     summaries = _newest(limit, wanted, settings)
-    taken = {summary.id: bytes_on_disk(settings, summary.id) for summary in summaries} if sizes else {}
+    taken = _sizes(summaries, settings) if sizes else {}
     if as_json:
         for summary in summaries:
             json_out(summary_json(summary, taken.get(summary.id)))
@@ -109,6 +124,14 @@ def print_threads(limit: int, *, as_json: bool, search: str = "", tags: Sequence
         for summary in summaries:
             line_out(*thread_line(summary, taken.get(summary.id)))
     return FINISHED
+
+
+def _sizes(summaries: Sequence[ThreadSummary], settings: Settings) -> "dict[str, ThreadSize]":
+    import asyncio
+
+    from stepwell.thread_sizes import thread_sizes
+
+    return asyncio.run(thread_sizes([summary.id for summary in summaries], settings))
 
 
 def _newest(limit: int, wanted: ThreadFilter, settings: Settings) -> list[ThreadSummary]:

@@ -13,6 +13,7 @@ from typing import Any, Self, cast
 from langgraph.types import StateSnapshot
 
 from graph.checkpoints.damage import DamagedThreadError, reporting_damage
+from graph.checkpoints.given_up import without_given_up
 from graph.checkpoints.labels import Labels
 from graph.checkpoints.order import time_named
 from graph.checkpoints.saver import Saver
@@ -159,7 +160,9 @@ class KeptThreads:
 
     async def mark(self, thread: str) -> str:
         """Another one when the thread has changed; empty when nothing of it is kept."""
-        return await self.saver.mark(thread)
+        mark = await self.saver.mark(thread)
+        given_up = len(await self.saver.given_up(thread)) if mark else 0
+        return f"{mark}-{given_up}" if given_up else mark
 
     async def view(self, thread: str, step: str, mark: str) -> ThreadView:
         """A thread as it is kept, where it is now or at a step; `mark` is what it is at.
@@ -204,7 +207,7 @@ class KeptThreads:
             snapshot = await self.graph.aget_state({"configurable": {"thread_id": thread}})
         if snapshot.created_at is None:
             raise ThreadError(f"There is no thread {thread}.")
-        state, status = cast("State", snapshot.values), status_of(snapshot)
+        state, status = await self._shown(thread, cast("State", snapshot.values)), status_of(snapshot)
         asked = ending_of(thread, snapshot, 0.0) if status == "waiting" else None
         return ThreadView(
             thread,
@@ -226,7 +229,7 @@ class KeptThreads:
         when = place.step.when or datetime.now(UTC)
         return ThreadView(
             thread,
-            place.state,
+            await self._shown(thread, place.state),
             "finished" if place.ended else "paused",
             "",
             when,
@@ -237,6 +240,11 @@ class KeptThreads:
             cost=self._cost(place.state),
             answer=await answer_after(self.graph, place),
         )
+
+    async def _shown(self, thread: str, state: State) -> State:
+        """The state without the snapshots that were given up: nothing can be shown of them."""
+        cells = without_given_up(state.get("cells") or [], await self.saver.given_up(thread))
+        return State(**{**state, "cells": cells})
 
     async def context(self, thread: str) -> Context:
         """The knobs of its last run."""
@@ -258,7 +266,7 @@ class KeptThreads:
     async def steps(self, thread: str) -> StepTree:
         """See `Backend`."""
         check_names(thread)
-        return await self._tree(thread, await self.saver.mark(thread))
+        return await self._tree(thread, await self.mark(thread))
 
     async def step(self, thread: str, step: str) -> StepDetail:
         """See `Backend`."""

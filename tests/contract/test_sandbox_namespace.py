@@ -44,6 +44,8 @@ async def test_tables_and_arrays(run: Run) -> None:
 import numpy as np, pandas as pd, polars as pl
 frame = pd.DataFrame({'day': pd.to_datetime(['2024-01-01'] * 5000), 'price': 1.5})
 wide = pd.DataFrame(np.zeros((2, 3000)))
+pairs = [(1, 2)] * 65
+distinct = {(1, n) for n in range(65)}
 series = frame['price']
 array = np.zeros((3, 4))
 number = np.float64(2.5)
@@ -58,7 +60,9 @@ model = LinearRegression().fit([[1], [2]], [1, 2])
     assert found["frame"][1].startswith("5,000 x 2: day datetime64[")
     assert found["frame"][1].endswith("], price float64")
     assert found["wide"][1].startswith("2 x 3,000: 0 float64")
-    assert found["wide"][1].endswith("…")
+    assert found["wide"][1].endswith(", …, 2998 float64, 2999 float64")  # the newest are never left out
+    assert found["pairs"] == ("list", "65 items, the first 12 each tuple of 2")
+    assert found["distinct"] == ("set", "65 items, the first 12 each tuple of 2")
     assert found["series"] == ("Series", "5,000 x float64 price")
     assert found["array"] == ("ndarray", "3 x 4 float64")
     assert found["number"] == ("float64", "2.5")

@@ -25,6 +25,16 @@ async def test_columns_of_a_delivered_table_are_those_that_were_named(settings: 
     assert last(events, Finished).concerns == []
 
 
+async def test_a_sentence_that_goes_on_after_the_columns_names_no_more(settings: Settings) -> None:
+    answer = Call("submit_answer", answer="Written to totals.csv.")
+    async with ScriptedServer([write("month;before;raise"), answer]) as server:
+        question = "Write totals.csv with the columns month, before and raise, in euros: a row for each month."
+        run = start(question, settings=with_model(settings, server.base_url), context=Context(review="never"))
+        events = await follow(run)
+    assert only(events, SentBack) == []
+    assert last(events, Finished).concerns == []
+
+
 async def test_a_form_that_is_never_kept_is_said_beside_the_answer(settings: Settings) -> None:
     answer = Call("submit_answer", answer="It is three.")
     async with ScriptedServer([answer, answer, answer]) as server:

@@ -317,6 +317,20 @@ def test_room_is_made_by_gc_and_delete(desk: Desk) -> None:
     counted = desk.command("gc", "--dry-run", "--grace", "0")
     assert counted.stdout.startswith("would remove 0 blobs (0 B); "), counted.stdout
     assert desk.command("gc").stdout.startswith("removed 0 blobs")
+    limits = ("--keep-last", "1", "--older-than", "30d", "--budget", "20GB")
+    rules = desk.command("gc", "--dry-run", "--grace", "0", *limits)
+    lines = rules.stdout.splitlines()
+    assert re.fullmatch(r"would remove [1-9]\d* blobs? \(.+\); \d+ blobs \(.+\) kept", lines[0])
+    assert re.fullmatch(r"would give up [1-9]\d* snapshots?", lines[1])
+    assert re.fullmatch(r"  keep last 1: [1-9]\d* snapshots?, .+ by itself", lines[2])
+    assert lines[3:] == ["  older than 30d: 0 snapshots, 0 B by itself", "  budget 20GB: 0 snapshots, 0 B by itself"]
+    young = desk.command("gc", "--keep-last", "1")
+    assert young.stdout.splitlines()[-1].endswith("younger than 1 h 00 min stayed (--grace)")
+    gone = desk.command("gc", "--grace", "0", "--keep-last", "1")
+    assert gone.stdout.splitlines()[1] == lines[1].replace("would give up", "gave up")
+    assert "given up on" in desk.command("log", "last").stdout.splitlines()[0]
+    assert json.loads(desk.command("log", "last", "--json").stdout.splitlines()[0])["given_up"]["rule"] == "keep last 1"
+    assert "was given up on" in desk.command("show", "last@1").stdout
     thread = desk.command("threads").stdout.split("\t")[0]
     done = desk.command("delete", thread[:8])
     assert done.stdout.startswith(f"deleted thread {thread}; removed "), done.stderr
@@ -325,6 +339,20 @@ def test_room_is_made_by_gc_and_delete(desk: Desk) -> None:
     gone = desk.command("delete", thread)
     assert gone.returncode == 2
     assert "No thread begins with" in gone.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--older-than", "30", "'30' is no age: write a number and its unit, such as 30d, 12h or 90min."),
+        ("--budget", "20 elephants", "'20 elephants' is no size: write a number and its unit, such as 20GB or 500MB."),
+    ],
+)
+def test_amounts_that_are_none_are_refused_in_one_sentence(desk: Desk, option: str, value: str, said: str) -> None:
+    done = desk.command("gc", option, value)
+    assert done.returncode == 2
+    assert done.stderr.strip().endswith(said)
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("words", [("log", "last", "--code"), ("show", "last"), ("threads", "--json")])

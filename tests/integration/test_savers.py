@@ -23,6 +23,7 @@ from typing_extensions import TypedDict
 
 from graph.checkpoints.advisory_lock import hold_thread_in_database
 from graph.checkpoints.factory import open_checkpoints, plain_values
+from graph.checkpoints.given_up import GivenUp
 from graph.checkpoints.postgres_saver import open_postgres, watched
 from graph.checkpoints.saver import Saver
 from graph.settings import Settings, SettingsError
@@ -188,6 +189,30 @@ async def test_what_gc_keeps_are_the_snapshots_of_the_branches_that_are_left(sav
     assert snapshot_of(2) not in found
     await saver.aprune([thread.id], strategy="delete")
     assert await saver.referenced_hashes() == set()
+
+
+async def test_what_a_thread_gave_up_is_not_needed_goes_to_copies_and_can_be_taken_back(saver: Saver) -> None:
+    thread, other = Thread(saver), Thread(saver)
+    await thread.say("one")
+    await other.say("one")  # the same snapshot
+    given = GivenUp.now("keep last 1")
+    await saver.give_up(thread.id, {snapshot_of(1): given})
+    await saver.give_up(thread.id, {snapshot_of(1): GivenUp.now("older than 30d")})  # what was said first stays
+    assert await saver.given_up(thread.id) == {snapshot_of(1): given}
+    assert snapshot_of(1) not in await saver.referenced_hashes(thread.id)
+    assert snapshot_of(1) in (await saver.hashes_by_thread(thread.id))[thread.id]
+    assert snapshot_of(1) in await saver.referenced_hashes()
+    await saver.give_up(other.id, {snapshot_of(1): given})
+    assert snapshot_of(1) not in await saver.referenced_hashes()
+    copy, fork = str(uuid.uuid4()), str(uuid.uuid4())
+    await saver.acopy_thread(thread.id, copy)
+    await saver.copy_given_up(thread.id, fork)
+    assert await saver.given_up(copy) == await saver.given_up(fork) == {snapshot_of(1): given}
+    await saver.take_back(thread.id, [snapshot_of(1)])
+    assert set(await saver.all_given_up()) == {other.id, copy, fork}
+    for one in (other.id, copy, fork):
+        await saver.adelete_thread(one)
+    assert await saver.all_given_up() == {}
 
 
 async def test_a_copy_goes_its_own_way_and_outlives_the_original(saver: Saver) -> None:

@@ -16,15 +16,18 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+import stepwell
 from graph.events import CellFinished, Event, Failed, Finished, SessionRestored
 from graph.settings import Settings
 from stepwell.cleanup import delete, gc
+from stepwell.forks import fork_thread
 from stepwell.runs import resume, start
 from stepwell.threads import list_threads, read_thread
 from tests.analyses import follow, last, only, with_model
 from tests.crashing import THREAD
 from tests.integration.test_blobs_on_s3 import Store, environment_of
 from tests.integration.test_blobs_on_s3 import store as store  # a fixture
+from tests.integration.test_giving_up import BIG, LAST, gone_steps, next_cell, run_cells
 from tests.integration.test_resume import ending
 from tests.other_process import wait_for_file
 from tests.postgres_server import PostgresServer
@@ -252,3 +255,20 @@ async def test_gc_and_delete_see_what_every_machine_names(machines: Machines) ->
         machines.model = server.base_url
         events = await follow(start("Check", thread=second, settings=machines["three"]))
     assert [event.cell["status"] for event in only(events, CellFinished)] == ["ok"]
+
+
+async def test_what_one_machine_gives_up_is_said_on_all_and_what_is_kept_goes_on_anywhere(machines: Machines) -> None:
+    thread = await run_cells(machines["one"], BIG.format(1), BIG.format(2), BIG.format(3))
+    fork = await fork_thread(thread, step=2, new_turn=True, settings=machines["two"])
+    counted = await gc(rules=LAST, dry_run=True, settings=machines["three"], grace=-1)
+    swept = await gc(rules=LAST, settings=machines["two"], grace=-1)
+    assert swept == counted
+    assert swept.given_up == 3
+    assert swept.removed_bytes > 300_000
+    assert [await gone_steps(machines["three"], one) for one in (thread, fork)] == [["1", "2"], ["1"]]
+    for one, seed in ((thread, 3), (fork, 2)):
+        check = f"assert (big == np.random.default_rng({seed}).random(50_000)).all()"
+        assert only(await next_cell(machines["three"], one, check), SessionRestored)[0].cells == 0
+    async with stepwell.at(f"{thread}@1", settings=machines["one"]) as session:
+        assert session.receipt.given_up.startswith("The snapshot of step 1 was given up on")
+        assert (await session.run("print(len(big))")).stdout.head == "50000\n"

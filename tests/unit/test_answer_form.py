@@ -56,6 +56,8 @@ SPOKEN_OF = [
     ("Give the mean and the median.", "1 and 2"),
     ("How many orders per region? Round to two decimals.", "a: 1.00"),
     ("Return the 5 rows with the largest units.", TABLE),
+    ("Give a table with the columns region, units and revenue, in euros, sorted by region.", TABLE),
+    ("Give a table with the columns region and units, one row for each region.", TABLE),
     ("Zähle die Zeilen und nenne die Summe.", "3 und 4"),
 ]
 

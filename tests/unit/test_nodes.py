@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from langgraph.runtime import Runtime
 
 from graph.build import after_approve, after_check_final, after_execute, after_generate, after_plan
@@ -13,6 +14,7 @@ from graph.context import Context, context_of
 from graph.settings import Prices
 from graph.state import AskedCall, CallRecord, DecidedCall, Pending, PlanStep, Review, SandboxRef, State, Usage
 from models.base import ModelAccessError, PromptForm, Reply, ReplyProblem, Tokens, ToolCall
+from models.messages import tokens_of
 from nodes.approve import approve_call
 from nodes.budget import add_usage, budget_reached
 from nodes.calls.held_cells import decide, dropped_call_notices, held, hold_cell, related_cells
@@ -32,6 +34,7 @@ from nodes.upload import makers
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.network import NO_NETWORK
 from sandboxes.results import CellResult
+from stepwell.cli.thread_lines import usage_line
 from storage.blobs import Blobs
 from tests.states import make_cell, make_file, make_input, make_state
 from tests.unit.test_asking import RecitingModel
@@ -194,6 +197,17 @@ def test_usage_is_added_by_node() -> None:
     state = make_state(usage={"plan": Usage(calls=1, input_tokens=10, output_tokens=1, estimated=False)})
     usage = add_usage(state, "plan", Tokens(calls=2, input=5, output=5, estimated=True))
     assert usage["plan"] == Usage(calls=3, input_tokens=15, output_tokens=6, estimated=True)
+
+
+def test_cached_tokens_are_counted_where_an_endpoint_says_them() -> None:
+    reply = AIMessage("x", usage_metadata=UsageMetadata(input_tokens=70, output_tokens=9, total_tokens=79))
+    assert reply.usage_metadata is not None
+    assert tokens_of(reply, [], []) == Tokens(1, 70, 9)
+    reply.usage_metadata["input_token_details"] = {"cache_read": 64}
+    usage = add_usage(make_state(), "step", tokens_of(reply, [], []) + Tokens(1, 30, 1))
+    usage = add_usage(make_state(usage=usage), "step", Tokens(1, 10, 1, cached=5))
+    assert usage["step"] == Usage(calls=3, input_tokens=110, output_tokens=11, estimated=False, cached_tokens=69)
+    assert "110 tokens in (69 of them cached) and 11 out" in usage_line(make_state(usage=usage))
 
 
 def test_budgets() -> None:

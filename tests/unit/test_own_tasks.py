@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evals.evaluation import evaluate
+from evals.evaluation import Choices, evaluate
 from evals.own.forms import UNANSWERABLE, Turn, best, exact, half_a_unit, play
 from evals.own.making import world
 from evals.own.packed import FILES
@@ -52,6 +52,14 @@ def test_there_are_tasks_of_every_kind(tasks: dict[str, Task]) -> None:
     assert all(len(tasks[one].questions) == 30 for one in kinds["long-"])
     assert all(3 <= len(tasks[one].questions) <= 8 for one in kinds["turns-"])
     assert all(tasks[one].questions[0].count(UNANSWERABLE) == 1 for one in kinds["never-"])
+
+
+def test_each_question_is_a_whole_sentence(tasks: dict[str, Task]) -> None:
+    for task in tasks.values():
+        for question in task.questions:
+            asked = question.split("\n\nEnd your answer")[0]
+            assert asked.rstrip()[-1] in ".?!`", asked
+            assert "  " not in asked, asked
 
 
 def test_each_question_is_asked_once_and_each_file_is_used(tasks: dict[str, Task]) -> None:
@@ -150,4 +158,4 @@ def test_ties_are_refused_and_rounding_to_either_side_is_right() -> None:
 
 def test_the_own_suite_takes_no_folder_of_data(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="leave --data out"):
-        evaluate(Path("own"), data=tmp_path, out=tmp_path, name="", form="", without_files=False, knobs={})
+        evaluate(Path("own"), Choices(), data=tmp_path, out=tmp_path, knobs={})

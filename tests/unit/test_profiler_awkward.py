@@ -168,6 +168,25 @@ class TestTimes:
         assert "date" in column(text, "Timestamp")
         assert "2023-11-05 15:45:12 … 2023-11-06 11:05:00" in column(text, "Timestamp")
 
+    @pytest.mark.parametrize(
+        ("header", "first", "step", "said"),
+        [
+            ("created_at", 1_700_000_000, 86_400, "counted from 1970 in s: 2023-11-14 … 2023-12-13"),
+            ("timestamp", 1_700_000_000_000, 86_400_000, "counted from 1970 in ms: 2023-11-14 … 2023-12-13"),
+            ("Order date", 45_000, 1, "day numbers of Excel: 2023-03-15 … 2023-04-13"),
+        ],
+    )
+    def test_moments_that_are_written_as_numbers(self, header: str, first: int, step: int, said: str) -> None:
+        text = profiled("a.csv", csv(f"n,{header}", *(f"{n},{first + n * step}" for n in range(30))))
+        assert said in column(text, header)
+        call = column(text, header).rpartition("; ")[2]
+        moments = eval(call.replace("…", "values"), {"pd": pd, "values": read(text)[header]})
+        assert str(moments.iloc[0].date()) in column(text, header)
+
+    def test_other_large_numbers_are_no_moments(self) -> None:
+        text = profiled("a.csv", csv("n,revenue,timeouts", *(f"{n},{1_700_000_000 + n},{n * 9}" for n in range(30))))
+        assert "may be" not in text
+
 
 @pytest.mark.usefixtures("folder")
 class TestTables:
@@ -227,6 +246,12 @@ class TestTables:
     def test_a_header_among_rows_of_json(self) -> None:
         text = profiled("a.json", json.dumps([["name", "age"], ["Ann", 3], ["Bob", 4]]))
         assert "the first row is a header" in text
+
+    def test_spellings_that_differ_in_case_or_blanks(self) -> None:
+        cities = ["Berlin", "berlin ", "BERLIN", "Paris", "Rome", "rome"]
+        text = profiled("a.csv", csv("n,city,town", *(f"{n},{cities[n % 6]},T{n}" for n in range(30))))
+        assert 'differ only in case or blanks: "Berlin", "berlin ", "BERLIN" and 1 more' in column(text, "city")
+        assert "differ" not in column(text, "town")
 
     def test_rows_that_repeat_the_header(self) -> None:
         text = profiled("a.csv", csv("a,b", *(f"x,{n}" for n in range(9)), "a,b", *(f"y,{n}" for n in range(9))))

@@ -120,6 +120,8 @@ MAX_SUMMARY = 200
 MAX_NAME = 100
 COLUMNS = 12
 """Columns and items that are looked at for one summary."""
+NEWEST, COLUMNS_CHARS = 2, 165
+"""Columns at the end of a table that are named in any case, and characters for the names of all."""
 
 Row = dict[str, str]
 Describe = Callable[[Any], str]
@@ -189,7 +191,10 @@ def _bytes(value: Any) -> str:
 def _items(value: Any) -> str:
     base: Any = next(base for base in (list, tuple, set, frozenset) if issubclass(type(value), base))
     size = base.__len__(value)
-    first = listing((short(item) for item in islice(base.__iter__(value), COLUMNS)), 150)
+    items = [short(item) for item in islice(base.__iter__(value), COLUMNS)]
+    if len(items) == COLUMNS and len(set(items)) == 1:
+        return f"{_count(size, 'item')}, the first {COLUMNS} each {items[0]}"
+    first = listing(items, 150)
     return f"{_count(size, 'item')}{': ' + first if first else ''}{', …' if size > COLUMNS else ''}"
 
 
@@ -250,15 +255,20 @@ def _label(name: object) -> str:
 
 
 def _frame(value: Any) -> str:
-    columns = list(value.columns[:COLUMNS])
-    types = list(value.dtypes.iloc[:COLUMNS])
-    return _table(len(value.index), len(value.columns), zip(columns, types, strict=True))
+    names, types = value.columns, value.dtypes
+    return _table(len(value.index), len(names), lambda place: f"{_label(names[place])} {types.iloc[place]}")
 
 
-def _table(height: int, width: int, columns: Any) -> str:
-    named = listing((f"{_label(name)} {kind}" for name, kind in columns), 165)
-    more = ", …" if width > COLUMNS and not named.endswith("…") else ""
-    return f"{height:,} x {width:,}{': ' + named if named else ''}{more}"
+def _table(height: int, width: int, column: Callable[[int], str]) -> str:
+    """Rows, columns and their names; where not all have room the last ones stay, which are the newest."""
+    named = listing((column(place) for place in range(min(width, COLUMNS))), COLUMNS_CHARS)
+    if width > COLUMNS or named.endswith("…"):
+        last = ", ".join(column(place) for place in range(max(width - NEWEST, 0), width))
+        room = COLUMNS_CHARS - min(len(last), 80) - len(", …")
+        first = listing((column(place) for place in range(min(width - NEWEST, COLUMNS))), room)
+        named = f"{first.removesuffix(', …')}, …, {last}" if width > NEWEST and len(last) <= 80 else named
+        named += "" if "…, " in named or named.endswith("…") else ", …"
+    return f"{height:,} x {width:,}{': ' + named if named else ''}"
 
 
 def _series(value: Any) -> str:
@@ -273,12 +283,17 @@ def _array(value: Any) -> str:
 
 
 def _polars(value: Any) -> str:
-    return _table(value.height, value.width, islice(zip(value.columns, value.dtypes, strict=True), COLUMNS))
+    names, types = value.columns, value.dtypes
+    return _table(value.height, value.width, lambda place: f"{_label(names[place])} {types[place]}")
 
 
 def _arrow(value: Any) -> str:
-    fields = ((field.name, field.type) for field in islice(value.schema, COLUMNS))
-    return _table(value.num_rows, value.num_columns, fields)
+    schema = value.schema
+    return _table(
+        value.num_rows,
+        value.num_columns,
+        lambda place: f"{_label(schema.field(place).name)} {schema.field(place).type}",
+    )
 
 
 def _printed(value: Any) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import accumulate
 
-from .doubts import exponent_code, mixed_marks, offsets, stand_ins, units, version_pair
+from .doubts import exponent_code, mixed_marks, numbered_moments, offsets, spellings, stand_ins, units, version_pair
 from .findings import Column, clean, number_text
 from .values import MISSING, NUMBERS, classify, to_float
 
@@ -139,6 +139,8 @@ def describe_strings(
         if measured := units(values):
             shown = ", ".join(f"{unit} ({count:,})" for unit, count in measured.most_common(5))
             column.remarks.append(f"numbers with {'mixed units' if len(measured) > 1 else 'a unit'}: {shown}")
+        if doubt := spellings(values):
+            column.remarks.append(doubt)
     _placeholders(column, reading, counter, odd, is_number=column.kind in ("integer", "number"))
     if any(value != value.strip() for value in values):
         column.remarks.append("leading or trailing blanks")
@@ -159,6 +161,8 @@ def _numbers(column: Column, values: dict[str, int], style: Conventions) -> None
     days = whole and 19000101 <= (column.low or 0) <= (column.high or 0) < 21000101
     if days and all(_strptime(value.strip(), "%Y%m%d") for value in list(values)[:200]):
         column.remarks.append("looks like dates, %Y%m%d")
+    elif whole and (doubt := numbered_moments(column.name, column.low or 0, column.high or 0)):
+        column.remarks.append(doubt)
 
 
 def spread(pairs: list[tuple[float, int]], column: Column) -> None:

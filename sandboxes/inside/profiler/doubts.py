@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
 
 from .findings import Column, clean, number_text
 from .values import NUMBERS, classify
@@ -21,6 +22,8 @@ _MEASURED = re.compile(r".*[.].*|.*[eE][+-].*")
 _PART = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}")
 _MARKS = tuple(float(digits) for digits in ("9" * count for count in range(2, 8)))
 _ZONE = re.compile(r"(Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})$")
+_OF_DAYS = re.compile(r"date|datum|fecha|day\b|дата|日期", re.IGNORECASE)
+_OF_MOMENTS = re.compile(r"date|time|stamp|epoch|created|updated|modified|(?:^|[_\W])(?:at|ts)$", re.IGNORECASE)
 MOST_ROWS = 100_000
 
 
@@ -89,6 +92,32 @@ def version_pair(values: Collection[str]) -> tuple[str, str] | None:
             shorter, longer = sorted((other, text), key=len)
             return shorter, longer
     return None
+
+
+def spellings(values: Collection[str]) -> str:
+    """Name texts of one column that differ in nothing but case and blanks; empty when there are none."""
+    alike: dict[str, list[str]] = {}
+    for value in values:
+        alike.setdefault(" ".join(value.split()).casefold(), []).append(value)
+    pairs = [found for found in alike.values() if len(found) > 1]
+    if not pairs:
+        return ""
+    shown = ", ".join(f'"{clean(value, 24)}"' for value in pairs[0][:3])
+    more = f" and {len(pairs) - 1:,} more" if len(pairs) > 1 else ""
+    return f"differ only in case or blanks: {shown}{more}"
+
+
+def numbered_moments(name: str, low: float, high: float) -> str:
+    """Say when whole numbers may be moments: by the column's name, and by what they would stand for."""
+    if _OF_DAYS.search(name) and 20_000 <= low <= high < 60_000:
+        first, last = (date(1899, 12, 30) + timedelta(days=int(value)) for value in (low, high))
+        return f'may be day numbers of Excel: {first} … {last}; pd.to_datetime(…, unit="D", origin="1899-12-30")'
+    for unit, factor in (("s", 1), ("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000)):
+        if _OF_MOMENTS.search(name) and 9.4e8 * factor <= low <= high < 2.1e9 * factor:
+            first, last = (datetime.fromtimestamp(value / factor, UTC) for value in (low, high))
+            shown = f"{first:%Y-%m-%d} … {last:%Y-%m-%d}"
+            return f'may be counted from 1970 in {unit}: {shown}; pd.to_datetime(…, unit="{unit}")'
+    return ""
 
 
 def offsets(values: dict[str, int]) -> str:

@@ -1,0 +1,1 @@
+"""Other agents that answer the same tasks at the same endpoint."""
