@@ -215,6 +215,10 @@ class ApprovalAsked(Event):
     """The call of a host function that waits: its `id`, `function`, `arguments` as people read them, `place`, the
     calls that the cell has `made`, and the `earlier` cells that write the function's name or could change its meaning.
     `code` is then the cell that makes it."""
+    printed_by: int = 0
+    """The cell of this turn that ran last; 0: none has."""
+    printed: str = ""
+    """What it printed and showed, as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +236,8 @@ class Finished(Event):
     seconds: float = 0.0
     model: str = ""
     """The name of the model that has answered."""
+    cost: float | None = None
+    """What the tokens of the thread cost by STEPWELL_PRICES; None where there are no prices, or no model was paid."""
     stopped_at: int = 0
     """The cell at which the import of a notebook stopped, since it failed; 0 in the usual case."""
 

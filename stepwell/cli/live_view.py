@@ -11,7 +11,6 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
-from rich.theme import Theme
 
 from graph.events import (
     CellFinished,
@@ -31,8 +30,11 @@ from graph.events import (
     SessionRestored,
     Started,
 )
-from graph.settings import NO_ISOLATION_WARNING
+from graph.settings import NO_ISOLATION_WARNING, Prices
 from graph.state import Artifact, Cell, PlanStep
+from models.selection import PLAYBOOK
+from nodes.cell_outputs import printed_text
+from stepwell.cli.colours import CODE_THEME, THEME
 from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_line, place, reveal, size_text
 from stepwell.cli.wording import (
     MAKING,
@@ -52,6 +54,11 @@ MOST_CODE = 14
 MOST_PLAN = 9
 """Lines that a section gets at most; on a small terminal they share what there is."""
 
+MOST_PRINTED = 8
+"""Lines of a finished cell's output that stay on the screen."""
+MOST_KEPT = 1_000
+"""Lines of it that are looked at."""
+
 FIXED = 4
 """Lines that are always there: header, cell, footer, and one left free below."""
 
@@ -59,8 +66,6 @@ MOST_HIGHLIGHTED = 20_000
 """Characters of code that are coloured."""
 
 MARK_STYLES = {"ok": "green", "rejected": "yellow"}
-THEME = Theme({"markdown.code": "bold cyan", "markdown.code_block": "cyan"})
-"""Rich's own has a black background, which is ugly on a light terminal."""
 
 
 class Terminal(Console):
@@ -81,10 +86,18 @@ class LiveView:
         console: The terminal; markup in texts is never read.
         clock: Seconds that only grow.
         tell_next: Whether the command that asks on is shown below an answer.
+        prices: What tokens cost; None: that is not shown.
+        shown: Takes the numbers of the cells whose output is in the scrollback, whole.
     """
 
     def __init__(
-        self, console: Console, clock: Callable[[], float] = time.monotonic, *, tell_next: bool = True
+        self,
+        console: Console,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        tell_next: bool = True,
+        prices: Prices | None = None,
+        shown: set[int] | None = None,
     ) -> None:
         self._console = console
         self._tell_next = tell_next
@@ -93,7 +106,7 @@ class LiveView:
         self._began = clock()
         self._drawn: object = None
         self._changes = 0
-        self.screen = Screen()
+        self.screen = Screen(prices, shown)
 
     def open(self) -> None:
         """Take the lower part of the terminal."""
@@ -136,12 +149,16 @@ class LiveView:
         if self._live is not None:
             live, self._live = self._live, None
             live.stop()
+            if (left := self.screen.broken_off()) is not None:
+                self._console.print(left)
 
 
 class Screen:
     """What is going on now, drawn into as many lines as the terminal has, each cut to its width."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: Prices | None = None, shown: set[int] | None = None) -> None:
+        self._prices = prices
+        self._shown = shown if shown is not None else set()
         self.elapsed = 0.0
         self._thread = ""
         self._question = ""
@@ -151,7 +168,8 @@ class Screen:
         self._tail = OutputTail(MOST_OUTPUT)
         self._figures: list[str] = []
         self._cells = 0
-        self._tokens = 0
+        self._tokens = (0, 0)
+        self._paid = False
 
     def take(self, event: Event) -> Sequence[Text]:
         """Change what is shown.
@@ -160,15 +178,18 @@ class Screen:
             Lines about what is over, for the scrollback.
         """
         match event:
-            case Started(thread=thread, question=question):
-                self._thread, self._question = thread, question
+            case Started(thread=thread, question=question, resumed=resumed, model=model):
+                known, self._thread, self._question = self._thread, thread, question
+                self._paid = model not in ("", PLAYBOOK)
+                if resumed and known == thread:
+                    return ()  # after a decision: the same run, for whoever sits there
             case Planned(steps=steps):
                 self._plan, self._doing = list(steps), ""
             case ModelAsked(node=node):
                 self._doing = MAKING.get(node, one_line(node))
             case ModelAnswered(input_tokens=taken, output_tokens=given):
                 self._doing = ""
-                self._tokens += taken + given
+                self._tokens = (self._tokens[0] + taken, self._tokens[1] + given)
             case CellStarted():
                 self._cell, self._doing = event, ""
                 self._tail, self._figures = OutputTail(MOST_OUTPUT), []
@@ -193,6 +214,8 @@ class Screen:
     def _end(self, cell: Cell) -> None:
         self._cell = None
         self._cells += 1
+        if len(printed_lines(printed_text(cell))) <= MOST_PRINTED:
+            self._shown.add(cell["number"])
         step = cell["step"]
         if cell["status"] == "ok" and 0 < step <= len(self._plan):
             self._plan[step - 1] = {**self._plan[step - 1], "done": True}
@@ -244,7 +267,18 @@ class Screen:
 
     def _footer(self) -> Text:
         doing = "running" if self._cell else self._doing
-        return Text(" · ".join(part for part in (sums(self._cells, self._tokens, self.elapsed), doing) if part), "dim")
+        cost = self._prices.cost(*self._tokens) if self._prices is not None and self._paid else None
+        told = sums(self._cells, sum(self._tokens), self.elapsed, cost=cost)
+        return Text(" · ".join(part for part in (told, doing) if part), "dim")
+
+    def broken_off(self) -> Text | None:
+        """What is left of a cell that was running when the run stopped; None when none was."""
+        cell, self._cell = self._cell, None
+        if cell is None:
+            return None
+        return Text.assemble(
+            ("– ", "yellow"), f"{cell.number}  {one_line(cell.purpose, 300)}", ("  not finished: it runs again", "dim")
+        )
 
 
 def share(room: int, wants: Sequence[int]) -> list[int]:
@@ -288,7 +322,7 @@ def highlighted(code: str) -> tuple[Text, ...]:
     tidy = reveal(code.replace("\r\n", "\n")).expandtabs(4).strip("\n")
     if len(tidy) > MOST_HIGHLIGHTED:
         return tuple(Text(line) for line in tidy.split("\n"))
-    text = Syntax("", "python", theme="ansi_dark", background_color="default").highlight(tidy)
+    text = Syntax("", "python", theme=CODE_THEME, background_color="default").highlight(tidy)
     text.rstrip()
     return tuple(text.split("\n", allow_blank=True))
 
@@ -314,6 +348,7 @@ def scrollback(event: Event) -> Iterator[Text]:
             yield Text(f"  called {one_line(f'{function}({arguments})', 200)}: {one_line(outcome)}", "dim")
         case CellFinished(cell=cell):
             yield cell_line(cell)
+            yield from printed(printed_text(cell), MOST_PRINTED)
         case SessionRestored():
             yield Text(restored_text(event), "dim")
             yield from (Text(f"! {line}", "yellow") for line in restore_problems(event))
@@ -340,10 +375,25 @@ def cell_line(cell: Cell) -> Text:
     return line
 
 
+def printed_lines(text: str) -> list[str]:
+    """What a cell printed, line by line, as a terminal would have shown it."""
+    tail = OutputTail(MOST_KEPT)
+    tail.feed("stdout", text)
+    return [line.expandtabs(4)[:1_000] for _, line in tail.lines()]
+
+
+def printed(text: str, most: int) -> Iterator[Text]:
+    """The last lines of what a cell printed, below it; the first one counts what is left out."""
+    lines = printed_lines(text)
+    if len(lines) > most:
+        yield Text.assemble(("  │ ", "dim"), (f"… {len(lines) - most} more lines above", "dim"))
+    yield from (Text.assemble(("  │ ", "dim"), line) for line in lines[-most:])
+
+
 def result(event: Finished, *, tell_next: bool = True) -> Iterator[Text | Markdown | Table]:
     """The answer, what was not verified, the files, and how to go on."""
     yield Text()
-    yield Markdown(clean(event.answer), code_theme="ansi_dark")
+    yield Markdown(clean(event.answer), code_theme=CODE_THEME)
     yield Text()
     if event.concerns:
         yield from (Text(f"Not verified: {one_line(concern)}", "yellow") for concern in event.concerns)
@@ -351,7 +401,8 @@ def result(event: Finished, *, tell_next: bool = True) -> Iterator[Text | Markdo
     if event.artifacts:
         yield files_table(event.artifacts)
         yield Text()
-    yield Text(sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model), "dim")
+    tokens = event.input_tokens + event.output_tokens
+    yield Text(sums(event.cells, tokens, event.seconds, event.model, event.cost), "dim")
     if tell_next:
         yield Text(next_command("ask", event.thread, question="…") + "  to go on", "dim")
 

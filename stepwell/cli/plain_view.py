@@ -73,7 +73,7 @@ class PlainView:
 
     def _finish(self, event: Finished) -> None:
         print(result_text(event), file=self._result, flush=True)
-        total = sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model)
+        total = sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model, event.cost)
         go_on = f"; go on with: {next_command('ask', event.thread, question='…')}" if self._tell_next else ""
         self.say(f"finished: {total}{go_on}")
 
