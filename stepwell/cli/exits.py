@@ -61,8 +61,7 @@ def take_back_start() -> None:
     if _Start.announced:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
-        class _Start:
-    announced = False
+        _Start.announced = False
 
 
 def print_error(text: str) -> None:
