@@ -22,6 +22,7 @@ from graph.events import (
     InputTaken,
     ModelAnswered,
     ModelAsked,
+    ModelAskedAgain,
     Notice,
     Output,
     Planned,
@@ -29,6 +30,7 @@ from graph.events import (
     SentBack,
     SessionRestored,
     Started,
+    Writing,
 )
 from graph.settings import NO_ISOLATION_WARNING, Prices
 from graph.state import Artifact, Cell, PlanStep
@@ -39,6 +41,7 @@ from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_lin
 from stepwell.cli.wording import (
     MAKING,
     MARKS,
+    again_text,
     ending,
     made,
     next_command,
@@ -166,6 +169,7 @@ class Screen:
         self._doing = "starting"
         self._cell: CellStarted | None = None
         self._tail = OutputTail(MOST_OUTPUT)
+        self._draft = OutputTail(MOST_OUTPUT)
         self._figures: list[str] = []
         self._cells = 0
         self._tokens = (0, 0)
@@ -185,11 +189,8 @@ class Screen:
                     return ()  # after a decision: the same run, for whoever sits there
             case Planned(steps=steps):
                 self._plan, self._doing = list(steps), ""
-            case ModelAsked(node=node):
-                self._doing = MAKING.get(node, one_line(node))
-            case ModelAnswered(input_tokens=taken, output_tokens=given):
-                self._doing = ""
-                self._tokens = (self._tokens[0] + taken, self._tokens[1] + given)
+            case ModelAsked() | ModelAskedAgain() | Writing() | ModelAnswered():
+                self._hear(event)
             case CellStarted():
                 self._cell, self._doing = event, ""
                 self._tail, self._figures = OutputTail(MOST_OUTPUT), []
@@ -204,6 +205,20 @@ class Screen:
             case _:
                 pass
         return list(scrollback(event))
+
+    def _hear(self, event: ModelAsked | ModelAskedAgain | Writing | ModelAnswered) -> None:
+        if isinstance(event, Writing):
+            self._draft.feed("draft", event.text)
+            return
+        self._draft = OutputTail(MOST_OUTPUT)
+        match event:
+            case ModelAsked(node=node):
+                self._doing = MAKING.get(node, one_line(node))
+            case ModelAskedAgain(request=request):
+                self._doing = f"{self._doing.partition(' (')[0]} (asked {request} times)"
+            case ModelAnswered(input_tokens=taken, output_tokens=given):
+                self._doing = ""
+                self._tokens = (self._tokens[0] + taken, self._tokens[1] + given)
 
     def _display(self, text: str, path: str) -> None:
         if path:
@@ -262,6 +277,8 @@ class Screen:
                 yield Text.assemble("  ", line)
 
     def _output(self) -> list[tuple[str, str]]:
+        if self._cell is None:
+            return self._draft.lines()
         figures = [("figure", f"figure {one_line(path)}") for path in self._figures]
         return [*self._tail.lines(), *figures]
 
@@ -312,7 +329,7 @@ def _plan_line(number: int, step: PlanStep) -> Text:
 
 
 def _tail_line(stream: str, line: str) -> Text:
-    style = {"stderr": "yellow", "figure": "magenta"}.get(stream, "")
+    style = {"stderr": "yellow", "figure": "magenta", "draft": "dim"}.get(stream, "")
     return Text.assemble(("  │ ", "dim"), (line.expandtabs(4)[:1_000], style))
 
 
@@ -346,6 +363,8 @@ def scrollback(event: Event) -> Iterator[Text]:
                 yield Text(f"+ {one_line(taken['path'])} ({size_text(taken['size'])})", "dim")
         case FunctionCalled(function=function, arguments=arguments, outcome=outcome):
             yield Text(f"  called {one_line(f'{function}({arguments})', 200)}: {one_line(outcome)}", "dim")
+        case ModelAskedAgain():
+            yield Text(again_text(event), "yellow")
         case CellFinished(cell=cell):
             yield cell_line(cell)
             yield from printed(printed_text(cell), MOST_PRINTED)

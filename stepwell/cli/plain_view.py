@@ -11,6 +11,7 @@ from graph.events import (
     Finished,
     FunctionCalled,
     InputTaken,
+    ModelAskedAgain,
     Notice,
     Planned,
     Published,
@@ -21,6 +22,7 @@ from graph.events import (
 from graph.settings import NO_ISOLATION_WARNING
 from stepwell.cli.terminal_text import clean, duration_text, one_line, size_text
 from stepwell.cli.wording import (
+    again_text,
     artifact_line,
     ending,
     made,
@@ -115,6 +117,8 @@ def result_text(event: Finished) -> str:
 
 def progress_lines(event: Event) -> Sequence[str]:
     """The lines that a log keeps of an event: none for what only moves on a screen."""
+    if isinstance(event, ModelAskedAgain):
+        return [again_text(event)]
     match event:
         case Started(thread=thread, question=question, resumed=resumed, model=model):
             asked = [f"model {one_line(model, 200)}"] if model else []

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graph.events import ApprovalAsked, SessionRestored
+from graph.events import ApprovalAsked, ModelAskedAgain, SessionRestored
 from graph.state import Artifact, Cell
 from stepwell.cli.terminal_text import duration_text, one_line, place, reveal, size_text
 
@@ -63,6 +63,11 @@ def restore_problems(event: SessionRestored) -> list[str]:
     if event.versions:
         lines.append(f"other versions: {one_line(', '.join(event.versions), 300)}")
     return lines
+
+
+def again_text(event: ModelAskedAgain) -> str:
+    """That a model is asked once more, and why."""
+    return f"the model is asked again (request {event.request}): {one_line(event.reason, 200)}"
 
 
 def cost_text(cost: float) -> str:

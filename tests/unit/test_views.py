@@ -22,6 +22,7 @@ from graph.events import (
     InputTaken,
     ModelAnswered,
     ModelAsked,
+    ModelAskedAgain,
     Notice,
     Output,
     Planned,
@@ -30,6 +31,7 @@ from graph.events import (
     SentBack,
     SessionRestored,
     Started,
+    Writing,
     read_event,
 )
 from graph.settings import Prices
@@ -80,6 +82,8 @@ def whole_run(text: str = "plain") -> list[Event]:
         InputTaken({"path": text, "source": text, "size": 9, "sha256": "", "abstract": text, "problem": ""}),
         InputTaken({"path": "b", "source": "b", "size": 9, "sha256": "", "abstract": "", "problem": text}),
         ModelAsked("plan"),
+        ModelAskedAgain("plan", 2, text),
+        Writing("plan", text + "\nprint(1"),
         ModelAnswered("plan", 1_000, 200, 0.5),
         Planned([{"text": f"{text} {number}", "done": False} for number in range(1, 31)]),
         CellStarted(1, text, f"# {text}\nprint('x')\n" * 60),
@@ -240,6 +244,30 @@ def test_what_it_costs_so_far_is_seen_while_it_runs_and_nobody_pays_the_playbook
         view.show(ModelAnswered("plan", 100_000, 10_000, 1.0))
         rows = "\n".join("".join(part.text for part in row) for row in console.render_lines(view.screen))
         assert ("cost 0.3000" in rows) is paid
+
+
+def test_what_the_model_writes_is_seen_until_it_has_answered_and_a_repetition_is_said() -> None:
+    console = Console(file=io.StringIO(), width=80, height=24)
+    view = LiveView(console)
+
+    def rows() -> list[str]:
+        return ["".join(part.text for part in row).strip() for row in console.render_lines(view.screen)]
+
+    for event in (
+        Started(THREAD, "q"),
+        ModelAsked("generate"),
+        Writing("generate", "df = 1\nprint("),
+        Writing("generate", "df)"),
+    ):
+        view.show(event)
+    assert rows()[-3:-1] == ["│ df = 1", "│ print(df)"]
+    view.show(ModelAskedAgain("generate", 2, "HTTP 429"))
+    assert rows()[-1].endswith("writing the next step (asked 2 times)")
+    assert not any("│" in row for row in rows())
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "the model is asked again (request 2): HTTP 429" in said
+    view.show(ModelAnswered("generate", 1, 1, 1.0))
+    assert "asked" not in rows()[-1]
 
 
 def contrast(one: Sequence[float], other: Sequence[float]) -> float:
