@@ -117,8 +117,6 @@ def result_text(event: Finished) -> str:
 
 def progress_lines(event: Event) -> Sequence[str]:
     """The lines that a log keeps of an event: none for what only moves on a screen."""
-    if isinstance(event, ModelAskedAgain):
-        return [again_text(event)]
     match event:
         case Started(thread=thread, question=question, resumed=resumed, model=model):
             asked = [f"model {one_line(model, 200)}"] if model else []
@@ -140,11 +138,17 @@ def progress_lines(event: Event) -> Sequence[str]:
             files = f", made {made(cell)}" if made(cell) else ""
             gone = f", removed {removed(cell)}" if removed(cell) else ""
             return [f"cell {cell['number']} {ending(cell)}, {duration_text(cell['seconds'])}{files}{gone}"]
-        case SessionRestored():
-            return [restored_text(event), *(f"warning: {line}" for line in restore_problems(event))]
+        case SessionRestored() | ModelAskedAgain():
+            return _lines_of_trouble(event)
         case SentBack(missing=missing):
             return [f"answer sent back: {one_line(lack)}" for lack in missing]
         case Published(artifact=artifact):
             return [f"file {artifact_line(artifact)}"]
         case _:
             return []  # the command says in every view how a run failed or what it waits for
+
+
+def _lines_of_trouble(event: SessionRestored | ModelAskedAgain) -> Sequence[str]:
+    if isinstance(event, ModelAskedAgain):
+        return [again_text(event)]
+    return [restored_text(event), *(f"warning: {line}" for line in restore_problems(event))]
