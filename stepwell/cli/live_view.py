@@ -36,8 +36,10 @@ from graph.settings import NO_ISOLATION_WARNING, Prices
 from graph.state import Artifact, Cell, PlanStep
 from models.selection import PLAYBOOK
 from nodes.cell_outputs import printed_text
+from stepwell.cli import figures
 from stepwell.cli.colours import CODE_THEME, THEME
-from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_line, place, reveal, size_text
+from stepwell.cli.figures import link_text
+from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.wording import (
     MAKING,
     MARKS,
@@ -91,6 +93,7 @@ class LiveView:
         tell_next: Whether the command that asks on is shown below an answer.
         prices: What tokens cost; None: that is not shown.
         shown: Takes the numbers of the cells whose output is in the scrollback, whole.
+        protocol: How the terminal shows figures.
     """
 
     def __init__(
@@ -101,9 +104,11 @@ class LiveView:
         tell_next: bool = True,
         prices: Prices | None = None,
         shown: set[int] | None = None,
+        protocol: figures.Protocol = "none",
     ) -> None:
         self._console = console
         self._tell_next = tell_next
+        self._protocol = protocol
         self._clock = clock
         self._live: Live | None = None
         self._began = clock()
@@ -142,6 +147,9 @@ class LiveView:
             self.close()
             for part in result(event, tell_next=self._tell_next):
                 self._console.print(part)
+            for picture in figures.shown(event.artifacts, self.screen.ran, self._protocol, self._console.width):
+                self._console.file.write(picture)
+                self._console.file.flush()
 
     def say(self, text: str) -> None:
         """Write a sentence of the command's own into the scrollback."""
@@ -174,6 +182,8 @@ class Screen:
         self._cells = 0
         self._tokens = (0, 0)
         self._paid = False
+        self.ran: set[int] = set()
+        """The numbers of the cells of this run."""
 
     def take(self, event: Event) -> Sequence[Text]:
         """Change what is shown.
@@ -229,6 +239,7 @@ class Screen:
     def _end(self, cell: Cell) -> None:
         self._cell = None
         self._cells += 1
+        self.ran.add(cell["number"])
         if len(printed_lines(printed_text(cell))) <= MOST_PRINTED:
             self._shown.add(cell["number"])
         step = cell["step"]
@@ -434,5 +445,5 @@ def files_table(artifacts: Sequence[Artifact]) -> Table:
     table.add_column(no_wrap=True)
     for artifact in artifacts:
         origin = f"cell {artifact['cell']}" if artifact["cell"] else ""
-        table.add_row(Text(place(artifact["url"])), Text(size_text(artifact["size"])), Text(origin, "dim"))
+        table.add_row(link_text(artifact["url"]), Text(size_text(artifact["size"])), Text(origin, "dim"))
     return table

@@ -23,6 +23,7 @@ from sandboxes.host.scratch import held_folder
 from stepwell import runs
 from stepwell.cli.command_options import NetworkChoice, named_files
 from stepwell.cli.exits import FINISHED, take_back_start, warn_without_isolation
+from stepwell.cli.figures import protocol_of
 from stepwell.cli.foreground import Begin, Foreground, View
 from stepwell.cli.live_view import LiveView, Terminal, highlighted, printed
 from stepwell.cli.plain_view import JsonView, PlainView
@@ -340,7 +341,9 @@ class Turns:
         if choices.output == "quiet":
             return PlainView(sys.stdout, None)
         if choices.live and is_screen():
-            return LiveView(console, tell_next=tell_next, prices=self._settings.price_list, shown=shown)
+            protocol = protocol_of(self._settings.figures)
+            prices = self._settings.price_list
+            return LiveView(console, tell_next=tell_next, prices=prices, shown=shown, protocol=protocol)
         return PlainView(sys.stdout, sys.stderr, tell_next=tell_next)
 
     def _further(self, thread: str, decision: Decision) -> Begin:

@@ -93,7 +93,8 @@ def served(model: ScriptedServer, tmp_path: Path) -> Iterator[DevServer]:
 
 async def opened(browser: Browser, front_end: str, served: DevServer, approval: str) -> Page:
     knobs = {"approval": approval, "review": "never"}
-    assistant = await get_client(url=served.url).assistants.create("stepwell", context=knobs)
+    async with get_client(url=served.url) as client:
+        assistant = await client.assistants.create("stepwell", context=knobs)
     page = await browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(PATIENCE)
     await page.goto(f"{front_end}?{urlencode({'apiUrl': served.url, 'assistantId': assistant['assistant_id']})}")

@@ -47,7 +47,8 @@ def served(model: ScriptedServer, tmp_path: Path) -> Iterator[DevServer]:
 
 async def opened(browser: Browser, page_url: str, served: DevServer, approval: str) -> Page:
     knobs = {"approval": approval, "review": "never"}
-    assistant = await get_client(url=served.url).assistants.create("stepwell", context=knobs)
+    async with get_client(url=served.url) as client:
+        assistant = await client.assistants.create("stepwell", context=knobs)
     page = await browser.new_page()
     page.set_default_timeout(PATIENCE)
     await page.goto(f"{page_url}?{urlencode({'server': served.url, 'assistant': assistant['assistant_id']})}")
@@ -72,6 +73,7 @@ async def test_a_conversation_is_shown_once_with_cells_and_pictures(
         await expect(page.locator("[data-part=result]")).to_contain_text("42")
         loaded = await page.locator("img").evaluate_all("all => all.map(one => [one.alt, one.naturalWidth > 99])")
         assert loaded == [["the line", True]]
+        await expect(page.get_by_role("status")).to_have_text("ready", timeout=PATIENCE)
         await page.screenshot(path=tmp_path / "answered.png", full_page=True)
         await ask(page, "And now?")
         await expect(page.locator("li").last).to_contain_text("Still 42.", timeout=PATIENCE)
