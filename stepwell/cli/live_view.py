@@ -52,6 +52,7 @@ from stepwell.cli.wording import (
     restore_problems,
     restored_text,
     sums,
+    tokens_of,
 )
 
 MOST_OUTPUT = 12
@@ -296,7 +297,7 @@ class Screen:
     def _footer(self) -> Text:
         doing = "running" if self._cell else self._doing
         cost = self._prices.cost(*self._tokens) if self._prices is not None and self._paid else None
-        told = sums(self._cells, sum(self._tokens), self.elapsed, cost=cost)
+        told = sums(self._cells, sum(self._tokens) if self._paid else 0, self.elapsed, cost=cost)
         return Text(" · ".join(part for part in (told, doing) if part), "dim")
 
     def broken_off(self) -> Text | None:
@@ -431,8 +432,7 @@ def result(event: Finished, *, tell_next: bool = True) -> Iterator[Text | Markdo
     if event.artifacts:
         yield files_table(event.artifacts)
         yield Text()
-    tokens = event.input_tokens + event.output_tokens
-    yield Text(sums(event.cells, tokens, event.seconds, event.model, event.cost), "dim")
+    yield Text(sums(event.cells, tokens_of(event), event.seconds, event.model, event.cost), "dim")
     if tell_next:
         yield Text(next_command("ask", event.thread, question="…") + "  to go on", "dim")
 

@@ -31,6 +31,7 @@ from stepwell.cli.wording import (
     restore_problems,
     restored_text,
     sums,
+    tokens_of,
 )
 from storage.clean_text import clean_prose
 
@@ -75,7 +76,7 @@ class PlainView:
 
     def _finish(self, event: Finished) -> None:
         print(result_text(event), file=self._result, flush=True)
-        total = sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model, event.cost)
+        total = sums(event.cells, tokens_of(event), event.seconds, event.model, event.cost)
         go_on = f"; go on with: {next_command('ask', event.thread, question='…')}" if self._tell_next else ""
         self.say(f"finished: {total}{go_on}")
 

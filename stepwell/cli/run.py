@@ -66,6 +66,7 @@ def ask(
         console.print(Text(f"Cell {asked.printed_by} printed:"))
         for line in printed(asked.printed, MOST_BEFORE):
             console.print(line)
+        console.print()
     _show(console, asked)
     console.print()
     _forget_typed()

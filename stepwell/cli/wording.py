@@ -4,8 +4,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graph.events import ApprovalAsked, ModelAskedAgain, SessionRestored
+from graph.events import ApprovalAsked, Finished, ModelAskedAgain, SessionRestored
 from graph.state import Artifact, Cell
+from models.selection import PLAYBOOK
 from stepwell.cli.terminal_text import duration_text, one_line, place, reveal, size_text
 
 MARKS = {"ok": "✓", "error": "✗", "timeout": "✗", "killed": "✗", "rejected": "–", "unknown": "?"}
@@ -73,6 +74,11 @@ def again_text(event: ModelAskedAgain) -> str:
 def cost_text(cost: float) -> str:
     """An amount of money in the currency of STEPWELL_PRICES, which has no name: `cost 1.23`, `cost 0.0042`."""
     return f"cost {cost:.2f}" if cost >= 1 or not cost else f"cost {cost:.4f}"
+
+
+def tokens_of(event: Finished) -> int:
+    """The tokens of a thread; the playbook has none, since no language model reads or writes what it counts."""
+    return event.input_tokens + event.output_tokens if event.model != PLAYBOOK else 0
 
 
 def sums(cells: int, tokens: int, seconds: float, model: str = "", cost: float | None = None) -> str:

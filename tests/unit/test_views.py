@@ -245,6 +245,7 @@ def test_what_it_costs_so_far_is_seen_while_it_runs_and_nobody_pays_the_playbook
         view.show(ModelAnswered("plan", 100_000, 10_000, 1.0))
         rows = "\n".join("".join(part.text for part in row) for row in console.render_lines(view.screen))
         assert ("cost 0.3000" in rows) is paid
+        assert ("110,000 tokens" in rows) is paid
 
 
 def test_what_the_model_writes_is_seen_until_it_has_answered_and_a_repetition_is_said() -> None:
