@@ -533,6 +533,21 @@ def test_approval_on_a_terminal(desk: Desk) -> None:
 
 
 @pytest.mark.slow
+def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk) -> None:
+    desk.variables = {"STEPWELL_FIGURES": "kitty"}
+    terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve")
+    terminal.wait_for("Cell 1 waits for approval.*uit. ")
+    terminal.press("a\n")
+    terminal.wait_for("│ - Data: .*Cell 2 waits for approval.*uit. ")
+    terminal.press("f\n")
+    terminal.wait_for("No further cell of this thread is asked about")
+    assert terminal.exit_code() == 0
+    assert "waits for approval" not in terminal.plain
+    assert "\x1b_Ga=T,f=100,q=2" in terminal.written
+    assert "tokens" not in terminal.plain, "the playbook is no language model"
+
+
+@pytest.mark.slow
 def test_ctrl_c_at_the_prompt_leaves_the_cell_waiting(desk: Desk) -> None:
     terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve", "--no-live")
     terminal.wait_for("uit. ")
