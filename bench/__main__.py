@@ -6,7 +6,19 @@ import sys
 
 from rich.console import Console
 
-from bench import daytona, earlier, floods, history, overhead, sandboxes, server, server_turns, snapshots, tokens
+from bench import (
+    agents,
+    daytona,
+    earlier,
+    floods,
+    history,
+    overhead,
+    sandboxes,
+    server,
+    server_turns,
+    snapshots,
+    tokens,
+)
 
 BENCHMARKS = (
     "overhead",
@@ -15,6 +27,7 @@ BENCHMARKS = (
     "earlier",
     "sandboxes",
     "daytona",
+    "agents",
     "server",
     "turns",
     "history",
@@ -25,6 +38,7 @@ MEASURED = {
     "earlier": earlier.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,
+    "agents": agents.measure,
     "server": server.measure,
     "turns": server_turns.measure,
     "history": history.measure,
