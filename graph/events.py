@@ -1,11 +1,13 @@
 """What a run tells while it goes on: typed events, sent through LangGraph's custom stream as JSON."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from langgraph.runtime import Runtime
 
 from graph.state import Artifact, Cell, Input, PlanStep
+from models.drafts import AskedAgain, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,26 @@ class ModelAsked(Event):
 
     kind: ClassVar[str] = "model_asked"
     node: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAskedAgain(Event):
+    """A model is asked once more: it did not answer, or not usably."""
+
+    kind: ClassVar[str] = "model_asked_again"
+    node: str
+    request: int
+    """Which request this is, from 2."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Writing(Event):
+    """A piece of what a model is writing: prose, code or an answer, which may still be refused."""
+
+    kind: ClassVar[str] = "writing"
+    node: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +256,10 @@ class ApprovalAsked(Event):
     """The call of a host function that waits: its `id`, `function`, `arguments` as people read them, `place`, the
     calls that the cell has `made`, and the `earlier` cells that write the function's name or could change its meaning.
     `code` is then the cell that makes it."""
+    printed_by: int = 0
+    """The cell of this turn that ran last; 0: none has."""
+    printed: str = ""
+    """What it printed and showed, as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +277,8 @@ class Finished(Event):
     seconds: float = 0.0
     model: str = ""
     """The name of the model that has answered."""
+    cost: float | None = None
+    """What the tokens of the thread cost by STEPWELL_PRICES; None where there are no prices, or no model was paid."""
     stopped_at: int = 0
     """The cell at which the import of a notebook stopped, since it failed; 0 in the usual case."""
 
@@ -281,9 +309,9 @@ class Failed(Event):
 KINDS: dict[str, type[Event]] = {
     event.kind: event
     for event in (
-        Started, Notice, InputTaken, Planned, ModelAsked, ModelAnswered, CellStarted, Output, FunctionCalled, Displayed,
-        CellFinished, SnapshotSaved, StepProved, SessionRestored, Proposed, SentBack, Published, ApprovalAsked,
-        Finished, Failed,
+        Started, Notice, InputTaken, Planned, ModelAsked, ModelAskedAgain, Writing, ModelAnswered, CellStarted, Output,
+        FunctionCalled, Displayed, CellFinished, SnapshotSaved, StepProved, SessionRestored, Proposed, SentBack,
+        Published, ApprovalAsked, Finished, Failed,
     )
 }  # fmt: skip
 
@@ -296,6 +324,26 @@ def read_event(data: dict[str, Any]) -> Event:
     """
     kind = KINDS[data["event"]]
     return kind(**{field.name: data[field.name] for field in fields(kind) if field.name in data})
+
+
+def telling(runtime: Runtime[Any], node: str, *, writing: bool = True) -> Callable[[Written | AskedAgain], None]:
+    """What tells whoever streams this run how a node's reply comes along.
+
+    Args:
+        runtime: The run's.
+        node: Its name.
+        writing: Whether people may read the reply while it is written.
+    """
+
+    def tell(told: Written | AskedAgain) -> None:
+        match told:
+            case Written(text=text):
+                if writing:
+                    emit(runtime, Writing(node, text))
+            case AskedAgain(request=request, reason=reason):
+                emit(runtime, ModelAskedAgain(node, request, reason))
+
+    return tell
 
 
 def emit(runtime: Runtime[Any], event: Event) -> None:

@@ -7,7 +7,7 @@ import re
 import shlex
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -88,6 +88,8 @@ class Settings(BaseSettings):
     temperature: float | None = None
     prices: str = ""
     """`input,output`: the price of a million tokens of each; needed for a money budget."""
+    figures: Literal["auto", "kitty", "iterm", "none"] = "auto"
+    """How the terminal shows pictures; auto: by what it says of itself."""
     python: str = ""
     """The Python that cells run in; empty: the one that runs Stepwell."""
     isolation: str = ""

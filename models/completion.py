@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, message_chunk_to_message
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import ValidationError
 
@@ -20,6 +20,8 @@ from models.base import (
     ReplyProblem,
     Tokens,
 )
+from models.drafts import AskedAgain, Attempts, Draft, Tell
+from models.drafts import attempts as requests_made
 from models.failures import Objection, explain, no_tools, objection, too_long
 from models.messages import Declined, as_text, estimate, read_message, tokens_of, with_cache_points
 from models.providers import PROVIDERS, provider_of
@@ -61,6 +63,7 @@ class _Learnt:
     tools: bool = True
     choice: bool = True
     usage: bool = True
+    streams: bool = True
 
 
 # By identity, since chat models cannot be hashed.
@@ -77,6 +80,7 @@ async def ask(
     choose: str = "",
     attempts: int = 3,
     situation: Situation | None = None,
+    tell: Tell | None = None,
 ) -> Completion[T]:
     """Ask a model, and ask again while its reply is unusable.
 
@@ -93,6 +97,7 @@ async def ask(
         choose: The tool that must be called; empty leaves it to the model. A wish: endpoints may not support it.
         attempts: Replies that may be unusable before it is given up.
         situation: What the prompt is written from, for a model that reads this instead; others never see it.
+        tell: Gets what the model writes, while it does, and that it is asked again; None: the reply comes whole.
 
     Raises:
         ModelAccessError: the operator must act.
@@ -101,10 +106,12 @@ async def ask(
         ModelReplyError: no reply was usable.
         ModelError: its client failed in another way. Each error carries the tokens that were spent.
     """
-    asking = _Asking(model, list(tools), tool_calling, choose, situation)
+    asking = _Asking(model, list(tools), tool_calling, choose, situation, tell)
     started = time.monotonic()
     problem, declined = "", 0
     for attempt in range(1, attempts + 1):
+        if attempt > 1 and tell is not None:
+            tell(AskedAgain(attempt, "its reply could not be used"))
         reply_message = await asking.next(write)
         if reply_message is None:
             problem = asking.correct(None, "The arguments of your tool call must be one JSON object. Call it again.")
@@ -138,6 +145,7 @@ class _Asking:
     tool_calling: Literal["auto", "on", "off"]
     choose: str
     situation: Situation | None
+    tell: Tell | None = None
     tokens: Tokens = field(default_factory=Tokens)
     form: PromptForm = field(default_factory=PromptForm)
     corrections: list[BaseMessage] = field(default_factory=list)
@@ -168,7 +176,7 @@ class _Asking:
             offered = self.tools if self.form.tools else []
             try:
                 given = with_cache_points(prompt) if self.marks_cache else prompt
-                message = await self._bound().ainvoke(given, NOT_STREAMED)
+                message = await self._reply(given)
             except ValidationError:
                 # Arguments that are valid JSON but no object: the message cannot be built, its usage is lost.
                 self.tokens += estimate(prompt, offered)
@@ -181,6 +189,31 @@ class _Asking:
                 continue
             self.tokens += tokens_of(message, prompt, offered)
             return message
+
+    async def _reply(self, given: LanguageModelInput) -> AIMessage:
+        """The model's reply to a prompt; what it writes meanwhile is told, where somebody wants to know."""
+        if self.tell is None:
+            return await self._bound().ainvoke(given, NOT_STREAMED)
+        repeats = requests_made.set(Attempts(self.tell))
+        try:
+            if not self.learnt.streams:
+                return await self._bound().ainvoke(given, NOT_STREAMED)
+            return await self._streamed(given, Draft(self.tell))
+        finally:
+            requests_made.reset(repeats)
+
+    async def _streamed(self, given: LanguageModelInput, draft: Draft) -> AIMessage:
+        whole: AIMessage | None = None
+        async for piece in self._bound().astream(given, NOT_STREAMED):
+            draft.take(piece)
+            joined = isinstance(whole, AIMessageChunk) and isinstance(piece, AIMessageChunk)
+            whole = whole + piece if joined else piece  # type: ignore[operator, assignment]
+        draft.end()
+        if whole is None:
+            raise ValueError("No generation chunks were returned")
+        said = message_chunk_to_message(whole) if isinstance(whole, AIMessageChunk) else whole
+        assert isinstance(said, AIMessage)
+        return said
 
     def correct(self, message: AIMessage | None, sentence: str) -> str:
         """Show the model its reply and what is wrong with it in the next prompt; returns the sentence."""
@@ -209,6 +242,8 @@ class _Asking:
                 self.form = replace(self.form, tools=False)
             case "usage" if self.learnt.usage:
                 self.learnt.usage = False
+            case "streams" if self.learnt.streams:
+                self.learnt.streams = False
             case _:
                 return objected == "broke off"
         return True

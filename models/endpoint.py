@@ -7,11 +7,29 @@ cell `print(`. Both are kept here beside the message, for `models.messages` to l
 
 from typing import Any
 
+import httpx
+import openai
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
+from models.drafts import attempts
 from models.messages import RAW_ARGUMENTS
+
+
+async def _count(request: httpx.Request) -> None:
+    if (asked := attempts.get()) is not None:
+        asked.begins(int(request.headers.get("x-stainless-retry-count") or 0))
+
+
+async def _note(response: httpx.Response) -> None:
+    if (asked := attempts.get()) is not None:
+        asked.status = response.status_code
+
+
+def observed_client() -> openai.DefaultAsyncHttpxClient:
+    """An HTTP client that says when the library repeats a request, which it does by itself and in silence."""
+    return openai.DefaultAsyncHttpxClient(event_hooks={"request": [_count], "response": [_note]})
 
 
 class EndpointChat(ChatOpenAI):

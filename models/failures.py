@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from models.base import ModelAccessError, ModelError, ModelUnavailableError
 from models.providers import OPENAI, provider_of
 
-Objection = Literal["", "too long", "tools", "choice", "usage", "broke off"]
+Objection = Literal["", "too long", "tools", "choice", "usage", "streams", "broke off"]
 """What an endpoint objected to that the next request can do without; `broke off`: the same may be tried again."""
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -61,6 +61,8 @@ def objection(error: Exception, model: BaseChatModel, *, tools: bool, chosen: bo
     if status in (400, 404, 422, 500, 501):
         if "stream_options" in words or "include_usage" in words:
             return "usage"
+        if re.search(r"\bstream(?:ing|ed)?\b", words):
+            return "streams"
         if chosen and re.search(r"tool[_ ]?choice", words):
             return "choice"
         if tools and re.search(r"tool|function", words):

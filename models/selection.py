@@ -104,7 +104,7 @@ def build_endpoint(name: str, *, api_key: str, base_url: str, options: dict[str,
         )
     import openai
 
-    from models.endpoint import EndpointChat
+    from models.endpoint import EndpointChat, observed_client
 
     seconds = options["timeout"]
     return EndpointChat(
@@ -116,6 +116,7 @@ def build_endpoint(name: str, *, api_key: str, base_url: str, options: dict[str,
             # As an object, not a number: for a number LangChain hands out one HTTP client to all event loops.
             "timeout": openai.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
             "stream_chunk_timeout": seconds,
+            "http_async_client": observed_client(),
             # A cell runs longer between two calls than idle connections live; one that is left open outlives its event
             # loop, or turns out to be dead when it is used again.
             "default_headers": {"Connection": "close"},

@@ -53,6 +53,12 @@ def outputs_shown(cell: Cell) -> list[CellOutput]:
     return [*found, *(CellOutput(kind="figure", text="", path=path) for path in cell["figures"])]
 
 
+def printed_text(cell: Cell) -> str:
+    """What a cell printed and showed as one text, for a terminal; its figures and its error stand elsewhere."""
+    texts = [one["text"] for one in outputs_shown(cell) if one["kind"] not in ("figure", "error")]
+    return "".join(text if text.endswith("\n") else f"{text}\n" for text in texts if text.strip())
+
+
 def _outputs(result: CellResult) -> Iterator[CellOutput]:
     if result.stdout.text:
         yield CellOutput(kind="stdout", text=result.stdout.text)

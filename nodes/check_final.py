@@ -8,11 +8,12 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from graph.context import Context, context_of
-from graph.events import ModelAnswered, ModelAsked, SentBack, emit
+from graph.events import ModelAnswered, ModelAsked, SentBack, emit, telling
 from graph.settings import Prices
 from graph.state import Review, State
 from models.base import ChooseModel, ModelRefusedError, ModelReplyError, Reply, ReplyProblem, Tokens
 from models.completion import ask
+from models.drafts import Tell
 from models.json_replies import json_in
 from models.selection import NOTEBOOK
 from nodes.answer_checks.answer_files import files_made
@@ -68,7 +69,9 @@ async def check_final(
     if wanted and not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
         offer = await restoring.functions.ready()
         emit(runtime, ModelAsked(node="check_final"))
-        lacks, tokens, seconds = await _reviewed(state, context, choose_model, offer.descriptions, network)
+        lacks, tokens, seconds = await _reviewed(
+            state, context, choose_model, offer.descriptions, network, telling(runtime, "check_final", writing=False)
+        )
         emit(runtime, ModelAnswered("check_final", tokens.input, tokens.output, seconds))
         usage = add_usage(state, "check_final", tokens)
     if lacks and round_number <= context.max_reviews:
@@ -86,7 +89,12 @@ async def check_final(
 
 
 async def _reviewed(
-    state: State, context: Context, choose_model: ChooseModel, functions: Sequence[Description], network: Network
+    state: State,
+    context: Context,
+    choose_model: ChooseModel,
+    functions: Sequence[Description],
+    network: Network,
+    tell: Tell,
 ) -> tuple[list[str], Tokens, float]:
     try:
         asked = await ask(
@@ -97,6 +105,7 @@ async def _reviewed(
             tool_calling=context.tool_calling,
             choose="submit_review",
             situation=situation_of(state, "review"),
+            tell=tell,
         )
     except (ModelReplyError, ModelRefusedError) as error:
         return [], error.tokens, 0.0

@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from graph.context import context_of
-from graph.events import ModelAnswered, ModelAsked, Planned, Proposed, emit
+from graph.events import ModelAnswered, ModelAsked, Planned, Proposed, emit, telling
 from graph.state import Pending, PlanStep, State
 from models.base import ChooseModel, PromptForm, Reply, ReplyProblem
 from models.completion import ask
@@ -113,6 +113,7 @@ async def next_step(
         tool_calling=context.tool_calling,
         choose="submit_answer" if must_answer else "",
         situation=situation_of(state, "answer" if must_answer else "cell", functions, network),
+        tell=telling(runtime, node),
     )
     emit(runtime, ModelAnswered(node, asked.tokens.input, asked.tokens.output, asked.seconds))
     told: State = {"notices": []} if asked.value.cells or asked.value.answer else {}  # a plan alone does not heed them

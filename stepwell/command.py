@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -19,6 +20,7 @@ from stepwell.cli import (
     commands_steps,
     commands_threads,
 )
+from stepwell.cli.help_groups import GroupedCommands, add_to
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
 
@@ -31,15 +33,25 @@ no keys, and limits. `stepwell doctor` says what holds on this machine. Use --ap
 Without a model (STEPWELL_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL) the built-in playbook answers: a fixed analysis of
 any table, no key and no network needed.
 
+Examples:
+
+- stepwell run "Which month sold most, and why?" sales.csv
+
+- stepwell ask last "Without the returns?"
+
+- stepwell fork last@3 "The same by region"
+
+- stepwell open last
+
 Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a cell or a call waits for approval, 130 paused.
 """
 
 # Boxes and colours for people, plain text for pipes.
 app = typer.Typer(
+    cls=GroupedCommands,
     help=HELP,
     rich_markup_mode="markdown" if sys.stdout.isatty() and sys.stderr.isatty() else None,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -62,28 +74,41 @@ def _stepwell(
     pass
 
 
-app.command()(commands_run.run)
-app.command()(commands_run.chat)
-app.command("import")(commands_run.import_notebook)
-for command in (
-    *(commands_run.ask, commands_run.resume),
-    *(commands_steps.fork, commands_steps.shell, commands_steps.diff, commands_steps.replay),
-    *(commands_inspect.threads, commands_inspect.show, commands_inspect.log, commands_inspect.export),
-    *(commands_threads.rename, commands_threads.tag),
-    *(commands_placement.move, commands_placement.sandboxes),
-    *(commands_inspect.delete, commands_inspect.gc, commands_inspect.doctor, commands_inspect.trust),
-):
-    app.command()(command)
-app.command()(commands_page.ui)
-app.command()(commands_serve.serve)
-app.command("open")(commands_page.open_thread)
-app.add_typer(commands_config.config, name="config")
-app.command()(commands_config.models)
-app.add_typer(commands_agents.mcp, name="mcp")
-app.command()(commands_agents.acp)
-app.add_typer(commands_agents.kernel, name="kernel")
-app.command("eval")(commands_eval.evaluate)
-app.command()(commands_eval.compare)
+COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
+    "run": commands_run.run,
+    "chat": commands_run.chat,
+    "import": commands_run.import_notebook,
+    "ask": commands_run.ask,
+    "resume": commands_run.resume,
+    "fork": commands_steps.fork,
+    "shell": commands_steps.shell,
+    "diff": commands_steps.diff,
+    "replay": commands_steps.replay,
+    "threads": commands_inspect.threads,
+    "show": commands_inspect.show,
+    "log": commands_inspect.log,
+    "export": commands_inspect.export,
+    "delete": commands_inspect.delete,
+    "gc": commands_inspect.gc,
+    "doctor": commands_inspect.doctor,
+    "trust": commands_inspect.trust,
+    "rename": commands_threads.rename,
+    "tag": commands_threads.tag,
+    "move": commands_placement.move,
+    "sandboxes": commands_placement.sandboxes,
+    "ui": commands_page.ui,
+    "open": commands_page.open_thread,
+    "serve": commands_serve.serve,
+    "config": commands_config.config,
+    "models": commands_config.models,
+    "mcp": commands_agents.mcp,
+    "acp": commands_agents.acp,
+    "kernel": commands_agents.kernel,
+    "eval": commands_eval.evaluate,
+    "compare": commands_eval.compare,
+}
+for name, command in COMMANDS.items():
+    add_to(app, name, command)
 
 
 COLLECT_AFTER = 50_000

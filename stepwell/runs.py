@@ -24,13 +24,14 @@ from graph.checkpoints.thread_lock import ThreadHeldError, ThreadHold
 from graph.context import Context, stored_context
 from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
 from graph.functions.registry import HostFunction, functions_by_name
-from graph.settings import NO_ISOLATION_WARNING, Settings, SettingsError, settings_or_default
+from graph.settings import NO_ISOLATION_WARNING, Prices, Settings, SettingsError, settings_or_default
 from graph.state import Input, State
 from graph.wiring import make_blobs, make_models
 from models.base import ModelError
 from models.messages import without_surrogates
 from models.selection import PLAYBOOK
 from nodes.budget import tokens_spent
+from nodes.cell_outputs import printed_text
 from nodes.direct_cells import NoCodeError, direct_question, purpose_of
 from nodes.inputs import LOCAL_KIND
 from nodes.plan import NoQuestionError
@@ -266,7 +267,8 @@ class Run:
                         ending = Failed(self.thread, str(error))
                 if ending is None:
                     mark, after = await saver.mark(self.thread), await graph.aget_state(self.config)
-                    ending = ending_of(self.thread, after, time.monotonic() - started, model)
+                    seconds, prices = time.monotonic() - started, settings.price_list
+                    ending = ending_of(self.thread, after, seconds, model, prices)
                     await saver.keep_summary(self.thread, mark, summary_of(self.thread, after).as_text())
         except (SettingsError, OSError) as error:  # of the checkpoints or the disk, while the run went on
             said = disk_problem(error) if isinstance(error, OSError) else str(error)
@@ -467,15 +469,19 @@ def resume_value(decision: Decision, asked: dict[str, Any], thread: str) -> dict
     return {"verdict": decision.verdict, "remark": decision.remark, "call": call["id"]}
 
 
-def ending_of(thread: str, snapshot: StateSnapshot, seconds: float, model: str = "") -> Event:
+def ending_of(
+    thread: str, snapshot: StateSnapshot, seconds: float, model: str = "", prices: Prices | None = None
+) -> Event:
     """The last event of a run that has left a thread like this."""
     if snapshot.tasks and not snapshot.interrupts:
         return Failed(thread, "The run ended before the turn did.")
     if snapshot.interrupts:
         asked = snapshot.interrupts[0].value
+        cells = snapshot.values.get("cells") or []
+        last = cells[-1] if cells and cells[-1]["turn"] == snapshot.values.get("turn") else None
         return ApprovalAsked(
             thread,
-            number=asked.get("number", len(snapshot.values.get("cells") or []) + 1),
+            number=asked.get("number", len(cells) + 1),
             purpose=asked.get("purpose", ""),
             code=asked.get("code", ""),
             answer=asked.get("answer", ""),
@@ -483,6 +489,8 @@ def ending_of(thread: str, snapshot: StateSnapshot, seconds: float, model: str =
             functions=list(asked.get("functions") or []),
             plan=asked.get("plan"),
             call=asked.get("call"),
+            printed_by=last["number"] if last is not None else 0,
+            printed=printed_text(last) if last is not None else "",
         )
     state: Any = snapshot.values
     spent_in, spent_out = tokens_spent(state)
@@ -496,5 +504,6 @@ def ending_of(thread: str, snapshot: StateSnapshot, seconds: float, model: str =
         output_tokens=spent_out,
         seconds=round(seconds, 3),
         model=model,
+        cost=prices.cost(spent_in, spent_out) if prices is not None and model not in ("", PLAYBOOK) else None,
         stopped_at=stopped_at(state),
     )

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args
 import typer
 
 from sandboxes.network import Mode, NetworkError, parse_domains
-from stepwell.cli.exits import print_error, run_command
+from stepwell.cli import completion
+from stepwell.cli.exits import announce_start, print_error, run_command
 from stepwell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -112,6 +113,10 @@ def _readable(path: Path, name: str) -> str:
     return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow links, and the user's own name is clearer
 
 
+MODEL, ASKING, LIMITS = "The model and its answer", "What you are asked before", "Limits"
+PLACE, OUTPUT = "Where code runs", "What is shown and written"
+"""Headings of options on a terminal."""
+
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know, in any language.")]
 Files = Annotated[
     list[str] | None,
@@ -119,44 +124,92 @@ Files = Annotated[
 ]
 Thread = Annotated[
     str,
-    typer.Argument(metavar="THREAD", help="A thread's name, its id or the first characters of that (four), or `last`."),
+    typer.Argument(
+        metavar="THREAD",
+        help="A thread's name, its id or the first characters of that (four), or `last`.",
+        autocompletion=completion.threads,
+    ),
 ]
 ThreadOrStep = Annotated[
-    str, typer.Argument(metavar="THREAD[@STEP]", help="A thread, or a step of it: `last@3`, `last@4b`.")
+    str,
+    typer.Argument(
+        metavar="THREAD[@STEP]",
+        help="A thread, or a step of it: `last@3`, `last@4b`.",
+        autocompletion=completion.threads,
+    ),
 ]
 Model = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="The model: a name at the endpoint, `provider:name`, or `playbook`.", show_default=False
+        metavar="NAME",
+        help="The model: a name at the endpoint, `provider:name`, or `playbook`.",
+        show_default=False,
+        rich_help_panel=MODEL,
     ),
 ]
 SandboxKind = Annotated[
     str | None,
-    typer.Option(metavar="KIND", help="Where code runs: `local`, on this machine, `docker`, or `daytona`."),
+    typer.Option(
+        metavar="KIND",
+        help="Where code runs: `local`, on this machine, `docker`, or `daytona`.",
+        autocompletion=completion.sandbox_kinds,
+        rich_help_panel=PLACE,
+    ),
 ]
 Approve = Annotated[
-    bool | None, typer.Option("--approve/--no-approve", help="Ask before each cell runs, or do not ask any more.")
+    bool | None,
+    typer.Option(
+        "--approve/--no-approve", help="Ask before each cell runs, or do not ask any more.", rich_help_panel=ASKING
+    ),
 ]
 PlanFirst = Annotated[
     bool | None,
-    typer.Option("--plan/--no-plan", help="Ask about the plan before the work begins, or do not ask any more."),
+    typer.Option(
+        "--plan/--no-plan",
+        help="Ask about the plan before the work begins, or do not ask any more.",
+        rich_help_panel=ASKING,
+    ),
 ]
 Review = Annotated[
     str | None,
     typer.Option(
-        metavar="WHEN", help="Whether the model looks at its answer once more: `auto`, `always` or `never` (auto)."
+        metavar="WHEN",
+        help="Whether the model looks at its answer once more: `auto`, `always` or `never` (auto).",
+        autocompletion=completion.reviews,
+        rich_help_panel=MODEL,
     ),
 ]
-MaxCells = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Cells per question (30).")]
-CellTimeout = Annotated[float | None, typer.Option(min=0.1, metavar="SECONDS", help="Time one cell may take (120).")]
-MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="Tokens for the whole thread; 0: no limit.")]
+MaxCells = Annotated[
+    int | None, typer.Option(min=1, max=1000, metavar="N", help="Cells per question (30).", rich_help_panel=LIMITS)
+]
+CellTimeout = Annotated[
+    float | None, typer.Option(min=0.1, metavar="SECONDS", help="Time one cell may take (120).", rich_help_panel=LIMITS)
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(min=0, metavar="N", help="Tokens for the whole thread; 0: no limit.", rich_help_panel=LIMITS),
+]
 MaxCost = Annotated[
     float | None,
-    typer.Option(min=0, metavar="AMOUNT", help="Money for the whole thread, by STEPWELL_PRICES; 0: no limit."),
+    typer.Option(
+        min=0,
+        metavar="AMOUNT",
+        help="Money for the whole thread, by STEPWELL_PRICES; 0: no limit.",
+        rich_help_panel=LIMITS,
+    ),
 ]
-Language = Annotated[str | None, typer.Option(metavar="NAME", help="Language of the answer (the one of the question).")]
+Language = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Language of the answer (the one of the question).", rich_help_panel=MODEL),
+]
 ArtifactsTo = Annotated[
-    str, typer.Option("--artifacts", metavar="DEST", help="Folder or URL for finished files, one folder a thread.")
+    str,
+    typer.Option(
+        "--artifacts",
+        metavar="DEST",
+        help="Folder or URL for finished files, one folder a thread.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 NetworkMode = Annotated[
     str,
@@ -164,6 +217,8 @@ NetworkMode = Annotated[
         "--network",
         metavar="MODE",
         help="What cells may reach: `none`, `allowlist` or `full` (STEPWELL_NETWORK, none).",
+        autocompletion=completion.network_modes,
+        rich_help_panel=PLACE,
     ),
 ]
 AllowDomains = Annotated[
@@ -172,15 +227,19 @@ AllowDomains = Annotated[
         "--allow-domain",
         metavar="DOMAIN",
         help="A domain that cells may reach: example.org, *.example.org, example.org:8443. May be repeated.",
+        rich_help_panel=PLACE,
     ),
 ]
-AsEvents = Annotated[bool, typer.Option("--json", help="Each event as a line of JSON on stdout, and nothing else.")]
+AsEvents = Annotated[
+    bool,
+    typer.Option("--json", help="Each event as a line of JSON on stdout, and nothing else.", rich_help_panel=OUTPUT),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, one object a line.")]
 AcceptChanged = Annotated[
     bool, typer.Option("--accept-changed", help="Go on although inputs are gone or were changed from outside.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer and its files.")]
-NoLive = Annotated[bool, typer.Option("--no-live", help="Plain lines, also on a terminal.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer and its files.", rich_help_panel=OUTPUT)]
+NoLive = Annotated[bool, typer.Option("--no-live", help="Plain lines, also on a terminal.", rich_help_panel=OUTPUT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +307,8 @@ def with_run_options(*names: str) -> Callable[[Callable[..., None]], Callable[..
         @functools.wraps(command)
         def with_options(**values: Any) -> None:
             options = RunOptions(**{name: values.pop(name) for name in added})
+            if "quiet" in added and not options.quiet and not options.as_json:
+                announce_start()
             command(**values, options=options)
 
         own = [item for name, item in inspect.signature(command).parameters.items() if name != "options"]

@@ -50,7 +50,10 @@ def set_(name: Name, value: Annotated[str, typer.Argument(metavar="VALUE", help=
 
 @config.command()
 def unset(name: Name) -> None:
-    """Remove a value from your file."""
+    """Remove a value from your file.
+
+    Example: stepwell config unset model
+    """
 
     def work() -> int:
         from stepwell.cli import user_settings
@@ -62,7 +65,10 @@ def unset(name: Name) -> None:
 
 @config.command()
 def path() -> None:
-    """Print where your file is."""
+    """Print where your file is.
+
+    Example: stepwell config path
+    """
 
     def work() -> int:
         from stepwell.cli import user_settings

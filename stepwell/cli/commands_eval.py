@@ -48,6 +48,8 @@ def evaluate(
     evaluation that broke off: tasks that have ended are only scored.
 
     Exit codes: 0 every task has ended, right or wrong; 1 some have not.
+
+    Example: stepwell eval own --model playbook
     """
 
     def work() -> int:
@@ -67,7 +69,10 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Where the comparison goes as a page in Markdown (nowhere).")
     ] = None,
 ) -> None:
-    """Compare two evaluations question by question."""
+    """Compare two evaluations question by question.
+
+    Example: stepwell compare evaluations/before evaluations/after
+    """
 
     def work() -> int:
         from evals.comparison import print_comparison

@@ -42,6 +42,8 @@ def show(thread: ThreadOrStep, as_json: AsJson = False) -> None:
 
     A thread: plan, answer, files, status, what it used, how to go on. A step: code, output, variables, files, what its
     snapshot kept and what it could not.
+
+    Example: stepwell show last@3
     """
 
     def work() -> int:
@@ -65,6 +67,8 @@ def log(
 
     In a pipe the fields are separated by tabs: step, status, seconds, purpose, files, the step before, bytes added,
     time, `here`.
+
+    Example: stepwell log last --code
     """
 
     def work() -> int:
@@ -87,6 +91,8 @@ def export(
     report.html: questions, answers, steps and figures in one page, where a number leads to the cell that it comes from.
     notebook.ipynb: a Jupyter notebook that runs beside the input files. archive.zip: both, the code, the published
     files.
+
+    Example: stepwell export last --to report.html
     """
 
     def work() -> int:
@@ -101,6 +107,8 @@ def delete(thread: Thread) -> None:
     """Delete a thread for good.
 
     Its steps, its workspace and the snapshots that only it holds; published files stay where they are.
+
+    Example: stepwell delete 18f0
     """
 
     def work() -> int:
@@ -141,6 +149,8 @@ def gc(
     turn before its middle. The tree of steps says so, and such a step comes back by running cells again.
 
     Analyses may go on meanwhile.
+
+    Example: stepwell gc --dry-run
     """
 
     def work() -> int:
@@ -179,6 +189,8 @@ def doctor(
 
     With --repair instead: threads that lost something go back to the newest step before it and are named; the damaged
     file is kept beside the new one. Nothing may be running.
+
+    Example: stepwell doctor
     """
 
     def work() -> int:
@@ -214,6 +226,8 @@ def trust(
     folder (STEPWELL_HOME) needs no trust.
 
     In a pipe nobody is asked; --list separates fields by tabs: path, `trusted`, `changed` or `gone`.
+
+    Example: stepwell trust ~/project
     """
 
     def work() -> int:

@@ -23,6 +23,8 @@ def ui(thread: FirstThread = "", port: Port = None, no_browser: NoBrowser = Fals
 
     It answers this machine alone, and only the browser that opens the printed address. It needs no login and no
     network. Ctrl-C ends it and pauses what runs in it; `stepwell resume` or the page goes on with that.
+
+    Example: stepwell ui
     """
 
     def work() -> int:
@@ -34,5 +36,8 @@ def ui(thread: FirstThread = "", port: Port = None, no_browser: NoBrowser = Fals
 
 
 def open_thread(thread: Thread, port: Port = None, no_browser: NoBrowser = False) -> None:
-    """Open a thread in a browser: the same as `stepwell ui THREAD`."""
+    """Open a thread in a browser: the same as `stepwell ui THREAD`.
+
+    Example: stepwell open last
+    """
     ui(thread, port, no_browser)

@@ -42,6 +42,8 @@ def sandboxes(
 
     Installations that share an account, or an engine, need a STEPWELL_DAYTONA_PREFIX, or STEPWELL_DOCKER_PREFIX, each:
     --prune removes what this one does not know.
+
+    Example: stepwell sandboxes --kind docker
     """
 
     def work() -> int:

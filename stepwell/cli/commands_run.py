@@ -111,6 +111,8 @@ def ask(
 
     Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
     --allow-domain).
+
+    Example: stepwell ask last "Without the returns?"
     """
 
     def work() -> int:
@@ -150,6 +152,8 @@ def resume(
 
     Options that are not given stay as they were in the thread's last run (but --artifacts, --network and
     --allow-domain).
+
+    Example: stepwell resume last
     """
 
     def work() -> int:

@@ -24,6 +24,8 @@ def serve(port: Port = 2024, write: Write = None) -> None:
     Threads of the command are not shown there: its own are kept below STEPWELL_HOME/server.
 
     It needs the extra: pip install 'stepwell[serve]'
+
+    Example: stepwell serve --port 2024
     """
 
     def work() -> int:

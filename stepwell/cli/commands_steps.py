@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from stepwell.cli import completion
 from stepwell.cli.command_options import (
     AcceptChanged,
     AllowDomains,
@@ -20,7 +21,12 @@ from stepwell.cli.command_options import (
 @with_run_options("model", "approve", "network", "allow_domain", "artifacts", "as_json", "quiet", "no_live")
 def fork(
     step: Annotated[
-        str, typer.Argument(metavar="THREAD@STEP", help="The thread, and the cell after which the fork begins.")
+        str,
+        typer.Argument(
+            metavar="THREAD@STEP",
+            help="The thread, and the cell after which the fork begins.",
+            autocompletion=completion.threads,
+        ),
     ],
     instruction: Annotated[str, typer.Argument(metavar="[QUESTION]", help="What to ask there instead.")] = "",
     here: Annotated[bool, typer.Option("--here", help="A new branch in the same thread, not a new thread.")] = False,
@@ -45,7 +51,10 @@ def fork(
 
 
 def shell(
-    step: Annotated[str, typer.Argument(metavar="THREAD@STEP", help="The step to look around at.")],
+    step: Annotated[
+        str,
+        typer.Argument(metavar="THREAD@STEP", help="The step to look around at.", autocompletion=completion.threads),
+    ],
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Copy the files and figures that you make into this folder.")
     ] = None,
@@ -70,8 +79,11 @@ def shell(
 
 
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="A thread, or a step of it: THREAD@STEP.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The other.")],
+    a: Annotated[
+        str,
+        typer.Argument(metavar="A", help="A thread, or a step of it: THREAD@STEP.", autocompletion=completion.threads),
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other.", autocompletion=completion.threads)],
     as_json: AsJson = False,
 ) -> None:
     """Show how B differs from A: questions, plan, variables, files, code, answer.
@@ -102,6 +114,8 @@ def replay(
 
     They run in a fresh sandbox; the thread itself is left as it is. Status, output and the bytes of the files are
     compared, of workbooks all but the time of writing within them.
+
+    Example: stepwell replay last --verify
     """
 
     def work() -> int:

@@ -45,6 +45,26 @@ def run_command(work: Callable[[], int]) -> int:
     return code
 
 
+class _Start:
+    announced = False
+
+
+def announce_start() -> None:
+    """Say on a terminal that the command has begun: what it works with takes seconds to import on a busy machine."""
+    if sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown", ""):
+        sys.stderr.write("starting …")
+        sys.stderr.flush()
+        _Start.announced = True
+
+
+def take_back_start() -> None:
+    """Remove that line, now that there is something to show."""
+    if _Start.announced:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+        _Start.announced = False
+
+
 def _trust_what_the_system_trusts() -> None:
     """Have every connection trust the system's certificates, too: a company's proxy is known there and nowhere else.
 
@@ -59,6 +79,7 @@ def print_error(text: str) -> None:
     """Say something on stderr, whatever the view is."""
     from stepwell.cli.terminal_text import clean
 
+    take_back_start()
     sys.stderr.write(clean(text) + "\n")
     sys.stderr.flush()
 
@@ -68,6 +89,7 @@ def warn_without_isolation(settings: "Settings") -> None:
     from graph.settings import NO_ISOLATION_WARNING
 
     if settings.without_isolation:
+        take_back_start()
         red, plain = ("\x1b[1;31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
         sys.stderr.write(f"{red}{NO_ISOLATION_WARNING}{plain}\n")
         sys.stderr.flush()

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from graph.events import ApprovalAsked, Event, Failed, Finished
-from stepwell.cli.exits import FAILED, FINISHED, WAITING, described, print_error
+from stepwell.cli.exits import FAILED, FINISHED, WAITING, described, print_error, take_back_start
 from stepwell.cli.terminal_text import one_line
 from stepwell.cli.wording import next_command, waiting_text
 from stepwell.runs import Decision, Run
@@ -96,6 +96,7 @@ class Foreground:
                 begin = go_on(last.thread, decision)
 
     async def _follow(self, begin: Begin, view: View) -> Event | None:
+        take_back_start()
         view.open()
         try:
             self._task = asyncio.create_task(self._consume(begin, view))

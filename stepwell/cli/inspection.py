@@ -13,14 +13,16 @@ from rich.text import Text
 from graph.checkpoints.step_tree import Step
 from graph.settings import read_settings
 from graph.state import Cell
+from models.selection import PLAYBOOK
 from stepwell.cli.exits import FINISHED, print_error
 from stepwell.cli.live_view import MARK_STYLES, Terminal, highlighted
 from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
-from stepwell.cli.thread_lines import detail_json, detail_text, print_detail
+from stepwell.cli.thread_lines import AskedModel, detail_json, detail_text, print_detail
 from stepwell.cli.thread_list import json_out, line_out
 from stepwell.cli.wording import MARKS, ending, made, purpose_text, removed
 from stepwell.step_detail import StepDetail, show_step
 from stepwell.steps import read_log
+from stepwell.stored_context import stored_model
 from stepwell.threads import ThreadDetail, find_thread, read_thread
 
 HERE = "← here"
@@ -226,13 +228,13 @@ def print_thread(name: str, *, as_json: bool) -> int:
     """`stepwell show`: a thread, or one step of it."""
     if "@" in name:
         return _show_step(name, as_json=as_json)
-    detail = asyncio.run(_detail(name))
+    detail, model = asyncio.run(_detail(name))
     if as_json:
-        json_out(detail_json(detail))
+        json_out(detail_json(detail, model))
     elif sys.stdout.isatty():
-        print_detail(Terminal(), detail)
+        print_detail(Terminal(), detail, model)
     else:
-        line_out(detail_text(detail))
+        line_out(detail_text(detail, model))
     return FINISHED
 
 
@@ -281,6 +283,9 @@ def export_thread(name: str, to: Path, *, overwrite: bool) -> int:
     return FINISHED
 
 
-async def _detail(name: str) -> ThreadDetail:
+async def _detail(name: str) -> tuple[ThreadDetail, AskedModel]:
     settings = read_settings()
-    return await read_thread(await find_thread(name, settings), settings)
+    thread = await find_thread(name, settings)
+    named = (await stored_model(thread, settings)).strip() or settings.model.strip() or PLAYBOOK
+    model = AskedModel(named, settings.price_list if named != PLAYBOOK else None)
+    return await read_thread(thread, settings), model

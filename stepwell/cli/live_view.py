@@ -11,7 +11,6 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
-from rich.theme import Theme
 
 from graph.events import (
     CellFinished,
@@ -23,6 +22,7 @@ from graph.events import (
     InputTaken,
     ModelAnswered,
     ModelAsked,
+    ModelAskedAgain,
     Notice,
     Output,
     Planned,
@@ -30,13 +30,20 @@ from graph.events import (
     SentBack,
     SessionRestored,
     Started,
+    Writing,
 )
-from graph.settings import NO_ISOLATION_WARNING
+from graph.settings import NO_ISOLATION_WARNING, Prices
 from graph.state import Artifact, Cell, PlanStep
-from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_line, place, reveal, size_text
+from models.selection import PLAYBOOK
+from nodes.cell_outputs import printed_text
+from stepwell.cli import figures
+from stepwell.cli.colours import CODE_THEME, THEME
+from stepwell.cli.figures import link_text
+from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.wording import (
     MAKING,
     MARKS,
+    again_text,
     ending,
     made,
     next_command,
@@ -45,12 +52,18 @@ from stepwell.cli.wording import (
     restore_problems,
     restored_text,
     sums,
+    tokens_of,
 )
 
 MOST_OUTPUT = 12
 MOST_CODE = 14
 MOST_PLAN = 9
 """Lines that a section gets at most; on a small terminal they share what there is."""
+
+MOST_PRINTED = 8
+"""Lines of a finished cell's output that stay on the screen."""
+MOST_KEPT = 1_000
+"""Lines of it that are looked at."""
 
 FIXED = 4
 """Lines that are always there: header, cell, footer, and one left free below."""
@@ -59,8 +72,6 @@ MOST_HIGHLIGHTED = 20_000
 """Characters of code that are coloured."""
 
 MARK_STYLES = {"ok": "green", "rejected": "yellow"}
-THEME = Theme({"markdown.code": "bold cyan", "markdown.code_block": "cyan"})
-"""Rich's own has a black background, which is ugly on a light terminal."""
 
 
 class Terminal(Console):
@@ -81,19 +92,30 @@ class LiveView:
         console: The terminal; markup in texts is never read.
         clock: Seconds that only grow.
         tell_next: Whether the command that asks on is shown below an answer.
+        prices: What tokens cost; None: that is not shown.
+        shown: Takes the numbers of the cells whose output is in the scrollback, whole.
+        protocol: How the terminal shows figures.
     """
 
     def __init__(
-        self, console: Console, clock: Callable[[], float] = time.monotonic, *, tell_next: bool = True
+        self,
+        console: Console,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        tell_next: bool = True,
+        prices: Prices | None = None,
+        shown: set[int] | None = None,
+        protocol: figures.Protocol = "none",
     ) -> None:
         self._console = console
         self._tell_next = tell_next
+        self._protocol = protocol
         self._clock = clock
         self._live: Live | None = None
         self._began = clock()
         self._drawn: object = None
         self._changes = 0
-        self.screen = Screen()
+        self.screen = Screen(prices, shown)
 
     def open(self) -> None:
         """Take the lower part of the terminal."""
@@ -126,6 +148,9 @@ class LiveView:
             self.close()
             for part in result(event, tell_next=self._tell_next):
                 self._console.print(part)
+            for picture in figures.shown(event.artifacts, self.screen.ran, self._protocol, self._console.width):
+                self._console.file.write(picture)
+                self._console.file.flush()
 
     def say(self, text: str) -> None:
         """Write a sentence of the command's own into the scrollback."""
@@ -136,12 +161,16 @@ class LiveView:
         if self._live is not None:
             live, self._live = self._live, None
             live.stop()
+            if (left := self.screen.broken_off()) is not None:
+                self._console.print(left)
 
 
 class Screen:
     """What is going on now, drawn into as many lines as the terminal has, each cut to its width."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: Prices | None = None, shown: set[int] | None = None) -> None:
+        self._prices = prices
+        self._shown = shown if shown is not None else set()
         self.elapsed = 0.0
         self._thread = ""
         self._question = ""
@@ -149,9 +178,13 @@ class Screen:
         self._doing = "starting"
         self._cell: CellStarted | None = None
         self._tail = OutputTail(MOST_OUTPUT)
+        self._draft = OutputTail(MOST_OUTPUT)
         self._figures: list[str] = []
         self._cells = 0
-        self._tokens = 0
+        self._tokens = (0, 0)
+        self._paid = False
+        self.ran: set[int] = set()
+        """The numbers of the cells of this run."""
 
     def take(self, event: Event) -> Sequence[Text]:
         """Change what is shown.
@@ -160,15 +193,15 @@ class Screen:
             Lines about what is over, for the scrollback.
         """
         match event:
-            case Started(thread=thread, question=question):
-                self._thread, self._question = thread, question
+            case Started(thread=thread, question=question, resumed=resumed, model=model):
+                known, self._thread, self._question = self._thread, thread, question
+                self._paid = model not in ("", PLAYBOOK)
+                if resumed and known == thread:
+                    return ()  # after a decision: the same run, for whoever sits there
             case Planned(steps=steps):
                 self._plan, self._doing = list(steps), ""
-            case ModelAsked(node=node):
-                self._doing = MAKING.get(node, one_line(node))
-            case ModelAnswered(input_tokens=taken, output_tokens=given):
-                self._doing = ""
-                self._tokens += taken + given
+            case ModelAsked() | ModelAskedAgain() | Writing() | ModelAnswered():
+                self._hear(event)
             case CellStarted():
                 self._cell, self._doing = event, ""
                 self._tail, self._figures = OutputTail(MOST_OUTPUT), []
@@ -184,6 +217,20 @@ class Screen:
                 pass
         return list(scrollback(event))
 
+    def _hear(self, event: ModelAsked | ModelAskedAgain | Writing | ModelAnswered) -> None:
+        if isinstance(event, Writing):
+            self._draft.feed("draft", event.text)
+            return
+        self._draft = OutputTail(MOST_OUTPUT)
+        match event:
+            case ModelAsked(node=node):
+                self._doing = MAKING.get(node, one_line(node))
+            case ModelAskedAgain(request=request):
+                self._doing = f"{self._doing.partition(' (')[0]} (asked {request} times)"
+            case ModelAnswered(input_tokens=taken, output_tokens=given):
+                self._doing = ""
+                self._tokens = (self._tokens[0] + taken, self._tokens[1] + given)
+
     def _display(self, text: str, path: str) -> None:
         if path:
             self._figures.append(path)
@@ -193,6 +240,9 @@ class Screen:
     def _end(self, cell: Cell) -> None:
         self._cell = None
         self._cells += 1
+        self.ran.add(cell["number"])
+        if len(printed_lines(printed_text(cell))) <= MOST_PRINTED:
+            self._shown.add(cell["number"])
         step = cell["step"]
         if cell["status"] == "ok" and 0 < step <= len(self._plan):
             self._plan[step - 1] = {**self._plan[step - 1], "done": True}
@@ -239,12 +289,25 @@ class Screen:
                 yield Text.assemble("  ", line)
 
     def _output(self) -> list[tuple[str, str]]:
+        if self._cell is None:
+            return self._draft.lines()
         figures = [("figure", f"figure {one_line(path)}") for path in self._figures]
         return [*self._tail.lines(), *figures]
 
     def _footer(self) -> Text:
         doing = "running" if self._cell else self._doing
-        return Text(" · ".join(part for part in (sums(self._cells, self._tokens, self.elapsed), doing) if part), "dim")
+        cost = self._prices.cost(*self._tokens) if self._prices is not None and self._paid else None
+        told = sums(self._cells, sum(self._tokens) if self._paid else 0, self.elapsed, cost=cost)
+        return Text(" · ".join(part for part in (told, doing) if part), "dim")
+
+    def broken_off(self) -> Text | None:
+        """What is left of a cell that was running when the run stopped; None when none was."""
+        cell, self._cell = self._cell, None
+        if cell is None:
+            return None
+        return Text.assemble(
+            ("– ", "yellow"), f"{cell.number}  {one_line(cell.purpose, 300)}", ("  not finished: it runs again", "dim")
+        )
 
 
 def share(room: int, wants: Sequence[int]) -> list[int]:
@@ -278,7 +341,7 @@ def _plan_line(number: int, step: PlanStep) -> Text:
 
 
 def _tail_line(stream: str, line: str) -> Text:
-    style = {"stderr": "yellow", "figure": "magenta"}.get(stream, "")
+    style = {"stderr": "yellow", "figure": "magenta", "draft": "dim"}.get(stream, "")
     return Text.assemble(("  │ ", "dim"), (line.expandtabs(4)[:1_000], style))
 
 
@@ -288,7 +351,7 @@ def highlighted(code: str) -> tuple[Text, ...]:
     tidy = reveal(code.replace("\r\n", "\n")).expandtabs(4).strip("\n")
     if len(tidy) > MOST_HIGHLIGHTED:
         return tuple(Text(line) for line in tidy.split("\n"))
-    text = Syntax("", "python", theme="ansi_dark", background_color="default").highlight(tidy)
+    text = Syntax("", "python", theme=CODE_THEME, background_color="default").highlight(tidy)
     text.rstrip()
     return tuple(text.split("\n", allow_blank=True))
 
@@ -312,8 +375,11 @@ def scrollback(event: Event) -> Iterator[Text]:
                 yield Text(f"+ {one_line(taken['path'])} ({size_text(taken['size'])})", "dim")
         case FunctionCalled(function=function, arguments=arguments, outcome=outcome):
             yield Text(f"  called {one_line(f'{function}({arguments})', 200)}: {one_line(outcome)}", "dim")
+        case ModelAskedAgain():
+            yield Text(again_text(event), "yellow")
         case CellFinished(cell=cell):
             yield cell_line(cell)
+            yield from printed(printed_text(cell), MOST_PRINTED)
         case SessionRestored():
             yield Text(restored_text(event), "dim")
             yield from (Text(f"! {line}", "yellow") for line in restore_problems(event))
@@ -340,10 +406,25 @@ def cell_line(cell: Cell) -> Text:
     return line
 
 
+def printed_lines(text: str) -> list[str]:
+    """What a cell printed, line by line, as a terminal would have shown it."""
+    tail = OutputTail(MOST_KEPT)
+    tail.feed("stdout", text)
+    return [line.expandtabs(4)[:1_000] for _, line in tail.lines()]
+
+
+def printed(text: str, most: int) -> Iterator[Text]:
+    """The last lines of what a cell printed, below it; the first one counts what is left out."""
+    lines = printed_lines(text)
+    if len(lines) > most:
+        yield Text.assemble(("  │ ", "dim"), (f"… {len(lines) - most} more lines above", "dim"))
+    yield from (Text.assemble(("  │ ", "dim"), line) for line in lines[-most:])
+
+
 def result(event: Finished, *, tell_next: bool = True) -> Iterator[Text | Markdown | Table]:
     """The answer, what was not verified, the files, and how to go on."""
     yield Text()
-    yield Markdown(clean(event.answer), code_theme="ansi_dark")
+    yield Markdown(clean(event.answer), code_theme=CODE_THEME)
     yield Text()
     if event.concerns:
         yield from (Text(f"Not verified: {one_line(concern)}", "yellow") for concern in event.concerns)
@@ -351,7 +432,7 @@ def result(event: Finished, *, tell_next: bool = True) -> Iterator[Text | Markdo
     if event.artifacts:
         yield files_table(event.artifacts)
         yield Text()
-    yield Text(sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model), "dim")
+    yield Text(sums(event.cells, tokens_of(event), event.seconds, event.model, event.cost), "dim")
     if tell_next:
         yield Text(next_command("ask", event.thread, question="…") + "  to go on", "dim")
 
@@ -364,5 +445,5 @@ def files_table(artifacts: Sequence[Artifact]) -> Table:
     table.add_column(no_wrap=True)
     for artifact in artifacts:
         origin = f"cell {artifact['cell']}" if artifact["cell"] else ""
-        table.add_row(Text(place(artifact["url"])), Text(size_text(artifact["size"])), Text(origin, "dim"))
+        table.add_row(link_text(artifact["url"]), Text(size_text(artifact["size"])), Text(origin, "dim"))
     return table

@@ -11,6 +11,7 @@ from graph.events import (
     Finished,
     FunctionCalled,
     InputTaken,
+    ModelAskedAgain,
     Notice,
     Planned,
     Published,
@@ -21,6 +22,7 @@ from graph.events import (
 from graph.settings import NO_ISOLATION_WARNING
 from stepwell.cli.terminal_text import clean, duration_text, one_line, size_text
 from stepwell.cli.wording import (
+    again_text,
     artifact_line,
     ending,
     made,
@@ -29,6 +31,7 @@ from stepwell.cli.wording import (
     restore_problems,
     restored_text,
     sums,
+    tokens_of,
 )
 from storage.clean_text import clean_prose
 
@@ -73,7 +76,7 @@ class PlainView:
 
     def _finish(self, event: Finished) -> None:
         print(result_text(event), file=self._result, flush=True)
-        total = sums(event.cells, event.input_tokens + event.output_tokens, event.seconds, event.model)
+        total = sums(event.cells, tokens_of(event), event.seconds, event.model, event.cost)
         go_on = f"; go on with: {next_command('ask', event.thread, question='…')}" if self._tell_next else ""
         self.say(f"finished: {total}{go_on}")
 
@@ -136,11 +139,17 @@ def progress_lines(event: Event) -> Sequence[str]:
             files = f", made {made(cell)}" if made(cell) else ""
             gone = f", removed {removed(cell)}" if removed(cell) else ""
             return [f"cell {cell['number']} {ending(cell)}, {duration_text(cell['seconds'])}{files}{gone}"]
-        case SessionRestored():
-            return [restored_text(event), *(f"warning: {line}" for line in restore_problems(event))]
+        case SessionRestored() | ModelAskedAgain():
+            return _lines_of_trouble(event)
         case SentBack(missing=missing):
             return [f"answer sent back: {one_line(lack)}" for lack in missing]
         case Published(artifact=artifact):
             return [f"file {artifact_line(artifact)}"]
         case _:
             return []  # the command says in every view how a run failed or what it waits for
+
+
+def _lines_of_trouble(event: SessionRestored | ModelAskedAgain) -> Sequence[str]:
+    if isinstance(event, ModelAskedAgain):
+        return [again_text(event)]
+    return [restored_text(event), *(f"warning: {line}" for line in restore_problems(event))]

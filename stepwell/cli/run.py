@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -22,9 +22,10 @@ from graph.settings import Settings, read_settings
 from sandboxes.host.scratch import held_folder
 from stepwell import runs
 from stepwell.cli.command_options import NetworkChoice, named_files
-from stepwell.cli.exits import FINISHED, warn_without_isolation
+from stepwell.cli.exits import FINISHED, take_back_start, warn_without_isolation
+from stepwell.cli.figures import protocol_of
 from stepwell.cli.foreground import Begin, Foreground, View
-from stepwell.cli.live_view import LiveView, Terminal, highlighted
+from stepwell.cli.live_view import LiveView, Terminal, highlighted, printed
 from stepwell.cli.plain_view import JsonView, PlainView
 from stepwell.cli.terminal_text import is_conversation, is_screen, one_line, reveal
 from stepwell.cli.wording import back_text, call_lines, plan_text
@@ -35,17 +36,59 @@ from stepwell.steps import parse_step_name
 from stepwell.stored_context import changed, changed_context
 from stepwell.threads import find_thread
 
+MOST_BEFORE = 40
+"""Lines of the output of the cell before the one that waits."""
+
 EDITORS = ("sensible-editor", "nano", "vim", "vi")
 """Tried in this order when neither VISUAL nor EDITOR is set."""
 
 
-def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
+def ask(
+    console: Console,
+    asked: ApprovalAsked,
+    *,
+    shown: Collection[int] = (),
+    approve_all: Callable[[], None] | None = None,
+) -> Decision | None:
     """Show a cell, or a call, and ask what to do with it.
+
+    Args:
+        console: The terminal.
+        asked: What waits.
+        shown: The cells whose output is on the screen already.
+        approve_all: Does what is needed so that no further cell waits; None: that is not offered.
 
     Returns:
         The decision, or None to leave the cell waiting.
     """
     console.print()
+    if asked.printed and asked.printed_by not in shown:
+        console.print(Text(f"Cell {asked.printed_by} printed:"))
+        for line in printed(asked.printed, MOST_BEFORE):
+            console.print(line)
+        console.print()
+    _show(console, asked)
+    console.print()
+    _forget_typed()
+    every = approve_all if asked.call is None and asked.plan is None else None
+    offered = ["[a]pprove", *(["all [f]urther ones too"] if every else []), *(["[e]dit"] if asked.call is None else [])]
+    prompt = ", ".join((*offered, "[r]eject", "[q]uit? "))
+    try:
+        while True:
+            word = _typed(prompt).lower()
+            if every is not None and word in ("f", "further", "all"):
+                every()
+                console.print(Text("No further cell of this thread is asked about; --approve asks again.", "dim"))
+                return Decision("approve")
+            decision = _decided(console, asked, word)
+            if decision != "ask again":
+                return decision if isinstance(decision, Decision) else None
+    except (EOFError, KeyboardInterrupt):
+        console.print()
+        return None
+
+
+def _show(console: Console, asked: ApprovalAsked) -> None:
     if asked.plan is not None:
         console.print(Text("A plan waits for approval:", "bold"))
         console.print(Text(plan_text(asked.plan)))
@@ -65,17 +108,6 @@ def ask(console: Console, asked: ApprovalAsked) -> Decision | None:
         console.print(Text("\n".join(f"  {line}" for line in reveal(asked.answer).split("\n"))))
     if asked.functions:
         console.print(Text(f"It names: {one_line(', '.join(asked.functions))}", "yellow"))
-    console.print()
-    _forget_typed()
-    prompt = "[a]pprove, [e]dit, [r]eject, [q]uit? " if asked.call is None else "[a]pprove, [r]eject, [q]uit? "
-    try:
-        while True:
-            decision = _decided(console, asked, _typed(prompt).lower())
-            if decision != "ask again":
-                return decision if isinstance(decision, Decision) else None
-    except (EOFError, KeyboardInterrupt):
-        console.print()
-        return None
 
 
 def _decided(console: Console, asked: ApprovalAsked, word: str) -> Decision | str:
@@ -210,6 +242,7 @@ def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
 
     if not instruction:
         new = asyncio.run(forked())
+        take_back_start()
         sys.stdout.write(f"{new}\n")
         sys.stderr.write(f"go on with: stepwell resume {new}, or: stepwell ask {new} QUESTION once it is finished\n")
         return FINISHED
@@ -292,11 +325,27 @@ class Turns:
         console, choices = Terminal(), self.choices
         talks = is_conversation() and choices.output != "json"
         options = (*(("--artifacts", choices.artifacts) if choices.artifacts else ()), *choices.network.options())
-        asks = partial(ask, console) if talks else None
+        shown: set[int] = set()
+        asks = partial(ask, console, shown=shown, approve_all=self._approve_all) if talks else None
         foreground = Foreground(ask=asks, options=options, resume=self._resume)
-        view = _view(choices, console, foreground, tell_next=not self._resume)
+        view = self._view(console, foreground, shown)
         code = foreground.conduct(begin, self._further, view, self._runner)
         return code, foreground.thread
+
+    def _approve_all(self) -> None:
+        self.choices = replace(self.choices, knobs={**self.choices.knobs, "approval": "none"})
+
+    def _view(self, console: Terminal, foreground: Foreground, shown: set[int]) -> View:
+        choices, tell_next = self.choices, not self._resume
+        if choices.output == "json":
+            return JsonView(sys.stdout, lambda: foreground.thread)
+        if choices.output == "quiet":
+            return PlainView(sys.stdout, None)
+        if choices.live and is_screen():
+            protocol = protocol_of(self._settings.figures)
+            prices = self._settings.price_list
+            return LiveView(console, tell_next=tell_next, prices=prices, shown=shown, protocol=protocol)
+        return PlainView(sys.stdout, sys.stderr, tell_next=tell_next)
 
     def _further(self, thread: str, decision: Decision) -> Begin:
         async def resumed() -> Run:
@@ -324,13 +373,3 @@ async def further_run(thread: str, question: str, files: Sequence[str], choices:
         settings=settings,
         accept_changed=choices.accept_changed,
     )
-
-
-def _view(choices: Choices, console: Terminal, foreground: Foreground, *, tell_next: bool) -> View:
-    if choices.output == "json":
-        return JsonView(sys.stdout, lambda: foreground.thread)
-    if choices.output == "quiet":
-        return PlainView(sys.stdout, None)
-    if choices.live and is_screen():
-        return LiveView(console, tell_next=tell_next)
-    return PlainView(sys.stdout, sys.stderr, tell_next=tell_next)

@@ -1,17 +1,21 @@
 """Threads and their steps for reading: tables and text on a terminal, tab-separated lines in a pipe, JSON."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
+from graph.settings import Prices
 from graph.state import State
+from nodes.budget import tokens_spent
 from nodes.calls.held_cells import shown_call
+from stepwell.cli.colours import CODE_THEME
 from stepwell.cli.live_view import files_table
 from stepwell.cli.terminal_text import clean, duration_text, one_line, reveal, size_text
-from stepwell.cli.wording import artifact_line, call_lines, how_to_decide, next_command, plan_text
+from stepwell.cli.wording import artifact_line, call_lines, cost_text, how_to_decide, next_command, plan_text
 from stepwell.threads import ThreadDetail
 
 SHOWN_KEYS = (
@@ -21,9 +25,22 @@ SHOWN_KEYS = (
 """What `show --json` gives of a state; `log --json` gives the cells."""
 
 
-def detail_json(detail: ThreadDetail) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class AskedModel:
+    """The model that a thread's last run asked."""
+
+    name: str = ""
+    prices: Prices | None = None
+    """What its tokens cost; None where there are no prices, or nobody is paid."""
+
+
+NOT_KNOWN = AskedModel()
+
+
+def detail_json(detail: ThreadDetail, model: AskedModel = NOT_KNOWN) -> dict[str, Any]:
     """A thread as JSON shapes, without its messages and cells."""
     state: dict[str, Any] = dict(detail.state)
+    cost = model.prices.cost(*tokens_spent(detail.state)) if model.prices is not None else None
     return {
         "thread": detail.id,
         "name": detail.labels.name,
@@ -32,6 +49,8 @@ def detail_json(detail: ThreadDetail) -> dict[str, Any]:
         "updated": detail.updated.isoformat(),
         "next": list(detail.next),
         "cells": len(detail.state.get("cells") or []),
+        "model": model.name,
+        "cost": cost,
         **{key: state[key] for key in SHOWN_KEYS if key in state},
         "values": computed_values(detail.state),
     }
@@ -47,27 +66,27 @@ def computed_values(state: State) -> list[dict[str, Any]]:
     return []
 
 
-def detail_text(detail: ThreadDetail) -> str:
+def detail_text(detail: ThreadDetail, model: AskedModel = NOT_KNOWN) -> str:
     """A thread for a pipe, as Markdown."""
-    return "\n\n".join(part for _, part in _detail_parts(detail) if part)
+    return "\n\n".join(part for _, part in _detail_parts(detail, model) if part)
 
 
-def print_detail(console: Console, detail: ThreadDetail) -> None:
+def print_detail(console: Console, detail: ThreadDetail, model: AskedModel = NOT_KNOWN) -> None:
     """A thread for a terminal."""
-    for kind, part in _detail_parts(detail):
+    for kind, part in _detail_parts(detail, model):
         console.print(_on_terminal(kind, part, detail.state))
         console.print()
 
 
 def _on_terminal(kind: str, part: str, state: State) -> RenderableType:
     if kind == "answer":
-        return Markdown(part, code_theme="ansi_dark")
+        return Markdown(part, code_theme=CODE_THEME)
     if kind == "files":
         return files_table(state.get("artifacts") or [])
     return Text(part, {"question": "bold", "concerns": "yellow", "head": "cyan", "usage": "dim"}.get(kind, ""))
 
 
-def _detail_parts(detail: ThreadDetail) -> Iterator[tuple[str, str]]:
+def _detail_parts(detail: ThreadDetail, model: AskedModel) -> Iterator[tuple[str, str]]:
     state = detail.state
     cells = state.get("cells") or []
     when = detail.updated.astimezone().strftime("%Y-%m-%d %H:%M")
@@ -93,7 +112,7 @@ def _detail_parts(detail: ThreadDetail) -> Iterator[tuple[str, str]]:
             yield "concerns", "\n".join(f"Not verified: {one_line(concern)}" for concern in concerns)
     if artifacts := state.get("artifacts"):
         yield "files", "Files:\n" + "\n".join(f"- {artifact_line(artifact)}" for artifact in artifacts)
-    yield "usage", usage_line(state)
+    yield "usage", usage_line(state, model)
     yield "next", _next(detail)
 
 
@@ -103,8 +122,8 @@ def input_line(path: str, taken: Any) -> str:
     return f"- {one_line(path)} ({state})"
 
 
-def usage_line(state: State) -> str:
-    """What a thread used: calls of models, tokens, time of its cells."""
+def usage_line(state: State, model: AskedModel = NOT_KNOWN) -> str:
+    """What a thread used: the model, its calls, tokens, what these cost, time of its cells."""
     usage = (state.get("usage") or {}).values()
     calls = sum(node["calls"] for node in usage)
     taken, given = sum(node["input_tokens"] for node in usage), sum(node["output_tokens"] for node in usage)
@@ -112,10 +131,10 @@ def usage_line(state: State) -> str:
     cached = sum(node.get("cached_tokens", 0) for node in usage)
     kept = f" ({cached:,} of them cached)" if cached else ""
     seconds = sum(cell["seconds"] for cell in state.get("cells") or [])
-    return (
-        f"{calls} model calls, {about}{taken:,} tokens in{kept} and {given:,} out; "
-        f"cells ran for {duration_text(seconds)}"
-    )
+    cost = f", {cost_text(model.prices.cost(taken, given))}" if model.prices is not None else ""
+    name = f"model {one_line(model.name, 200)}; " if model.name else ""
+    tokens = f"{calls} model calls, {about}{taken:,} tokens in{kept} and {given:,} out{cost}"
+    return f"{name}{tokens}; cells ran for {duration_text(seconds)}"
 
 
 def _next(detail: ThreadDetail) -> str:

@@ -4,8 +4,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graph.events import ApprovalAsked, SessionRestored
+from graph.events import ApprovalAsked, Finished, ModelAskedAgain, SessionRestored
 from graph.state import Artifact, Cell
+from models.selection import PLAYBOOK
 from stepwell.cli.terminal_text import duration_text, one_line, place, reveal, size_text
 
 MARKS = {"ok": "✓", "error": "✗", "timeout": "✗", "killed": "✗", "rejected": "–", "unknown": "?"}
@@ -65,12 +66,29 @@ def restore_problems(event: SessionRestored) -> list[str]:
     return lines
 
 
-def sums(cells: int, tokens: int, seconds: float, model: str = "") -> str:
-    """`12 s · 3 cells · 4,210 tokens`; tokens are left out when there are none, the model when it is not known."""
+def again_text(event: ModelAskedAgain) -> str:
+    """That a model is asked once more, and why."""
+    return f"the model is asked again (request {event.request}): {one_line(event.reason, 200)}"
+
+
+def cost_text(cost: float) -> str:
+    """An amount of money in the currency of STEPWELL_PRICES, which has no name: `cost 1.23`, `cost 0.0042`."""
+    return f"cost {cost:.2f}" if cost >= 1 or not cost else f"cost {cost:.4f}"
+
+
+def tokens_of(event: Finished) -> int:
+    """The tokens of a thread; the playbook has none, since no language model reads or writes what it counts."""
+    return event.input_tokens + event.output_tokens if event.model != PLAYBOOK else 0
+
+
+def sums(cells: int, tokens: int, seconds: float, model: str = "", cost: float | None = None) -> str:
+    """`12 s · 3 cells · 4,210 tokens · cost 0.0123`, without what there is not or is not known."""
     parts = [duration_text(seconds)] if seconds > 0 else []
     parts.append("1 cell" if cells == 1 else f"{cells} cells")
     if tokens:
         parts.append(f"{tokens:,} tokens")
+    if cost is not None:
+        parts.append(cost_text(cost))
     if model:
         parts.append(one_line(model, 200))
     return " · ".join(parts)

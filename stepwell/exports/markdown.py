@@ -1,6 +1,7 @@
 """Markdown and HTML of others, made harmless: what of them a document shows, and nothing that runs or is fetched."""
 
 import html
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -20,6 +21,7 @@ SPANS = {"colspan", "rowspan", "scope"}
 PROSE_TAGS = TABLE_TAGS | INLINE_TAGS | {
     "a", "img", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "hr", "figure", "figcaption",
 }  # fmt: skip
+DATE = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b")
 MAX_PROSE = 400_000
 """Characters of a text that are read as Markdown; one that is longer is shown as it is."""
 
@@ -148,7 +150,10 @@ def _path(href: str) -> str:
 
 def _traced(token: Token, numbers: NumberSources) -> Iterator[Token]:
     text, position = token.content, 0
+    dates = [match.span() for match in DATE.finditer(text)]
     for source in numbers.find(text):
+        if any(start <= source.start < end for start, end in dates):
+            continue  # the year of a date is no result
         if source.start > position:
             yield Token("text", "", 0, content=text[position : source.start])
         yield from _mark(source, text[source.start : source.end])

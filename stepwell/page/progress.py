@@ -18,6 +18,7 @@ from graph.events import (
     InputTaken,
     ModelAnswered,
     ModelAsked,
+    ModelAskedAgain,
     Notice,
     Output,
     Planned,
@@ -27,6 +28,7 @@ from graph.events import (
     SessionRestored,
     SnapshotSaved,
     Started,
+    Writing,
 )
 from graph.settings import Prices
 from graph.state import Artifact, Cell, Input, PlanStep
@@ -35,6 +37,8 @@ MAKING = {"plan": "planning", "generate": "writing the next step", "check_final"
 """What a node waits for a model for."""
 OUTPUT_KEPT = 20_000
 """Characters of what a running cell prints that are kept, the newest."""
+DRAFT_KEPT = 1_500
+"""Characters of what a model is writing, the newest."""
 NOTICES_KEPT = 200
 
 
@@ -62,6 +66,8 @@ class Progress:
     since: float = field(default_factory=time.time)
     model: str = ""
     """The name of the model that is asked."""
+    draft: str = ""
+    """The end of what it is writing."""
     tokens_in: int = 0
     tokens_out: int = 0
     prices: Prices | None = None
@@ -137,7 +143,14 @@ class Progress:
             case Planned(steps=steps):
                 self.plan = steps
                 yield "plan"
+            case ModelAsked() | ModelAskedAgain():
+                self.draft = ""
+                yield "now"
+            case Writing(text=text):
+                self.draft = (self.draft + text)[-DRAFT_KEPT:]
+                yield "now"
             case ModelAnswered(input_tokens=tokens_in, output_tokens=tokens_out):
+                self.draft = ""
                 self.tokens_in += tokens_in
                 self.tokens_out += tokens_out
                 yield "now"
@@ -177,6 +190,8 @@ class Progress:
                 yield level, text
             case SessionRestored():
                 yield from _of_restored(event)
+            case ModelAskedAgain(request=request, reason=reason):
+                yield "warning", f"The model is asked again (request {request}): {reason}"
             case SentBack(missing=missing):
                 yield from (("warning", f"Not good enough yet: {one}") for one in missing)
             case FunctionCalled(number=number, function=function, arguments=arguments, outcome=outcome):

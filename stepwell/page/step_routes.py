@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -9,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from graph.checkpoints.step_tree import Step
+from graph.state import Variable
 from stepwell.errors import ThreadError
 from stepwell.exports.report import ShownCell, shown_cell
 from stepwell.page.backend import ThreadView
@@ -32,15 +34,38 @@ ROWS, COLUMNS = 100, 30
 LAST = 10**9
 OTHERS = 50
 """Threads that are offered to be compared with."""
+TABLES = ("DataFrame", "LazyFrame", "Series", "ndarray", "Table")
+TOOLS = ("function", "module", "type", "builtin_function_or_method", "method")
+"""Types, as the table of variables names them."""
 
 
 async def show_tree(request: Request) -> Response:
     """All steps of a thread, and a form to compare two."""
     thread = request.path_params["thread"]
     tree = await backend_of(request).steps(thread)
-    lines = list(drawn(tree.steps))
+    lines = list(drawn(asked(tree.steps)))
     others = [one for one in await backend_of(request).threads(ANY, limit=OTHERS) if one.id != thread]
     return await page(request, "steps.html.jinja", thread=thread, lines=lines, steps=list(tree.all()), others=others)
+
+
+def asked(steps: Sequence[Step]) -> list[Step]:
+    """The steps, each with its question: before the step at which it began, a fork has no checkpoint that knows it."""
+    later: dict[tuple[str, int], str] = {}
+    found = []
+    for step in reversed(steps):
+        turn = step.cell["turn"] if step.cell is not None else 0
+        later[step.branch, turn] = step.question or later.get((step.branch, turn), "")
+        found.append(replace(step, question=later[step.branch, turn]))
+    return found[::-1]
+
+
+def by_use(rows: Sequence[Variable]) -> list[Variable]:
+    """Variables as people look for them: tables first, functions and modules last, otherwise in their order."""
+
+    def rank(row: Variable) -> int:
+        return 0 if row["kind"] in TABLES else 2 if row["kind"] in TOOLS else 1
+
+    return sorted(rows, key=rank)
 
 
 def drawn(steps: Sequence[Step]) -> Iterator[tuple[int, bool, Step]]:
@@ -91,6 +116,7 @@ async def _step_page(
         status,
         thread=thread,
         detail=detail,
+        variables=by_use(detail.namespace),
         step=detail.step,
         cell=shown_cell(cell, figure) if cell is not None else None,
         before=line[-2].name if len(line) > 1 else "0" if cell is not None else "",

@@ -75,7 +75,7 @@ class Doorkeeper:
         if headers.get(b"host", "").lower() not in self._hosts:  # a name of somebody else's that leads here
             return PlainTextResponse(f"This page answers at http://{HOST}:{self._port}/ only.\n", 421)
         if scope["path"] == ENTRY:
-            return self._entry(scope)
+            return self._entry(scope, known=self._is_known(headers.get(b"cookie", "")))
         if self._is_known(headers.get(b"cookie", "")):
             return None
         if scope["method"] == "GET" and scope["path"] != "/favicon.ico":
@@ -83,14 +83,16 @@ class Doorkeeper:
         sentence = "Open the address that Stepwell has printed in its terminal; it lets one browser in.\n"
         return PlainTextResponse(sentence, 403)
 
-    def _entry(self, scope: Scope) -> Response:
+    def _entry(self, scope: Scope, *, known: bool) -> Response:
         asked = parse_qs(scope["query_string"].decode("latin-1"))
         given, to = asked.get("key", [""])[0], asked.get("to", ["/"])[0]
+        target = html.escape(to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/")
+        if known:  # the address once more, out of the browser's history
+            return HTMLResponse(ENTERED.format(target))
         if not self._key or not secrets.compare_digest(given.encode(), self._key.encode()):
             self._say(self.address())
             return PlainTextResponse("This address was used already; Stepwell has printed a new one.\n", 403)
         self._key = ""
-        target = html.escape(to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/")
         # No redirect: after one from elsewhere, a browser would not send a strict cookie.
         answer = HTMLResponse(ENTERED.format(target))
         answer.set_cookie(self._cookie, self._session, COOKIE_SECONDS, path="/", httponly=True, samesite="strict")

@@ -12,10 +12,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from graph.events import Finished, Planned, read_event
+from stepwell.cli.help_groups import GROUPS
+from stepwell.command import COMMANDS as LISTED
 
 COMMANDS = (
     *("run", "chat", "ask", "resume", "fork", "shell", "diff", "replay", "mcp", "acp", "ui"),
@@ -97,17 +101,22 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedThread:
 
 
 class Terminal:
-    """The command in a pseudo-terminal, and what it has written to it."""
+    """The command in a pseudo-terminal, and what it has written to it.
+
+    It is not forked: tests run beside the threads of their model, and what a fork of such a process does before it
+    becomes the command may wait for ever for a lock that one of them held.
+    """
 
     def __init__(self, desk: Desk, *words: str) -> None:
         self.written = ""
-        self.pid, self._file = pty.fork()
-        if self.pid == 0:  # pragma: no cover - this is the other process
-            try:
-                os.chdir(desk.folder)
-                os.execve(COMMAND[0], [*COMMAND, *words], desk.environment)
-            finally:
-                os._exit(127)
+        self._file, line = pty.openpty()
+        name = os.ttyname(line)
+        # Opened by the leader of a session that has none, the line becomes its terminal, and Ctrl-C reaches it.
+        opened: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_OPEN, 0, name, os.O_RDWR, 0)]
+        opened += [(os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
+        program = ["/bin/sh", "-c", 'cd "$0" && exec "$@"', str(desk.folder), *COMMAND, *words]
+        self.pid = os.posix_spawn(program[0], program, desk.environment, file_actions=opened, setsid=True)
+        os.close(line)
 
     def wait_for(self, pattern: str) -> None:
         """Read until what was written since the last time matches."""
@@ -134,13 +143,21 @@ class Terminal:
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self._file], [], [], PATIENCE)
-        assert ready, f"nothing came for {PATIENCE} s; there was: {self.plain!r}"
+        assert ready, f"nothing came for {PATIENCE} s; there was: {self.plain!r}; {self._doing()}"
         try:
             data = os.read(self._file, 65_536)
         except OSError:  # Linux reports the end of a terminal as an input/output error
             return False
         self.written += data.decode(errors="replace")
         return bool(data)
+
+    def _doing(self) -> str:
+        """What the command is at, for whoever reads of a test that waited for nothing."""
+        try:
+            said = [Path(f"/proc/{self.pid}/{name}").read_text() for name in ("cmdline", "stat", "wchan")]
+        except OSError as error:
+            return f"process {self.pid}: {error}"
+        return f"process {self.pid}: {said!r}; load {os.getloadavg()}"
 
 
 def thread_in(text: str) -> str:
@@ -169,6 +186,74 @@ def test_the_help_says_where_code_runs(desk: Desk) -> None:
     assert "runs in a sandbox of its own: no network unless --network opens it" in text
     assert "stepwell doctor" in text
     assert all(f" {name} " in text for name in COMMANDS)
+
+
+def test_every_command_is_in_a_group_of_the_help_and_has_an_example(desk: Desk) -> None:
+    text = desk.command("--help").stdout
+    headings = re.findall(r"^([A-Z][a-z ]+):$", text, re.MULTILINE)
+    assert headings == ["Options", *GROUPS]
+    listed = set(re.findall(r"^  ([a-z]+)  ", text, re.MULTILINE))
+    assert listed == set(LISTED)
+    for name, command in LISTED.items():
+        parts = (
+            [info.callback for info in command.registered_commands] if isinstance(command, typer.Typer) else [command]
+        )
+        for part in parts:
+            assert re.search(r"^ +Example(:|, )", part.__doc__ or "", re.MULTILINE), (name, part)
+
+
+def test_the_shell_completes_commands_threads_and_options(finished: FinishedThread) -> None:
+    desk = finished.desk
+    desk.command("rename", "last", "sales-of-May")
+
+    def offered(*words: str, shell: str = "bash") -> list[str]:
+        variables = {"_STEPWELL_COMPLETE": f"complete_{shell}", "COMP_CWORD": str(len(words))}
+        line = {"COMP_WORDS": " ".join(("stepwell", *words)), "_TYPER_COMPLETE_ARGS": " ".join(("stepwell", *words))}
+        done = subprocess.run(
+            [*COMMAND], env={**desk.environment, **variables, **line}, cwd=desk.folder, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.split("\n" if shell == "bash" else None)
+
+    assert [word for word in offered("sh") if word] == ["show", "shell"]
+    assert [word for word in offered("show", "") if word] == ["last", "sales-of-May"]
+    assert [word for word in offered("fork", finished.id[:3]) if word] == [finished.id[:8]]
+    assert "--approve" in offered("run", "--app")
+    assert [word for word in offered("run", "--network", "f") if word] == ["full"]
+    assert "sales-of-May" in " ".join(offered("show", "sal", shell="zsh"))
+    desk.command("rename", "last", "--remove")
+    (desk.folder / "other").mkdir()
+    broken = Desk(desk.folder, desk.folder / "other", {"STEPWELL_PRICES": "many"})
+    done = subprocess.run(
+        COMMAND,
+        env={
+            **broken.environment,
+            "_STEPWELL_COMPLETE": "complete_bash",
+            "COMP_WORDS": "stepwell show ",
+            "COMP_CWORD": "2",
+        },
+        cwd=desk.folder,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout.strip(), done.stderr) == ("", ""), "nothing is written into the line that is typed"
+
+
+@pytest.mark.slow
+def test_completion_is_installed_and_works_in_bash(finished: FinishedThread) -> None:
+    desk = finished.desk
+    folder = desk.folder / "bin"
+    folder.mkdir()
+    command = folder / "stepwell"
+    command.write_text(f"#!{sys.executable}\n{COMMAND[2]}\n".replace("; ", "\n"))
+    command.chmod(0o755)
+    program = (
+        'eval "$(stepwell --show-completion bash)"; COMP_WORDS=(stepwell show la); COMP_CWORD=2; '
+        'declare -F; _stepwell_completion stepwell; echo "${COMPREPLY[@]}"'
+    )
+    environment = {**desk.environment, "PATH": f"{folder}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", program], env=environment, cwd=desk.folder, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "last", done.stderr
 
 
 def test_help_on_a_terminal(desk: Desk) -> None:
@@ -473,6 +558,21 @@ def test_approval_on_a_terminal(desk: Desk) -> None:
     log = desk.command("log", "last", "--code").stdout
     assert "print(20 + 22)" in log
     assert "  | 42" in log
+
+
+@pytest.mark.slow
+def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk) -> None:
+    desk.variables = {"STEPWELL_FIGURES": "kitty"}
+    terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve")
+    terminal.wait_for("Cell 1 waits for approval.*uit. ")
+    terminal.press("a\n")
+    terminal.wait_for("│ - Data: .*Cell 2 waits for approval.*uit. ")
+    terminal.press("f\n")
+    terminal.wait_for("No further cell of this thread is asked about")
+    assert terminal.exit_code() == 0
+    assert "waits for approval" not in terminal.plain
+    assert "\x1b_Ga=T,f=100,q=2" in terminal.written
+    assert "tokens" not in terminal.plain, "the playbook is no language model"
 
 
 @pytest.mark.slow

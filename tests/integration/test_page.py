@@ -81,6 +81,9 @@ async def test_only_who_has_opened_the_printed_address_comes_in(page: PageInside
         assert "SameSite=strict" in cookie
         assert 'url=/threads/x?y=1"' in entered.text
         assert (await stranger.get("/")).status_code == 200
+        again = await stranger.get(address)
+        assert again.status_code == 200, "the browser that it let in may come by it again, out of its history"
+        assert "set-cookie" not in again.headers
     async with page.stranger() as other:
         assert (await other.get(address)).status_code == 403, "an address lets one browser in"
         assert (await other.get("/enter?key=")).status_code == 403

@@ -3,9 +3,10 @@
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
+from rich._palettes import EIGHT_BIT_PALETTE
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -21,6 +22,7 @@ from graph.events import (
     InputTaken,
     ModelAnswered,
     ModelAsked,
+    ModelAskedAgain,
     Notice,
     Output,
     Planned,
@@ -29,10 +31,13 @@ from graph.events import (
     SentBack,
     SessionRestored,
     Started,
+    Writing,
     read_event,
 )
+from graph.settings import Prices
 from graph.state import Artifact, Cell, CellStatus, FileChange
-from stepwell.cli.live_view import LiveView, highlighted, share
+from stepwell.cli.colours import THEME
+from stepwell.cli.live_view import LiveView, highlighted, result, scrollback, share
 from stepwell.cli.plain_view import JsonView, PlainView
 from stepwell.cli.terminal_text import OutputTail, ago_text, clean, duration_text, one_line, place, reveal, size_text
 from stepwell.cli.wording import waiting_text
@@ -77,6 +82,8 @@ def whole_run(text: str = "plain") -> list[Event]:
         InputTaken({"path": text, "source": text, "size": 9, "sha256": "", "abstract": text, "problem": ""}),
         InputTaken({"path": "b", "source": "b", "size": 9, "sha256": "", "abstract": "", "problem": text}),
         ModelAsked("plan"),
+        ModelAskedAgain("plan", 2, text),
+        Writing("plan", text + "\nprint(1"),
         ModelAnswered("plan", 1_000, 200, 0.5),
         Planned([{"text": f"{text} {number}", "done": False} for number in range(1, 31)]),
         CellStarted(1, text, f"# {text}\nprint('x')\n" * 60),
@@ -101,7 +108,17 @@ def whole_run(text: str = "plain") -> list[Event]:
 def shown_live(events: Iterable[Event], width: int = 80, height: int = 24) -> str:
     """Everything that the live view sends to a terminal of this size."""
     sent = io.StringIO()
-    console = Console(file=sent, force_terminal=True, width=width, height=height, markup=False, highlight=False)
+    # Rich keeps how a style was first written, so that all of these are written for the same terminal.
+    console = Console(
+        file=sent,
+        theme=THEME,
+        force_terminal=True,
+        color_system="256",
+        width=width,
+        height=height,
+        markup=False,
+        highlight=False,
+    )
     seconds = iter(range(10_000))
     view = LiveView(console, clock=lambda: float(next(seconds)))
     view.open()
@@ -152,7 +169,8 @@ def test_the_live_part_always_fits_the_terminal(width: int, height: int, text: s
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_nothing_that_others_wrote_reaches_the_terminal_as_a_control(width: int, height: int) -> None:
     sent = shown_live(whole_run(HOSTILE), width, height)
-    rest = re.sub(r"\x1b\[[\d;]*m|\x1b\[\d*A|\x1b\[2K|\x1b\[\?25[lh]|[\r\n]", "", sent)
+    links = r"\x1b\]8;id=[\d-]+;file:///srv/out/a\.csv\x1b\\|\x1b\]8;;\x1b\\"
+    rest = re.sub(links + r"|\x1b\[[\d;]*m|\x1b\[\d*A|\x1b\[2K|\x1b\[\?25[lh]|[\r\n]", "", sent)
     assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e]", rest)
 
 
@@ -173,7 +191,8 @@ def test_finished_cells_stay_in_the_scrollback_and_the_live_part_goes() -> None:
     assert "→ outputs/1.csv, figures/1.png" in marks[0]
     assert "removed outputs/old.csv" in marks[0]
     assert "NameError" in marks[1]
-    assert not any("│" in line or "○" in line for line in left), "plan and output belong to the live part"
+    assert [line.strip() for line in left if "│" in line] == ["│ 500"] * 2, "what a cell printed stays below it"
+    assert not any("○" in line or "print(" in line for line in left), "plan and code belong to the live part"
     assert sent.count("\x1b[?25l") == sent.count("\x1b[?25h") == 1, "the cursor is given back"
 
 
@@ -182,6 +201,115 @@ def test_the_end_shows_answer_doubts_files_and_how_to_go_on() -> None:
     for part in ("Result", "Not verified: plain", "/srv/out/a.csv", "12.3 kB", "cell 2", f"stepwell ask {THREAD}"):
         assert part in left
     assert left.index("Result") < left.index("Not verified") < left.index("/srv/out/a.csv")
+
+
+def printed(number: int, *lines: str) -> Cell:
+    return {**cell(number), "outputs": [{"kind": "stdout", "text": "".join(f"{line}\n" for line in lines)}]}
+
+
+def test_of_a_long_output_the_last_lines_stay() -> None:
+    left = on_screen(shown_live([Started(THREAD, "q"), CellFinished(printed(1, *map(str, range(30))))]))
+    told = [line.strip() for line in left if "│" in line]
+    assert told == ["│ … 22 more lines above", *(f"│ {number}" for number in range(22, 30))]
+
+
+def test_a_cell_that_was_running_when_the_run_stopped_is_named() -> None:
+    left = on_screen(shown_live([Started(THREAD, "q"), CellStarted(3, "Fit the model", "fit()")]))
+    assert "– 3  Fit the model  not finished: it runs again" in left
+
+
+def test_after_a_decision_the_thread_is_not_announced_again() -> None:
+    asked = ApprovalAsked(THREAD, 1, "p", "c")
+    left = "\n".join(on_screen(shown_live([Started(THREAD, "q"), asked, Started(THREAD, "q", resumed=True)])))
+    assert left.count(THREAD) == 1
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"), [(None, ""), (0.0, "cost 0.00"), (0.01234, "cost 0.0123"), (12.345, "cost 12.35")]
+)
+def test_what_it_cost_is_said_where_it_is_known(cost: float | None, said: str) -> None:
+    last = Finished(THREAD, "42", cells=1, input_tokens=900, output_tokens=100, model="m", cost=cost)
+    result, progress = io.StringIO(), io.StringIO()
+    PlainView(result, progress).show(last)
+    for text in ("\n".join(on_screen(shown_live([last]))), progress.getvalue()):
+        assert "1,000 tokens" in text
+        assert said in text
+        assert cost is not None or "cost" not in text
+
+
+def test_what_it_costs_so_far_is_seen_while_it_runs_and_nobody_pays_the_playbook() -> None:
+    for model, paid in (("gpt-5", True), ("playbook", False)):
+        console = Console(file=io.StringIO(), width=80, height=24)
+        view = LiveView(console, prices=Prices((2.0, 10.0)))
+        view.show(Started(THREAD, "q", model=model))
+        view.show(ModelAnswered("plan", 100_000, 10_000, 1.0))
+        rows = "\n".join("".join(part.text for part in row) for row in console.render_lines(view.screen))
+        assert ("cost 0.3000" in rows) is paid
+        assert ("110,000 tokens" in rows) is paid
+
+
+def test_what_the_model_writes_is_seen_until_it_has_answered_and_a_repetition_is_said() -> None:
+    console = Console(file=io.StringIO(), width=80, height=24)
+    view = LiveView(console)
+
+    def rows() -> list[str]:
+        return ["".join(part.text for part in row).strip() for row in console.render_lines(view.screen)]
+
+    for event in (
+        Started(THREAD, "q"),
+        ModelAsked("generate"),
+        Writing("generate", "df = 1\nprint("),
+        Writing("generate", "df)"),
+    ):
+        view.show(event)
+    assert rows()[-3:-1] == ["│ df = 1", "│ print(df)"]
+    view.show(ModelAskedAgain("generate", 2, "HTTP 429"))
+    assert rows()[-1].endswith("writing the next step (asked 2 times)")
+    assert not any("│" in row for row in rows())
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "the model is asked again (request 2): HTTP 429" in said
+    view.show(ModelAnswered("generate", 1, 1, 1.0))
+    assert "asked" not in rows()[-1]
+
+
+def contrast(one: Sequence[float], other: Sequence[float]) -> float:
+    def light(colour: Sequence[float]) -> float:
+        parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    dark, bright = sorted((light(one), light(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("background", [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0)])
+def test_every_colour_can_be_read_on_a_light_and_on_a_dark_terminal(background: tuple[float, ...]) -> None:
+    sent = io.StringIO()
+    console = Console(file=sent, theme=THEME, force_terminal=True, color_system="256", width=100, markup=False)
+    code = (
+        "# a remark\n@cached\nclass A(ValueError):\n    def f(self) -> int:\n        return not sum([1.5]) or 'text'\n"
+    )
+    for line in highlighted(code):
+        console.print(line)
+    prose = "# A\n\n## B\n\n### C\n\n`x` [l](http://a.b)\n\n> q\n\n- 1\n\n1. a\n\n---\n\n|a|b|\n|-|-|\n|1|2|\n\n"
+    events = [*whole_run(), Finished(THREAD, f"{prose}```python\n{code}```\n")]
+    for event in events:
+        for text in scrollback(event):
+            console.print(text)
+        for part in result(event) if isinstance(event, Finished) else ():
+            console.print(part)
+    codes = re.findall(r"\x1b\[([\d;]*)m", sent.getvalue())
+    named = {
+        found
+        for one in codes
+        for found in re.findall(r"(?:^|;)((?:3|9|4|10)[0-7])(?=;|$)", re.sub(r"38;5;\d+", "", one))
+    }
+    assert not named, "what a terminal makes of a named colour is not known"
+    numbers = {int(number) for one in codes for number in re.findall(r"38;5;(\d+)", one)}
+    assert len(numbers) >= 6
+    assert not any("48;5" in one for one in codes)
+    for number in numbers:
+        red, green, blue = EIGHT_BIT_PALETTE[number]
+        assert contrast((red / 255, green / 255, blue / 255), background) >= 3.8, number
 
 
 def test_the_plan_ticks_off_while_cells_end_well() -> None:

@@ -12,8 +12,9 @@ function put({ id, html, parent }) {
     [...made.querySelectorAll("details")].forEach((one, place) => { if (place in open) one.open = open[place]; });
     made.scrollTop = end ? made.scrollHeight : at;
   } else document.getElementById(parent)?.append(made);
-  // Only what happens is read out, not the seconds.
-  if (id === "now") document.getElementById("said").textContent = document.querySelector("#now strong").textContent;
+  // Only what happens is read out, not the seconds and not what a model is writing.
+  const said = document.getElementById("said"), now = document.querySelector("#now strong")?.textContent;
+  if (id === "now" && said.textContent !== now) said.textContent = now;
   if (follow) window.scrollTo({ top: document.body.scrollHeight });
 }
 

@@ -1,0 +1,36 @@
+"""What the pages of steps show of a tree and of a session: a step's question, and which variables come first."""
+
+from graph.checkpoints.step_tree import Step
+from graph.state import Variable
+from nodes.answer_checks.number_sources import NumberSources
+from stepwell.exports.markdown import prose
+from stepwell.page.step_routes import asked, by_use, drawn
+from tests.states import make_cell
+
+
+def step(number: int, turn: int, question: str) -> Step:
+    parent = str(number - 1)
+    return Step(str(number), number, "a", parent, make_cell(number, turn=turn), question, None, False, "", "")
+
+
+def test_the_steps_of_a_fork_stand_below_the_question_that_they_worked_on() -> None:
+    steps = [step(1, 1, ""), step(2, 1, ""), step(3, 1, "How much?"), step(4, 2, "And without?")]
+    told = asked(steps)
+    assert [one.question for one in told] == ["How much?"] * 3 + ["And without?"]
+    assert [new for _, new, _ in drawn(told)] == [True, False, False, True]
+
+
+def test_tables_come_first_and_functions_last() -> None:
+    kinds = ["function", "int", "DataFrame", "module", "str", "Series"]
+    rows = [Variable(name=kind, kind=kind, summary="") for kind in kinds]
+    assert [row["name"] for row in by_use(rows)] == ["DataFrame", "Series", "int", "str", "function", "module"]
+
+
+def test_the_year_of_a_date_leads_nowhere() -> None:
+    cell = make_cell(1)
+    cell["observation"] = "2025-01 34"
+    cell["outputs"] = [{"kind": "stdout", "text": "2025-01 34\n"}]
+    text = "In 2025-01 there were 34."
+    shown = str(prose(text, numbers=NumberSources([cell], text)))
+    assert shown.count('class="number"') == 1
+    assert ">34</a>" in shown
