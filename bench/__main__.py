@@ -6,12 +6,25 @@ import sys
 
 from rich.console import Console
 
-from bench import daytona, earlier, floods, history, overhead, sandboxes, server, server_turns, snapshots, tokens
+from bench import (
+    daytona,
+    earlier,
+    floods,
+    history,
+    overhead,
+    sandboxes,
+    server,
+    server_turns,
+    snapshots,
+    step_costs,
+    tokens,
+)
 
 BENCHMARKS = (
     "overhead",
     "tokens",
     "snapshots",
+    "steps",
     "earlier",
     "sandboxes",
     "daytona",
@@ -22,6 +35,7 @@ BENCHMARKS = (
 )
 MEASURED = {
     "snapshots": snapshots.measure,
+    "steps": step_costs.measure,
     "earlier": earlier.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,

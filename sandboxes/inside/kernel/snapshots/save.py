@@ -72,6 +72,7 @@ class SnapshotWriter:
         self.packs = Packs()
         self.before = change_detector([spool.folder, blobs])
         self._partition = Partition()
+        self._modules = modules.ImportedModules(root)
         self._sources: dict[str, tuple[Any, str]] = {}
         """Name of a cell's file → its entry in linecache, and what it is joined."""
         self.lost_since: dict[str, tuple[int, int]] = {}
@@ -111,17 +112,17 @@ class SnapshotWriter:
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
         aliases = modules.aliases(values)
-        imported = [*interpreter_state.PRELOADED, *modules.imported(self.start.modules)]
+        self._modules.look(interpreter_state.PRELOADED, self.start.modules)
         found = {name: value for name, value in values.items() if name not in aliases}
         found |= {
             SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
         }
         sources = list(self._cell_sources().values())
         found |= {SETTING_PREFIX + name: value for name, value in library_patches.capture(sources).items()}
-        made = namespaces.registered(self.start.modules, sources)
+        made = namespaces.registered(self._modules.made, sources)
         cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
-        for module_name, module in modules.workspace_modules(self._root, imported).items():
+        for module_name, module in self._modules.of_workspace.items():
             kept = module_state.capture(module)
             found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
         reasons: dict[str, str] = {}
@@ -133,7 +134,7 @@ class SnapshotWriter:
         lost = self._lost(found, reasons, cell)
         self.before.begin()
         buffers = [self._buffers(unit, sizes) for unit in units]
-        extra = self._extra(imported, futures)
+        extra = self._extra(futures)
         streams = [unit.stream.data for unit in units]
         places, packs = self.packs.place([*streams, *(memoryview(data) for data in extra.values())], self.spool)
         files = self._files(lost, sizes)
@@ -153,7 +154,7 @@ class SnapshotWriter:
                 ],
             },
             "modules": aliases,
-            "packages": modules.versions(imported),
+            "packages": self._modules.versions,
             "extra": dict(zip(extra, places[len(units) :], strict=True)),
             "packs": packs,
             "files": files,
@@ -204,7 +205,7 @@ class SnapshotWriter:
             raise
         return files
 
-    def _extra(self, imported: list[str], futures: int) -> dict[str, bytes]:
+    def _extra(self, futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
         functions = stub_names(self._main.__dict__)
         early = {
@@ -214,7 +215,7 @@ class SnapshotWriter:
         }
         extra = {
             "early": json.dumps(early).encode(),
-            "imported": json.dumps(imported).encode(),
+            "imported": self._modules.written,
         }
         extra |= {name: source.encode("utf-8", "surrogatepass") for name, source in self._cell_sources().items()}
         return extra
