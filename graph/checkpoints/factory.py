@@ -71,10 +71,19 @@ async def open_checkpoints(settings: Settings) -> AsyncIterator[Saver]:
         async with open_postgres(url, plain_values()) as saver:
             await asyncio.to_thread(make_home, settings.home)
             await asyncio.to_thread(note_database, settings, await saver.identity())
-            yield saver
+            async with _settling(saver):
+                yield saver
         return
-    async with _open_sqlite(settings.home) as saver:
+    async with _open_sqlite(settings.home) as saver, _settling(saver):
         yield saver
+
+
+@asynccontextmanager
+async def _settling(saver: Saver) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await saver.holds.leave()
 
 
 @asynccontextmanager
