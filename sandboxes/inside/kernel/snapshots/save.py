@@ -9,14 +9,14 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from pickle import PickleBuffer
 from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
 from . import interpreter_state, library_patches, manifest, module_state, modules, namespaces
-from .blobs import CHUNK, Spool, TooLargeError
-from .change_detection import SMALLEST, change_detector
+from .blobs import Spool, TooLargeError
+from .buffers import BufferWriter, blobs_of
+from .change_detection import change_detector
 from .files import FileTable
 from .manifest import Packs
 from .outside import OutsideFiles
@@ -24,8 +24,6 @@ from .singletons import CurrentSession
 from .units import Partition, Unit
 from .vendored import cloudpickle
 
-ROW = 64 << 10
-"""Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
 EXCLUDED_NAMES = frozenset(
     {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__file__", "__cached__",
      "__warningregistry__"}
@@ -70,7 +68,7 @@ class SnapshotWriter:
         self.files = FileTable(root)
         self.outside = OutsideFiles(start.environment, start.outside, root)
         self.packs = Packs()
-        self.before = change_detector([spool.folder, blobs])
+        self.buffers = BufferWriter(spool, change_detector([spool.folder, blobs]))
         self._partition = Partition()
         self._modules = modules.ImportedModules(root)
         self._sources: dict[str, tuple[Any, str]] = {}
@@ -132,11 +130,12 @@ class SnapshotWriter:
         finally:
             sys.modules["__main__"] = main
         lost = self._lost(found, reasons, cell)
-        self.before.begin()
+        self.buffers.begin()
         buffers = [self._buffers(unit, sizes) for unit in units]
         extra = self._extra(futures)
-        streams = [unit.stream.data for unit in units]
-        places, packs = self.packs.place([*streams, *(memoryview(data) for data in extra.values())], self.spool)
+        small = [*(unit.stream.data for unit in units), *(memoryview(data) for data in extra.values())]
+        places, packs = self.packs.place([*small, *self.buffers.patches()], self.spool)
+        self.buffers.place(places[len(small) :])
         files = self._files(lost, sizes)
         outside = self.outside.take(self.spool, lost)
         content = {
@@ -155,7 +154,7 @@ class SnapshotWriter:
             },
             "modules": aliases,
             "packages": self._modules.versions,
-            "extra": dict(zip(extra, places[len(units) :], strict=True)),
+            "extra": dict(zip(extra, places[len(units) : len(small)], strict=True)),
             "packs": packs,
             "files": files,
             **({"outside": outside} if outside else {}),
@@ -163,7 +162,7 @@ class SnapshotWriter:
         }
         id, new = self.spool.commit(manifest.pack(content, _blobs(content)))
         self.packs.settle()
-        self.before.settle()
+        self.buffers.settle()
         return id, new, lost
 
     def restore_functions(self, names: list[str]) -> None:
@@ -183,19 +182,9 @@ class SnapshotWriter:
     def _buffers(self, unit: Unit, sizes: dict[str, int]) -> list[dict[str, Any]]:
         total = len(unit.stream.data) + sum(memoryview(buffer).nbytes for buffer in unit.stream.buffers)
         sizes[_shown(unit.names)] = total
-        return [self._buffer((unit.names[0], number), buffer) for number, buffer in enumerate(unit.stream.buffers)]
-
-    def _buffer(self, place: tuple[str, int], buffer: PickleBuffer) -> dict[str, Any]:
-        """Write what is new of a buffer."""
-        size, cut = memoryview(buffer).nbytes, cut_buffer(buffer)
-        if size < SMALLEST:
-            return {"size": size, "blobs": self.spool.put_all(cut)}
-        key = (*place, size)
-        names = self.before.names(key, cut)
-        changed = iter(self.spool.put_all([piece for piece, name in zip(cut, names, strict=True) if not name]))
-        names = [name or next(changed) for name in names]
-        self.before.note(key, names)
-        return {"size": size, "blobs": names}
+        return [
+            self.buffers.write((unit.names[0], number), buffer) for number, buffer in enumerate(unit.stream.buffers)
+        ]
 
     def _files(self, lost: list[Lost], sizes: dict[str, int]) -> dict[str, Any]:
         try:
@@ -272,28 +261,13 @@ def module_key(name: str) -> tuple[str, module_state.Key]:
     return module, (path, variable)
 
 
-def cut_buffer(buffer: PickleBuffer) -> list[memoryview]:
-    """A buffer cut into blobs: where its rows end when they are long, else at every so many bytes."""
-    shaped, flat = memoryview(buffer), buffer.raw()
-    shape = shaped.shape or (1,)
-    row = shaped.nbytes // shape[0] if len(shape) == 2 and shape[0] > 1 and shaped.c_contiguous else 0
-    if row < ROW:
-        row = len(flat)
-    ends = range(0, len(flat), max(row, 1))
-    return [
-        flat[start : min(start + CHUNK, begin + row)]
-        for begin in ends
-        for start in range(begin, min(begin + row, len(flat)), CHUNK)
-    ]
-
-
 def _blobs(content: dict[str, Any]) -> set[str]:
     """All blobs that a manifest names."""
     found: set[str] = set(content["packs"])
     for unit in content["variables"]["units"]:
         found.update(unit["stream"].get("blobs", ()))
         for buffer in unit["buffers"]:
-            found.update(buffer["blobs"])
+            found.update(blobs_of(buffer))
     for place in content["extra"].values():
         found.update(place.get("blobs", ()))
     for entries in (content["files"], *content.get("outside", {}).values()):
