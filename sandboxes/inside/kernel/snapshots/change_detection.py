@@ -91,6 +91,8 @@ class MappedBlobs:
 
     def learn(self, key: Key, names: list[str], pieces: list[memoryview]) -> None:
         """Note which blobs a buffer is in a restored snapshot."""
+        if sum(size for _, _, size in self._maps) + key[2] > LARGEST:
+            return
         maps = [(name, self._map(name)) for name in names]
         if all(held is not None for _, held in maps):
             self._maps[key] = [(name, held) for name, held in maps if held is not None]
