@@ -1,5 +1,8 @@
 """In a whole analysis a cell that kills its session costs its own changes alone; the model is told what came back."""
 
+import os
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,7 @@ import pytest
 from graph.context import Context
 from graph.events import CellFinished, Finished
 from graph.settings import Settings
+from sandboxes.inside.kernel.standby import WAKE
 from stepwell.runs import start
 from tests.analyses import follow, only, with_model
 from tests.integration.test_resume import ending
@@ -40,7 +44,13 @@ def cell(code: str) -> Call:
 )
 async def test_a_killed_cell_costs_only_its_own_changes(settings: Settings, before: str, death: str, how: str) -> None:
     look = cell("import os\nprint(x, os.listdir('outputs'))")
-    async with ScriptedServer([PLAN, cell(before), cell(death), look, *ending("It is [1].")]) as server:
+
+    def deadly(request: Request) -> Call:
+        while "copy" in how and not is_copied():  # a model that answers before its cell is kept finds none
+            time.sleep(0.01)
+        return cell(death)
+
+    async with ScriptedServer([PLAN, cell(before), deadly, look, *ending("It is [1].")]) as server:
         events = await follow(start("Count", settings=with_model(settings, server.base_url)))
     cells = [event.cell for event in only(events, CellFinished)]
     assert [one["status"] for one in cells] == ["ok", "killed", "ok"]
@@ -48,6 +58,26 @@ async def test_a_killed_cell_costs_only_its_own_changes(settings: Settings, befo
     assert "variables are lost" not in cells[1]["observation"]
     assert "[1] []" in cells[2]["observation"]
     assert isinstance(events[-1], Finished)
+
+
+def is_copied() -> bool:
+    """Whether a process below this one sleeps until it is woken as a frozen copy."""
+    above: dict[int, int] = {}
+    sleeping: list[int] = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):
+            said = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+            process = int(status.parent.name)
+            above[process] = int(said["PPid"])
+            if int(said["SigBlk"], 16) & 1 << WAKE - 1:
+                sleeping.append(process)
+
+    def is_ours(process: int) -> bool:
+        while process > 1 and process != os.getpid():
+            process = above.get(process, 0)
+        return process == os.getpid()
+
+    return any(map(is_ours, sleeping))
 
 
 async def test_a_first_cell_that_dies_leaves_a_session_with_the_inputs(settings: Settings) -> None:
