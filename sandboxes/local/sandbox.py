@@ -130,6 +130,7 @@ class LocalSandbox(KernelSandbox[Session]):
     def _empty(self) -> None:
         workspace.empty(self._workspace, keep=frozenset({"inputs"}))
         workspace.empty(self._folder / "tmp")
+        workspace.remove(self._folder / "home")
         self.make_folders()
 
     async def _remove_supplied(self) -> None:

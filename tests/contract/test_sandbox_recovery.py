@@ -110,6 +110,15 @@ async def test_files_that_the_cell_changed_cost_the_head(sandboxes: Sandboxes) -
     assert printed(await life.run("print(x)")) == "5\n"
 
 
+async def test_so_do_files_beside_the_workspace(sandboxes: Sandboxes) -> None:
+    life = Life(await sandboxes.open("local", "dying"))
+    fine(await life.run("import os, tempfile\nopen(os.path.expanduser('~/kept'), 'w').close()", head="one"))
+    assert (await life.run("os.kill(os.getpid(), 9)", head="two")).recovered == "copy"
+    fine(await life.run("import tempfile", head="two"))
+    result = await life.run("open(tempfile.gettempdir() + '/half', 'w').close(); os.kill(os.getpid(), 9)", head="two")
+    assert result.recovered == "files"
+
+
 async def test_a_session_with_threads_is_not_copied(sandboxes: Sandboxes) -> None:
     life = Life(await sandboxes.open("local", "dying"))
     fine(

@@ -186,6 +186,7 @@ def empty_workspace(base: str) -> dict[str, Any]:
     try:
         _remove_contents(os.path.join(base, "workspace"), keep="inputs")
         _remove_contents(os.path.join(base, "tmp"))
+        _remove_contents(os.path.join(base, "home"))
         tree.prepare(os.path.join(base, "workspace"))
     except OSError as error:
         return {"failed": f"It cannot be emptied ({error})"}

@@ -93,8 +93,9 @@ class Session:
         self._reach = SideEffectMonitor(reach, own, sealed=sealed)
         self._standby = ForkedStandby(notices)
         self._scan = side_effects.Scan(self._root)
+        self._beside = [os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ]
         packages.offer(self._root, network=network, proxy=proxy)
-        self._start = StartState()
+        self._start = StartState(inside)
         own_library()
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
@@ -130,12 +131,16 @@ class Session:
     def _freeze(self) -> None:
         """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original."""
         self._streams.flush()
+        before = [self._scan, *map(side_effects.Scan, self._beside if self._standby.possible else ())]
         if not self._standby.fork_copy():
             return
         self._pid = os.getpid()
         self._calls.forget()
-        changed = side_effects.changes(self._scan, side_effects.Scan(self._root))
-        self._send("hello", {}, {"head": self._head, "files_changed": bool(changed) or not self._scan.complete})
+        after = map(side_effects.Scan, (self._root, *self._beside))
+        changed = [
+            not was.complete or bool(side_effects.changes(was, now)) for was, now in zip(before, after, strict=True)
+        ]
+        self._send("hello", {}, {"head": self._head, "files_changed": any(changed)})
 
     def _run(self, header: dict[str, Any], code: str, wanted: list[list[str]]) -> None:
         """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""

@@ -37,6 +37,11 @@ class ForkedStandby:
         self.wanted = False
         """Whether something has changed since the last copy."""
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is somebody who would wake a copy."""
+        return self._notices is not None
+
     def fork_copy(self) -> bool:
         """Copy this process, if it has one thread.
 

@@ -349,4 +349,91 @@ SESSIONS = {
         """,
         named="t m p lz",
     ),
+    "enumerations whose members have attributes": session(
+        """
+        import enum
+        class Planet(enum.Enum):
+            EARTH = (1, 2)
+            MARS = (3, 4)
+            def __init__(self, mass, radius): self.mass = mass; self.radius = radius
+            @property
+            def both(self): return self.mass + self.radius
+        class Noted(enum.Enum):
+            A = 1
+            B = 2
+            ALSO_A = 1
+        Noted.A.note = "hi"; Noted.A.other = Noted.B; Noted.B.other = Noted.A
+        class Number(int, enum.Enum):
+            ONE = 1
+            def __new__(cls, value):
+                made = int.__new__(cls, value); made._value_ = value; made.label = str(value); return made
+        class Perm(enum.Flag):
+            R = 4
+            W = 2
+            RW = 6
+        allowed = {Perm.RW: "both", Noted.ALSO_A: "a"}
+        import dataclasses
+        class Axis(bytes, enum.Enum):
+            def __new__(cls, value, label):
+                made = bytes.__new__(cls, [value]); made._value_ = value; made.label = label; return made
+            X = (0, "P.X")
+            Y = (1, "P.Y")
+        @dataclasses.dataclass(frozen=True)
+        class Pair: a: int; b: int
+        class Pairs(Pair, enum.Enum):
+            ONE = 1, 2
+            TWO = 3, 4
+        """,
+        """
+        Planet.MARS.both, Planet((1, 2)).radius
+        Noted.A.note, Noted.A.other is Noted.B, Noted.B.other.other is Noted.B
+        Noted["ALSO_A"] is Noted.A, list(Noted.__members__)
+        Number.ONE.label, Number.ONE + 1
+        Perm["RW"] is Perm.RW, Perm.R | Perm.W, list(Perm)
+        allowed[Perm.R | Perm.W], allowed[Noted.A]
+        Axis.Y.label, Axis(1).label, Axis.Y.value, bytes(Axis.Y), Axis.__new__ is enum.Enum.__new__
+        Pairs.TWO.a, Pairs.ONE.b, repr(Pairs.ONE), Pairs["TWO"] == Pair(3, 4)
+        """,
+    ),
+    "classes in modules and namespaces without a file": session(
+        """
+        import types, sys
+        plug = types.ModuleType("plug"); sys.modules["plug"] = plug
+        exec('''
+        class Base:
+            kinds = []
+            def __init_subclass__(cls): Base.kinds.append(cls.__name__)
+        class A(Base): pass
+        ''', plug.__dict__)
+        space = {"__name__": "space"}
+        exec('''
+        count = [0]
+        class Base:
+            def __init_subclass__(cls): count[0] += 1
+        class A(Base): pass
+        ''', space)
+        Alias = space["A"]
+        """,
+        """
+        plug.Base.kinds
+        issubclass(plug.A, plug.Base)
+        space["count"]
+        Alias is space["A"]
+        """,
+    ),
+    "containers that say what their attributes are": session(
+        """
+        import threading
+        class Cache(dict):
+            def __init__(self): super().__init__(); self.lock = threading.Lock(); self.lock.acquire(); self.size = 0
+            def __setitem__(self, k, v): self.size += 1; super().__setitem__(k, v + 1)
+            def __getstate__(self): return {"size": self.size}
+            def __setstate__(self, state): self.__dict__.update(state); self.lock = threading.Lock()
+        cache = Cache(); cache["a"] = 1; cache["me"] = 5
+        """,
+        """
+        dict(cache), cache.size
+        cache["b"] = 2 ;; cache["b"], cache.size
+        """,
+    ),
 }

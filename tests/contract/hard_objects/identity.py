@@ -173,4 +173,39 @@ SESSIONS = {
         [n.name for n in c.others]
         """,
     ),
+    "stateless objects that a cell put in the place of others": session(
+        """
+        import json
+        open("backends.py", "w").write(
+            "class Slow:\\n    def go(self): return 'slow'\\n"
+            "class Fast:\\n    def go(self): return 'fast'\\ncurrent = Slow()\\nusual = current\\n"
+        )
+        import backends
+        backends.current = backends.Fast()
+        backends.more = backends.Slow()
+        held = [backends.current, backends.more, backends.usual]
+        json.standing = json.JSONDecodeError("a", "b", 0)
+        """,
+        """
+        backends.current.go(), backends.more.go(), backends.usual.go()
+        held[0] is backends.current, held[1] is backends.more, held[2] is backends.usual
+        json.standing.msg
+        """,
+    ),
+    "a time zone of a cell that two lists share": session(
+        """
+        import datetime
+        class Zone(datetime.tzinfo):
+            hours = 1
+            def utcoffset(self, when): return datetime.timedelta(hours=self.hours)
+            def dst(self, when): return None
+        zone = Zone()
+        a, b = [zone], {"zone": zone, "when": datetime.datetime(2024, 1, 1, tzinfo=zone)}
+        del zone
+        """,
+        """
+        a[0] is b["zone"], b["when"].tzinfo is a[0]
+        a[0].hours = 5 ;; b["when"].isoformat()
+        """,
+    ),
 }

@@ -286,4 +286,123 @@ SESSIONS = {
         len(v)
         """,
     ),
+    "a module given to another, and a package of which a part was reloaded": session(
+        """
+        import importlib, os, math
+        open("bare.py", "w").write("def area(r): return math.pi * r\\n")
+        os.makedirs("pack/deep")
+        open("pack/__init__.py", "w").write("from . import a\\nfrom .a import A, make\\n")
+        open("pack/a.py", "w").write("import pack\\nfrom pack import b\\nclass A:\\n    rate = 1\\ndef make(): return b.state\\n")
+        open("pack/b.py", "w").write("import pack.a\\nstate = {}\\n")
+        open("pack/deep/__init__.py", "w").write("X = 1\\n")
+        import bare, pack, pack.deep
+        bare.math = math
+        from pack.a import A
+        A.rate = 5; pack.b.state["k"] = A; pack.deep.X = 9; pack.extra = pack.a
+        # %%
+        importlib.reload(pack.a)
+        pack.a.A.rate = 7
+        """,
+        """
+        bare.area(1)
+        A.rate, pack.a.A.rate
+        pack.A is A, pack.a.A is A, pack.b.state["k"] is A
+        pack.make() is pack.b.state, pack.make is pack.a.make
+        pack.deep.X, pack.extra is pack.a
+        """,
+    ),
+    "a module whose file was changed and not reloaded": session(
+        """
+        import importlib
+        open("stale.py", "w").write("def f(): return 1\\n")
+        open("fresh.py", "w").write("def f(): return 1\\nclass C:\\n    def m(self): return [x for x in range(2)]\\n")
+        import stale, fresh
+        # %%
+        open("stale.py", "w").write("def f(): return 22\\n")
+        open("fresh.py", "a").write("def g(): return lambda: 3\\n")
+        importlib.reload(fresh)
+        """,
+        """
+        stale.f()  # of stale.py
+        fresh.f(), fresh.g()(), fresh.C().m()
+        """,
+        named="py",
+    ),
+    "patches wherever they stand": session(
+        """
+        import json, math, random, sys, textwrap, unittest.mock
+        import statistics as st
+        kept = json.dumps
+        json.dumps = lambda *a, **k: "mine"
+        json.dumps = kept
+        math.tau, math.e2 = 1, 2
+        def patch_inside():
+            import textwrap as tw
+            from os import path as p
+            tw.dedent = lambda text: "D"
+            p.mine = 5
+        patch_inside()
+        unittest.mock.patch.object(st, "mean", lambda values: 0).start()
+        setattr(random, "random", lambda: 0.5)
+        text = "json.loads = None"
+        doc = '''
+        json.loads = None
+        '''
+        # json.load = None
+        sys.excepthook = lambda *a: None
+        sys.tracebacklimit = 3
+        """,
+        """
+        json.dumps({}), json.loads("1"), json.load.__name__
+        math.tau, math.e2
+        textwrap.dedent(" a"), __import__("os").path.mine
+        st.mean([4])
+        random.random()
+        sys.excepthook.__name__, sys.tracebacklimit
+        """,
+    ),
+    "objects that answer anything they are asked": session(
+        """
+        class Row(dict):
+            __getattr__ = dict.__getitem__
+            __setattr__ = dict.__setitem__
+        class Refusing:
+            def __getattr__(self, name): raise RuntimeError(name)
+        row, refusing = Row(), Refusing()
+        row.rate = 5
+        refusing.x = 1
+        """,
+        """
+        row.rate, dict(row)
+        refusing.x
+        """,
+        named="refusing",
+    ),
+    "a library that a cell installed, and a module in the folder for temporary files": session(
+        """
+        import os, sys, tempfile
+        place = next(path for path in sys.path if ".packages" in path and path.endswith("site-packages"))
+        os.makedirs(place + "/registering")
+        with open(place + "/registering/__init__.py", "w") as file:
+            file.write("known, hooked = {}, []\\n")
+            file.write("class Meta(type):\\n    def __new__(m, name, bases, space):\\n")
+            file.write("        known[name] = kind = super().__new__(m, name, bases, space)\\n        return kind\\n")
+            file.write("class Model(metaclass=Meta):\\n    def __init_subclass__(cls): hooked.append(cls.__name__)\\n")
+            file.write("def f(): return 1\\n")
+        import registering
+        class User(registering.Model): pass
+        user = User()
+        registering.f = lambda: 2
+        sys.path.insert(0, tempfile.gettempdir())
+        with open(tempfile.gettempdir() + "/scratch.py", "w") as file:
+            file.write("rate = 1\\nclass C:\\n    found = []\\ndef f(): return rate\\n")
+        import scratch
+        scratch.rate = 5; scratch.C.found.append(1); scratch.f.note = "n"; c = scratch.C()
+        """,
+        """
+        list(registering.known), registering.known["User"] is User, type(user) is User
+        registering.hooked, registering.f()
+        scratch.rate, scratch.f(), scratch.C.found, scratch.f.note, type(c) is scratch.C
+        """,
+    ),
 }

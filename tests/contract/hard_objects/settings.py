@@ -175,4 +175,33 @@ SESSIONS = {
         """,
         named="fin var stack method",
     ),
+    "filters by a partial, and warnings that a cell takes": session(
+        """
+        import functools, io, logging, signal, warnings
+        out, seen = io.StringIO(), []
+        def redact(key, record): record.msg = str(record.msg).replace(key, "***"); return True
+        log = logging.getLogger("app"); log.propagate = False; log.addHandler(logging.StreamHandler(out))
+        log.addFilter(functools.partial(redact, "KEY"))
+        def take(message, *more, **named): seen.append(str(message))
+        warnings.showwarning = take
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        """,
+        """
+        log.error("the KEY") ;; out.getvalue()
+        warnings.simplefilter("always"); warnings.warn("heard") ;; seen
+        signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGPIPE)
+        """,
+    ),
+    "warnings in the log": session(
+        """
+        import io, logging, warnings
+        out = io.StringIO()
+        logging.captureWarnings(True)
+        log = logging.getLogger("py.warnings"); log.addHandler(logging.StreamHandler(out)); log.propagate = False
+        """,
+        """
+        warnings.simplefilter("always"); warnings.warn("heard") ;; "heard" in out.getvalue()
+        """,
+    ),
 }

@@ -192,4 +192,31 @@ SESSIONS = {
         """,
         named="cur attached",
     ),
+    "a duckdb connection whose settings are locked": session(
+        """
+        import duckdb
+        con = duckdb.connect()
+        con.execute("set threads = 1"); con.execute("set TimeZone = 'America/New_York'")
+        con.execute("set lock_configuration = true")
+        """,
+        """
+        con.execute("select current_setting('TimeZone'), current_setting('threads')").fetchall()
+        con.execute("set threads = 2")
+        """,
+    ),
+    "files and folders that nobody may read": session(
+        """
+        import os, tempfile
+        for folder in (".", tempfile.gettempdir()):
+            os.makedirs(folder + "/locked/in"); open(folder + "/locked/in/f", "w").close()
+            open(folder + "/secret", "w").close()
+            os.chmod(folder + "/secret", 0); os.chmod(folder + "/locked", 0)
+        """,
+        """
+        os.chmod("locked", 0o700) ;; os.listdir("locked/in")
+        os.path.exists("secret")
+        sorted(name for name in os.listdir(".") if name != "secret")
+        """,
+        named="locked secret",
+    ),
 }

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .singletons import CurrentSession
+from .namespaces import is_made
+from .singletons import is_of_session
 
 
 def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[str, Any]) -> Any:
@@ -53,16 +54,17 @@ def _silenced(owner: type) -> Iterator[None]:
         type.__setattr__(owner, "__init_subclass__", hook)
 
 
-def _do_nothing(_kind: Any, /, **_keywords: Any) -> None:
+def _do_nothing(_kind: Any, /, *_arguments: Any, **_keywords: Any) -> None:
     """Stands for a hook."""
 
 
 def is_users(kind: type) -> bool:
-    """Whether a class is of a cell or of a module of the workspace."""
-    if kind.__module__ == "__main__":
+    """Whether a class is of a cell, of a module of the workspace, or of one that a cell has made."""
+    name: Any = kind.__module__
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if name == "__main__" or module is None or is_made(module):
         return True
-    path = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return isinstance(path, str) and bool(CurrentSession.root) and path.startswith(CurrentSession.root + "/")
+    return is_of_session(getattr(module, "__file__", None))
 
 
 METHODS = (types.FunctionType, staticmethod, classmethod, property)
@@ -81,6 +83,82 @@ def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     early = {name: value for name, value in state.items() if name in names or isinstance(value, METHODS)}
     early = {name: value if isinstance(value, METHODS) else _like(value) for name, value in early.items()}
     return {"__module__": Methods(kind, early), **{name: state[name] for name in state if name != "__module__"}}
+
+
+def arguments_of_members(kind: Any) -> dict[str, Any]:
+    """What members of an enumeration are made of, where that is not their value, as with a `__new__`."""
+    base = kind._member_type_
+    if "__new_member__" not in vars(kind) and (base is object or hasattr(base, "__getnewargs__")):
+        return {}
+    return {
+        name: base.__getnewargs__(member) if hasattr(base, "__getnewargs__") else ()
+        for name, member in kind.__members__.items()
+    }
+
+
+class _Place:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def make_enum(bases: Any, name: str, values: dict[str, Any], arguments: dict[str, Any]) -> Any:
+    """An enumeration whose members are made without its own `__new__` and `__init__`.
+
+    Args:
+        bases: Its bases.
+        name: Its name.
+        values: The values of its members.
+        arguments: What these are made of.
+    """
+
+    def make(kind: Any, place: Any) -> Any:
+        place = place[0] if isinstance(place, tuple) else place
+        base = kind._member_type_
+        made = base.__new__(kind, *arguments[place.name])
+        made._value_ = values[place.name]
+        return made
+
+    metaclass: Any = type(bases[-1])
+    space = metaclass.__prepare__(name, bases)
+    space["__new__"], space["__init__"] = make, _do_nothing
+    for member in values:
+        space[member] = _Place(member)
+    kind = metaclass.__new__(metaclass, name, bases, space)
+    type.__delattr__(kind, "__init__")
+    return kind
+
+
+OF_ENUM = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})
+"""Attributes of members that making the class gives them."""
+
+
+def members_first(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of an enumeration, and of its members those that an `__init__` or a cell gave them."""
+    own = {
+        name: {key: value for key, value in getattr(member, "__dict__", {}).items() if key not in OF_ENUM}
+        for name, member in kind.__members__.items()
+    }
+    if not any(own.values()):
+        return state
+    return {"__module__": Members(kind, own), **{name: state[name] for name in state if name != "__module__"}}
+
+
+class Members:
+    """Stands in a stream for the name of the module of an enumeration, and gives the members their attributes."""
+
+    def __init__(self, kind: Any, members: dict[str, dict[str, Any]]) -> None:
+        self._kind = kind
+        self._members = members
+
+    def __reduce__(self) -> Any:
+        return add_members, (self._kind, self._kind.__module__, self._members)
+
+
+def add_members(kind: Any, module: str, members: dict[str, dict[str, Any]]) -> str:
+    """Give the members of an enumeration their attributes."""
+    for name, state in members.items():
+        vars(kind.__members__[name]).update(state)
+    return module
 
 
 def _like(value: Any) -> Any:

@@ -164,6 +164,8 @@ REGISTERED = (
     "select view_name from duckdb_views() where temporary and not internal and sql like '%!_scan()%' escape '!'"
 )
 """Frames that were registered with a connection."""
+LOCK = "lock_configuration"
+"""The setting after which nothing can be set any more."""
 SETTINGS = "select name, value from duckdb_settings() where value is not null"
 
 
@@ -186,7 +188,7 @@ def _settings(connection: Any) -> dict[str, str]:
 
 def _set(connection: Any, settings: dict[str, str]) -> Any:
     """Set it again; what only a new database can be told is left as it is."""
-    for name, value in settings.items():
+    for name, value in sorted(settings.items(), key=lambda one: one[0] == LOCK):
         with contextlib.suppress(sys.modules["duckdb"].Error):
             connection.execute(f"set {name} = {_literal(value)}")
     return connection

@@ -9,7 +9,7 @@ from typing import Any
 
 FAMILIES: tuple[type, ...] = (OrderedDict, defaultdict, Counter, dict, list, set, deque)
 FILLING = ("__init__", "__new__", "__setitem__", "append", "extend", "add", "update", "__ior__", "__iadd__")
-TAKEN_APART = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
+TAKEN_APART = ("__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
 
 
 def family_of(kind: type) -> type | None:
@@ -25,7 +25,7 @@ def family_of(kind: type) -> type | None:
 
 
 def reducer(family: type) -> Callable[[Any, Any], Any]:
-    """Takes objects of a family apart, without a method of theirs."""
+    """Takes objects of a family apart, without a method of theirs but those for their attributes."""
 
     def reduce(pickler: Any, value: Any) -> Any:
         base: Any = family
@@ -35,7 +35,7 @@ def reducer(family: type) -> Callable[[Any, Any], Any]:
             extra = value.maxlen
         elif family is defaultdict:
             extra = value.default_factory
-        return make, (type(value), family), (object.__getstate__(value), items, extra), None, None, fill
+        return make, (type(value), family), (value.__getstate__(), items, extra), None, None, fill
 
     return reduce
 
@@ -61,6 +61,10 @@ def fill(value: Any, state: Any) -> None:
         insert = OrderedDict.__setitem__ if family is OrderedDict else dict.__setitem__
         for key, item in items:
             insert(value, key, item)
+    if hasattr(type(value), "__setstate__"):
+        if attributes is not None:
+            value.__setstate__(attributes)
+        return
     slots = None
     if isinstance(attributes, tuple):
         attributes, slots = attributes

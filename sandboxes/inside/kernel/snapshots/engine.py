@@ -12,7 +12,7 @@ from .earlier import EarlierSnapshot, StepError, Supply
 from .interpreter_state import StartState
 from .load import SnapshotReader
 from .save import SnapshotWriter
-from .singletons import CurrentSession
+from .singletons import begin
 from .vendored import CloudpickleLocation
 from .vendored import cloudpickle as cloudpickle_of_ours
 
@@ -44,8 +44,7 @@ class Engine:
         blobs: str,
         cloudpickle: str,
     ) -> None:
-        CurrentSession.main, CurrentSession.display = main, own.get("display")
-        CurrentSession.root = root
+        begin(main, own.get("display"), root, start.environment)
         CloudpickleLocation.path, CloudpickleLocation.workspace = cloudpickle, root
         cloudpickle_of_ours()
         self._main = main

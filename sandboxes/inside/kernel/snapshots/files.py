@@ -208,11 +208,11 @@ class FileTable:
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
         inodes: dict[tuple[int, int], str] = {}
-        for path, status in self._walk(""):
+        for path, status in self._walk("", lost):
             full = os.path.join(self._root, path)
             try:
                 if stat.S_ISLNK(status.st_mode):
-                    found[path] = self._link(full)
+                    found[path] = self.link(full)
                 elif stat.S_ISDIR(status.st_mode) and UNIT.fullmatch(path):
                     found[path] = self._trees.take(path, full, spool)
                     self._sizes[path] = found[path]["size"]
@@ -227,15 +227,18 @@ class FileTable:
                     raise ValueError("neither a file, a folder nor a link")
             except (PermissionError, FileNotFoundError, ValueError) as error:
                 reason = str(error.strerror or error) if isinstance(error, OSError) else str(error)
-                lost.append({"name": path, "type": "file", "reason": reason})
+                lost.append({"name": self.named(path), "type": "file", "reason": reason})
         self._seen = seen
         return dict(sorted(found.items()))
 
-    def _walk(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    def _walk(self, folder: str, lost: list[dict[str, Any]]) -> Iterator[tuple[str, os.stat_result]]:
         try:
             with os.scandir(os.path.join(self._root, folder)) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
-        except OSError:
+        except OSError as error:
+            if isinstance(error, PermissionError):
+                reason = f"what is in it cannot be read ({error.strerror})"
+                lost.append({"name": self.named(folder), "type": "file", "reason": reason})
             return
         for entry in listed:
             path = f"{folder}/{entry.name}" if folder else entry.name
@@ -247,9 +250,22 @@ class FileTable:
                 continue
             yield path, status
             if stat.S_ISDIR(status.st_mode) and not UNIT.fullmatch(path):
-                yield from self._walk(path)
+                yield from self._walk(path, lost)
 
-    def _link(self, full: str) -> Entry:
+    def named(self, path: str) -> str:
+        """What people know a file by."""
+        return path
+
+    def target(self, entry: Entry) -> str:
+        """Where a link leads."""
+        return str(entry["link"])
+
+    def link(self, full: str) -> Entry:
+        """A link as an entry.
+
+        Raises:
+            ValueError: it may not be kept.
+        """
         target = os.readlink(full)
         if not self.can_lead_to(target, full):
             raise ValueError(f"a link that leads out of the workspace, to {target}")
@@ -311,7 +327,7 @@ class FileTable:
                 if not os.path.isdir(full):
                     self._trees.restore(path, full, entry, blobs)
             elif "link" in entry:
-                os.symlink(entry["link"], full)
+                os.symlink(self.target(entry), full)
             elif "chunks" in entry:
                 os.makedirs(os.path.dirname(full), exist_ok=True)
                 _part(full, entry)

@@ -10,6 +10,7 @@ import re
 import struct
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 PLACES = (("numpy", "nan"), ("math", "nan"), ("cmath", "nan"))
@@ -85,30 +86,32 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
         None: there are none.
     """
     module = sys.modules.get(kind.__module__)
-    if module is None or kind.__module__ in ("__main__", "builtins"):
+    if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins") or not _can_be_bare(kind):
         return None
     names = {
         id(value): name
         for name, value in list(vars(module).items())
-        if type(value) is kind and not name.startswith("__") and _is_bare(value)
+        if type(value) is kind and not name.startswith("__") and not getattr(value, "__dict__", None)
     }
     if not names:
         return None
 
     def reduce(pickler: Any, value: Any) -> Any:
         name = names.get(id(value))
-        return NotImplemented if name is None else (find_sentinel, (kind.__module__, name))
+        return NotImplemented if name is None else (find_sentinel, (kind.__module__, name, kind.__qualname__))
 
     return reduce
 
 
-def _is_bare(value: Any) -> bool:
-    """Whether an object says nothing but which one it is."""
-    kind: Any = type(value)
+def _can_be_bare(kind: Any) -> bool:
+    """Whether objects of a class can say nothing but which one they are; only then is its module looked through."""
     plain: Any = object
-    default = kind.__reduce__ is plain.__reduce__ and kind.__reduce_ex__ is plain.__reduce_ex__
+    default = all(getattr(kind, name, None) is getattr(plain, name) for name in TAKEN_APART)
     slots = any(getattr(one, "__slots__", ()) for one in kind.__mro__)
-    return default and not slots and not getattr(value, "__dict__", None) and kind.__basicsize__ <= PLAIN_SIZE
+    return default and not slots and kind.__basicsize__ <= PLAIN_SIZE
+
+
+TAKEN_APART = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 
 class _Plain:
@@ -118,6 +121,19 @@ class _Plain:
 PLAIN_SIZE = _Plain.__basicsize__
 
 
-def find_sentinel(module: str, name: str) -> Any:
-    """The variable of a module."""
-    return getattr(importlib.import_module(module), name)
+def find_sentinel(module: str, name: str, kind: str = "") -> Any:
+    """The variable of a module.
+
+    Args:
+        module: The module.
+        name: The variable.
+        kind: The class that its value had. A cell may have put it there in the place of another one, or of none: then
+            one is made, since all of them are the same but for that.
+    """
+    owner: Any = importlib.import_module(module)
+    found = getattr(owner, name, None)
+    if not kind or type(found).__qualname__ == kind:
+        return getattr(owner, name)
+    for part in kind.split("."):
+        owner = getattr(owner, part)
+    return object.__new__(owner)

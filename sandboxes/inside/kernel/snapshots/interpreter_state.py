@@ -28,15 +28,19 @@ def imported() -> frozenset[str]:
 
 
 class StartState:
-    """What there was when the session began."""
+    """What there was when the session began.
 
-    def __init__(self) -> None:
+    Args:
+        own: A folder that is the sandbox's; see `outside.names_in`.
+    """
+
+    def __init__(self, own: str = "") -> None:
         self.environment = dict(os.environ)
         self.path = list(sys.path)
         before = imported()
         self.modules = before if len(before) == len(sys.modules) else frozenset(sys.modules)
         self.recursion = sys.getrecursionlimit()
-        self.outside = outside.names_in(self.environment)
+        self.outside = outside.names_in(self.environment, own)
         self.settings = process_settings.StartSettings()
 
 

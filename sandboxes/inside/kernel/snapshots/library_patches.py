@@ -4,24 +4,25 @@ Which attributes these are is read from the source of the cells: everything ther
 compared with what it was. Names decide nothing but where to look; what is there is kept.
 """
 
+import ast
 import functools
 import importlib
-import re
 import sys
+from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..own_library import KERNEL
 from .classes import is_users
 from .identity import find_sentinel
-from .singletons import CurrentSession
+from .singletons import CurrentSession, is_of_session
 
-ASSIGNED = re.compile(r"^[ \t]*([^\W\d]\w*(?:\.\w+)*)\.(\w+)[ \t]*(?::[^=\n]+)?(?:[-+*/|&]?=)(?!=)", re.MULTILINE)
-SET = re.compile(r"\bsetattr\(\s*([^\W\d]\w*(?:\.\w+)*)\s*,\s*['\"](\w+)['\"]")
-PATCHED = re.compile(r"\bpatch\(\s*['\"]([\w.]+)\.(\w+)['\"]")
-"""What `unittest.mock.patch` is told: the name of a module and an attribute."""
+SETTERS = frozenset({"setattr", "object"})
+"""What is given an object and the name of an attribute: the function, and that of `unittest.mock.patch`."""
 ACCESSORS = ("DataFrame", "Series", "Index")
 KEPT_OTHERWISE = frozenset({"sys", "builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams"})
+OF_SYS = frozenset({"excepthook", "unraisablehook", "displayhook", "tracebacklimit", "ps1", "ps2"})
+"""Of `sys`, what is kept here all the same."""
 PREFIX = "attribute "
 """How the names of these settings begin."""
 
@@ -29,7 +30,44 @@ PREFIX = "attribute "
 @functools.lru_cache(maxsize=1_000)
 def _assigned(source: str) -> frozenset[tuple[str, str]]:
     """What a cell assigns to: a path of names and an attribute."""
-    return frozenset((*ASSIGNED.findall(source), *SET.findall(source), *PATCHED.findall(source)))
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
+        return frozenset()
+    imported: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            imported |= {one.asname: one.name for one in node.names if one.asname}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            imported |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    found: set[tuple[str, str]] = set()
+    for path, attribute in (pair for node in nodes for pair in _targets(node)):
+        first, dot, rest = path.partition(".")
+        found |= {(path, attribute), (imported.get(first, first) + dot + rest, attribute)}
+    return frozenset(found)
+
+
+def _targets(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What one expression of a cell sets: the names that lead to an object, and the attribute."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield _path(node.value), node.attr
+    if not isinstance(node, ast.Call):
+        return
+    function = _path(node.func).rpartition(".")[2]
+    given = [one.value if isinstance(one, ast.Constant) else None for one in node.args[:2]]
+    if function in SETTERS and len(given) == 2 and isinstance(given[1], str):
+        yield _path(node.args[0]), given[1]
+    if function == "patch" and given and isinstance(given[0], str):  # of `unittest.mock`
+        path, _, attribute = given[0].rpartition(".")
+        yield path, attribute
+
+
+def _path(node: ast.expr) -> str:
+    """Names with dots between them; empty: something else."""
+    if isinstance(node, ast.Attribute):
+        before = _path(node.value)
+        return f"{before}.{node.attr}" if before else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def capture(sources: list[str]) -> dict[str, Any]:
@@ -41,7 +79,8 @@ def capture(sources: list[str]) -> dict[str, Any]:
             if place is None:
                 continue
             module, inner, owner = place
-            if {module, f"{module}.{attribute}"}.isdisjoint(KEPT_OTHERWISE) and attribute in vars(owner):
+            elsewhere = not {module, f"{module}.{attribute}"}.isdisjoint(KEPT_OTHERWISE)
+            if attribute in vars(owner) and (not elsewhere or (module == "sys" and attribute in OF_SYS)):
                 found[f"{PREFIX}{module}:{inner}:{attribute}"] = vars(owner)[attribute]
     return found | _accessors()
 
@@ -62,18 +101,27 @@ def _place(path: str) -> tuple[str, str, Any] | None:
     """The module of a library, and in it the path of a class, that names of a cell lead to; None: something else."""
     first, *rest = path.split(".")
     owner = CurrentSession.main.__dict__.get(first)
-    if owner is None and path in sys.modules:
-        owner, rest = sys.modules[path], []
+    if owner is None:  # a name in a function, which stands for what it imports
+        names = [".".join(path.split(".")[:count]) for count in range(len(rest) + 1, 0, -1)]
+        name = next((name for name in names if name in sys.modules), "")
+        owner, rest = sys.modules.get(name), path[len(name) + 1 :].split(".") if name != path else []
     for name in rest:
-        owner = vars(owner).get(name) if isinstance(owner, ModuleType | type) else None
+        owner = vars(owner).get(name) if _is_place(owner) else None
+    if not _is_place(owner):  # and nothing is asked of it: it is the user's, and may answer anything
+        return None
     if str(getattr(owner, "__module__" if isinstance(owner, type) else "__name__", "")).split(".")[0] == KERNEL:
         return None  # what a cell does to the kernel is of its process alone
     if isinstance(owner, ModuleType):
         known = sys.modules.get(owner.__name__) is owner and getattr(owner, "__spec__", None) is not None
         return (owner.__name__, "", owner) if known and not _is_of_workspace(owner) else None
-    if isinstance(owner, type) and not is_users(owner) and owner.__flags__ & CHANGEABLE:
+    if not is_users(owner) and owner.__flags__ & CHANGEABLE:
         return owner.__module__, owner.__qualname__, owner
     return None
+
+
+def _is_place(owner: Any) -> TypeGuard[ModuleType | type]:
+    """Whether something is a module or a class; asked of its type, since an object can say that it is another one."""
+    return issubclass(type(owner), ModuleType | type)
 
 
 CHANGEABLE = 1 << 9
@@ -81,8 +129,7 @@ CHANGEABLE = 1 << 9
 
 
 def _is_of_workspace(module: ModuleType) -> bool:
-    path = getattr(module, "__file__", None)
-    return isinstance(path, str) and path.startswith(CurrentSession.root + "/")
+    return is_of_session(getattr(module, "__file__", None))
 
 
 def restore(name: str, value: Any) -> None:

@@ -4,16 +4,22 @@ A module comes back by its file, which makes its functions and classes anew. Eve
 the path of what has an attribute (empty for the module), and the attribute.
 """
 
+import contextlib
 import enum
+import importlib
+import importlib.util
+import os
 import sys
 from collections.abc import Iterator
-from types import FunctionType, MemberDescriptorType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
-from .singletons import CurrentSession
+from .singletons import CurrentSession, is_of_session
 
 PRESENT = "<present>"
 """The names that a module, and each of its classes, has: what is not among them was deleted."""
+MODULES = "<modules>"
+"""The variables of a module that are modules, each with the name of that: a cell may have put them there."""
 PLAIN = (str, int, float, bool, complex, bytes, type(None))
 LEFT_OUT = frozenset({"_abc_impl"})
 
@@ -27,6 +33,8 @@ def capture(module: ModuleType) -> dict[Key, Any]:
     _capture(module, "", vars(module), module, found, present)
     if module.__dict__.get("__file__"):
         found["", PRESENT] = present
+        values = [(name, value) for name, value in vars(module).items() if isinstance(value, ModuleType)]
+        found["", MODULES] = {name: one.__name__ for name, one in values if sys.modules.get(one.__name__) is one}
     return found
 
 
@@ -48,7 +56,7 @@ def _capture(
                 _capture(module, below, vars(value), value, found, present)
             elif isinstance(value, FunctionType):
                 _capture_function(below, value, found)
-        elif not isinstance(value, ModuleType) and not _is_made_by_file(value, module, owner):
+        elif not _is_importable(value) and not _is_made_by_file(value, module, owner):
             found[path, name] = value
         for function in _functions_in(value) if path else ():
             _capture_function(below, function, found)
@@ -78,10 +86,16 @@ def _is_own(value: Any, module: ModuleType, path: str) -> bool:
     return mine and (not isinstance(value, FunctionType) or value.__globals__ is vars(module))
 
 
+def _is_importable(value: Any) -> bool:
+    return isinstance(value, ModuleType) and sys.modules.get(value.__name__) is value
+
+
 def _is_made_by_file(value: Any, module: ModuleType, owner: Any) -> bool:
     """Whether something that is found under another name than its own is nevertheless made by importing the module."""
     if isinstance(value, MemberDescriptorType):
         return True
+    if isinstance(value, FunctionType | type) and _is_replaced(value, module):
+        return False
     home = getattr(value, "__globals__", None) if isinstance(value, FunctionType) else None
     if home is not None:
         return home is not CurrentSession.main.__dict__ and not _is_named(value)
@@ -97,10 +111,23 @@ def _is_made_by_file(value: Any, module: ModuleType, owner: Any) -> bool:
 
 def _is_named(value: Any) -> bool:
     """Whether a function or a class is the variable of a module of that name, so that it costs nothing to keep."""
+    return _named_as(value) is value
+
+
+def _named_as(value: Any) -> Any:
+    """What has the name of a function or a class now."""
     found: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
         found = getattr(found, name, None)
-    return found is value
+    return found
+
+
+def _is_replaced(value: Any, module: ModuleType) -> bool:
+    """Whether something is of another module of the workspace, which has another one by now: it was reloaded."""
+    home = sys.modules.get(value.__module__)
+    if home is module or not is_of_session(getattr(home, "__file__", None)):
+        return False
+    return _named_as(value) not in (None, value)
 
 
 def _functions_in(value: Any) -> Iterator[FunctionType]:
@@ -120,6 +147,9 @@ def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
     for (path, name), value in kept.items():
         if name == PRESENT:
             _delete_others(module, value)
+            continue
+        if name == MODULES:
+            _bind_modules(module, value)
             continue
         owner, function = _find(module, path)
         if name == "__dict__" and path and isinstance(function, FunctionType):
@@ -144,6 +174,13 @@ def _delete_others(module: ModuleType, present: dict[str, list[str]]) -> None:
                 (type.__delattr__ if isinstance(owner, type) else delattr)(owner, name)
 
 
+def _bind_modules(module: ModuleType, names: dict[str, str]) -> None:
+    for name, other in names.items():
+        if vars(module).get(name) is not sys.modules.get(other, module):
+            with contextlib.suppress(Exception):  # one that cannot be imported is named already
+                setattr(module, name, importlib.import_module(other))
+
+
 def _find(module: ModuleType, path: str) -> tuple[Any, Any]:
     """The object at a path, and the function that it is or is made of."""
     found: Any = module
@@ -160,3 +197,57 @@ def values_at(module: ModuleType | None, path: str) -> dict[str, Any]:
         names = ("__defaults__", "__kwdefaults__", "__dict__")
         return {name: getattr(function, name) for name in names if getattr(function, name)}
     return {} if owner is None else dict(vars(owner))
+
+
+_compared: dict[str, tuple[Any, tuple[int, int], bool]] = {}
+"""Name of a module → how it was made, its file, and what comparing them has given."""
+
+
+def is_stale(module: ModuleType) -> bool:
+    """Whether the functions of a module are not those of its file any more: the file was changed and not reloaded."""
+    path, spec = str(module.__file__), module.__spec__
+    if not path.endswith(".py"):
+        return False
+    try:
+        status = os.stat(path)
+    except OSError:  # without it the module cannot be imported again, which is said then
+        return False
+    known = _compared.get(module.__name__)
+    if known is None or known[0] is not spec or known[1] != (status.st_mtime_ns, status.st_size):
+        known = spec, (status.st_mtime_ns, status.st_size), _differs(module, path)
+        _compared[module.__name__] = known
+    return known[2]
+
+
+def _differs(module: ModuleType, path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            source = importlib.util.decode_source(file.read())
+        written = set(_shapes(compile(source, path, "exec", dont_inherit=True)))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return True
+    return any(_shape(one.__code__) not in written for one in _own_functions(module, vars(module), "", path))
+
+
+def _own_functions(module: ModuleType, space: Any, path: str, file: str) -> Iterator[FunctionType]:
+    for name, value in list(space.items()):
+        below = f"{path}.{name}" if path else name
+        if not _is_own(value, module, below):
+            continue
+        if isinstance(value, type):
+            yield from _own_functions(module, vars(value), below, file)
+        elif value.__code__.co_filename == file:
+            yield value
+
+
+def _shapes(code: CodeType) -> Iterator[Any]:
+    """What is compared of a code, and of all that are in it."""
+    yield _shape(code)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _shapes(constant)
+
+
+def _shape(code: CodeType) -> Any:
+    constants = tuple(_shape(one) if isinstance(one, CodeType) else (type(one), one) for one in code.co_consts)
+    return code.co_qualname, code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars

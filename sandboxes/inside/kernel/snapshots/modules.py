@@ -8,8 +8,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from ..packages import FOLDER
 from .namespaces import is_made
+from .singletons import is_of_session
 from .units import reason_of
 
 
@@ -117,23 +117,17 @@ def import_again(names: list[str]) -> dict[str, str]:
 
 
 def workspace_modules(root: str, names: list[str]) -> dict[str, ModuleType]:
-    """The modules among them that were imported from files of the workspace; what was installed is not the user's."""
-    inside, installed = os.path.join(root, ""), os.path.join(root, FOLDER, "")
+    """The modules among them that were imported from files of the session; what was installed is not the user's."""
     found: dict[str, ModuleType] = {}
     for name in names:
         module = sys.modules.get(name)
         path = getattr(module, "__file__", None)
-        if (
-            isinstance(module, ModuleType)
-            and isinstance(path, str)
-            and _below(inside, path)
-            and not _below(installed, path)
-        ):
+        if isinstance(module, ModuleType) and isinstance(path, str) and is_of_session(_plain(path), root):
             found[name] = module
     return found
 
 
-def _below(folder: str, path: str) -> bool:
-    """Whether a path is in a folder; a plain one is only compared, since thousands are asked for at each snapshot."""
+def _plain(path: str) -> str:
+    """A path without detours; a plain one is only looked at, since thousands are asked for at each snapshot."""
     plain = os.path.isabs(path) and ".." not in path and "//" not in path and "/./" not in path
-    return (path if plain else os.path.abspath(path)).startswith(folder)
+    return path if plain else os.path.abspath(path)

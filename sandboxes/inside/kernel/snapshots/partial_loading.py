@@ -11,7 +11,9 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar
 
 from . import singletons
+from .classes import is_users
 from .identity import LoadedNans
+from .namespaces import is_made
 from .singletons import CurrentSession
 from .units import reason_of
 from .vendored import cloudpickle
@@ -152,7 +154,7 @@ class _PartialUnpickler(SLOW):  # type: ignore[misc]
                 return self.incomplete[id(one)][1]
             if len(seen) > MOST:
                 return "it holds too many objects to tell whether all of them are whole"
-            if isinstance(one, ModuleType) or (isinstance(one, type) and one.__module__ != "__main__"):
+            if (isinstance(one, ModuleType) and not is_made(one)) or (isinstance(one, type) and not is_users(one)):
                 continue
             waiting += gc.get_referents(one)
             if getattr(getattr(one, "dtype", None), "hasobject", False) is True and hasattr(one, "ravel"):
@@ -184,7 +186,7 @@ class _ForeignUnpickler(_PartialUnpickler):
             found = self._again.get(str(arguments[DEFINED_AT[name]]))
             return found if isinstance(found, type | FunctionType) else BrokenPlaceholder(self._reason)
         if name in FILLED_BY and any(arguments[0] is one for one in self._again.values()):
-            return arguments[1] if name == "add_methods" else None  # it is whole already
+            return arguments[1] if name.startswith("add_") else None  # it is whole already
         return super().make(function, arguments, options)
 
 
@@ -192,7 +194,7 @@ DEFINED_AT = {"_make_skeleton_class": 1, "_make_skeleton_enum": 1, "make_functio
 """What makes a class or a function of a cell, and which of its arguments is the name."""
 
 
-FILLED_BY = ("_class_setstate", "_function_setstate", "set_function", "add_methods")
+FILLED_BY = ("_class_setstate", "_function_setstate", "set_function", "add_methods", "add_members")
 """What fills them, given as the first argument."""
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..own_library import KERNEL
 from .classes import is_users
 from .singletons import found, portable_path
 
@@ -72,9 +73,9 @@ SIGNALS = tuple(
 
 
 def _handlers() -> dict[int, Any]:
-    """Handlers of signals that are Python's; that of SIGINT is the session's."""
+    """Handlers of signals, as far as Python knows them; that of SIGINT is the session's."""
     known = {number: signal.getsignal(number) for number in SIGNALS}
-    return {number: handler for number, handler in known.items() if callable(handler)}
+    return {number: handler for number, handler in known.items() if handler is not None}
 
 
 def _calendar() -> Any:
@@ -152,7 +153,7 @@ def _logging() -> Any:
     filters = {
         name: mine
         for name, one in known.items()
-        if (mine := [each for each in getattr(one, "filters", ()) if not _is_of_library(each)])
+        if (mine := [each for each in getattr(one, "filters", ()) if not _is_of_library(each, name)])
     }
     disabled = [name for name, one in known.items() if getattr(one, "disabled", False)]
     names = {level: name for level, name in library._levelToName.items() if LEVELS.get(level) != name}
@@ -167,7 +168,7 @@ def _set_logging(before: Any) -> None:
     filters, disabled, names, factory = before
     for name, kept in filters.items():
         logger = library.getLogger(name or None)
-        logger.filters[:] = [each for each in logger.filters if _is_of_library(each)] + kept
+        logger.filters[:] = [each for each in logger.filters if _is_of_library(each, name)] + kept
     for name in disabled:
         library.getLogger(name or None).disabled = True
     for level, name in names.items():
@@ -175,10 +176,19 @@ def _set_logging(before: Any) -> None:
     library.setLogRecordFactory(factory)
 
 
-def _is_of_library(value: Any) -> bool:
-    """Whether a filter is a library's own, which puts it there when it is imported."""
+def _is_of_library(value: Any, logger: str) -> bool:
+    """Whether the filter of a logger is the kernel's, or its library's own, which puts it there when it is imported."""
     kind = value if hasattr(value, "__globals__") else type(value)
-    return kind.__module__ not in ("__main__", "logging") and not is_users(kind)
+    home = str(kind.__module__).split(".")[0]
+    return home == KERNEL or (bool(logger) and home == logger.split(".")[0] and not is_users(kind))
+
+
+def _captures_warnings() -> Any:
+    return sys.modules["logging"]._warnings_showwarning is not None or None
+
+
+def _capture_warnings(before: bool) -> None:
+    sys.modules["logging"].captureWarnings(before)
 
 
 def _is_of_cell(value: Any) -> bool:
@@ -226,6 +236,7 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "folder for temporary files": ("tempfile", _tempdir, _set_tempdir),
     "decimal's default context": ("decimal", _context, _set_context),
     "logging": ("logging", _logging, _set_logging),
+    "warnings in the log": ("logging", _captures_warnings, _capture_warnings),
     "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
     "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
 }

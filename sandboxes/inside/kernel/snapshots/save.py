@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import linecache
+import os
 import re
 import sys
 import time
@@ -35,6 +36,7 @@ MAX_LAST_RESULT = 10_000_000
 SETTING_PREFIX = ":ambient:"
 MODULE_PREFIX = ":module:"
 CELL = "<cell "
+STALE = "{0} was imported before it was changed; after a restore the functions are those of the file, so reload {0}"
 
 Lost = dict[str, Any]
 
@@ -92,8 +94,10 @@ class SnapshotWriter:
         sizes: dict[str, int] = {}
         self.spool.begin(limit)
         try:
+            # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
+            patches = library_patches.capture(list(self._cell_sources().values()))
             with _quiet():
-                id, new, lost = self._take(cell, futures, sizes)
+                id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:
             self.spool.abort()
             return _answer(began, refused=_too_large(limit, sizes))
@@ -105,7 +109,9 @@ class SnapshotWriter:
             raise
         return _answer(began, id=id, new=new, bytes=self.spool.size, lost=lost)
 
-    def _take(self, cell: int, futures: int, sizes: dict[str, int]) -> tuple[str, list[str], list[Lost]]:
+    def _take(
+        self, cell: int, futures: int, sizes: dict[str, int], patches: dict[str, Any]
+    ) -> tuple[str, list[str], list[Lost]]:
         values = self._variables()
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
@@ -115,21 +121,24 @@ class SnapshotWriter:
         found |= {
             SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
         }
-        sources = list(self._cell_sources().values())
-        found |= {SETTING_PREFIX + name: value for name, value in library_patches.capture(sources).items()}
-        made = namespaces.registered(self._modules.made, sources)
+        found |= {SETTING_PREFIX + name: value for name, value in patches.items()}
+        made = namespaces.registered(self._modules.made, list(self._cell_sources().values()))
         cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
+        stale: list[Lost] = []
         for module_name, module in self._modules.of_workspace.items():
             kept = module_state.capture(module)
             found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
+            if module_state.is_stale(module):
+                path = os.path.relpath(str(module.__file__), self._root)
+                stale.append({"name": path, "type": "file", "reason": STALE.format(module_name)})
         reasons: dict[str, str] = {}
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:  # whatever looks for itself in __main__ by name must not find itself: it would not be there when loaded
             units = self._partition.take(found, reasons)
         finally:
             sys.modules["__main__"] = main
-        lost = self._lost(found, reasons, cell)
+        lost = [*self._lost(found, reasons, cell), *stale]
         self.buffers.begin()
         buffers = [self._buffers(unit, sizes) for unit in units]
         extra = self._extra(futures)
@@ -137,7 +146,7 @@ class SnapshotWriter:
         places, packs = self.packs.place([*small, *self.buffers.patches()], self.spool)
         self.buffers.place(places[len(small) :])
         files = self._files(lost, sizes)
-        outside = self.outside.take(self.spool, lost)
+        outside = self._outside(lost, sizes)
         content = {
             "variables": {
                 "order": list(values),
@@ -193,6 +202,13 @@ class SnapshotWriter:
             sizes.update(self.files.sizes())
             raise
         return files
+
+    def _outside(self, lost: list[Lost], sizes: dict[str, int]) -> dict[str, dict[str, Any]]:
+        try:
+            return self.outside.take(self.spool, lost)
+        except TooLargeError:
+            sizes.update(self.outside.sizes())
+            raise
 
     def _extra(self, futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""

@@ -4,10 +4,11 @@ They stand at the first places of the memo of every stream. Their order is part 
 """
 
 import builtins
+import functools
 import os
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 SINGLETONS = (
     "namespace", "main", "environ", "modules", "path", "argv", "stdout", "stderr", "stdin", "builtins", "display",
@@ -22,6 +23,8 @@ class CurrentSession:
     display: object = None
     root = ""
     """Its workspace."""
+    folders: ClassVar[dict[str, str]] = {}
+    """Its folders by what stands for them in a path of a snapshot."""
     streams: dict[str, Any]
 
     @classmethod
@@ -76,15 +79,59 @@ def prelude() -> bytes:
 
 
 INSIDE = "workspace:"
+FOLDERS = {"temporary:": "TMPDIR", "home:": "HOME"}
+"""The other folders of a session: what stands for them, and the variable of the environment that names them."""
+
+
+INSTALLED = ("/site-packages/", "/dist-packages/")
+OF_OTHERS = (os.path.dirname(os.__file__) + "/", os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/")
+"""Python's own library and the kernel, which may lie below a folder of the session."""
+
+
+def begin(main: ModuleType, display: object, root: str, environment: dict[str, str]) -> None:
+    """Say which session this is.
+
+    Args:
+        main: Its `__main__`.
+        display: What the kernel put there to show things with.
+        root: Its workspace.
+        environment: The environment in which it began.
+    """
+    named = {mark: environment.get(variable, "") for mark, variable in FOLDERS.items()}
+    CurrentSession.main, CurrentSession.display, CurrentSession.root = main, display, root
+    CurrentSession.folders = {INSIDE: root, **{mark: folder for mark, folder in named.items() if folder}}
+
+
+def is_of_session(path: Any, *more: str) -> bool:
+    """Whether the file of a module is the user's: in a folder of the session, and not of a package installed there.
+
+    Args:
+        path: The file.
+        more: Folders that are the session's besides.
+    """
+    if not isinstance(path, str) or not path.startswith(_prefixes(*CurrentSession.folders.values(), *more)):
+        return False
+    return not path.startswith(OF_OTHERS) and not any(name in path for name in INSTALLED)
+
+
+@functools.lru_cache(maxsize=10)
+def _prefixes(*folders: str) -> tuple[str, ...]:
+    return tuple(os.path.join(folder, "") for folder in folders if folder)
 
 
 def portable_path(path: str | os.PathLike[str]) -> str:
-    """A path as a snapshot has it."""
+    """A path as a snapshot has it: that of a folder of the session may be another one elsewhere."""
     full = os.path.abspath(path)
-    root = os.path.join(CurrentSession.root, "")
-    return INSIDE + full[len(root) :] if (full + os.sep).startswith(root) else full
+    for mark, folder in CurrentSession.folders.items():
+        root = os.path.join(folder, "")
+        if (full + os.sep).startswith(root):
+            return mark + full[len(root) :]
+    return full
 
 
 def found(path: str) -> str:
     """A path of a snapshot in this session."""
-    return os.path.normpath(os.path.join(CurrentSession.root, path[len(INSIDE) :])) if path.startswith(INSIDE) else path
+    for mark, folder in CurrentSession.folders.items():
+        if path.startswith(mark):
+            return os.path.normpath(os.path.join(folder, path[len(mark) :]))
+    return path

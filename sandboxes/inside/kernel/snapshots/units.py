@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
+from .classes import is_users
 from .pickling import Reducers, Stream
 
 ROOM = 512 << 20
@@ -102,7 +103,8 @@ class NamedKinds:
             return id(value) in self._of_libraries
         known = self._kinds.get(kind)
         if known is None:
-            known = kind in VALUES or kind is FunctionType or issubclass(kind, (type, *self._descriptions))
+            of_library = issubclass(kind, self._descriptions) and not is_users(kind)
+            known = kind in VALUES or kind is FunctionType or issubclass(kind, type) or of_library
             self._kinds[kind] = known = known or kind.__name__ == OF_CYTHON
         return known
 

@@ -42,7 +42,37 @@ def cloudpickle() -> Any:
         raise
     _keep_slots(module)
     _make_without_hooks(module)
+    _keep_members(module)
     return module
+
+
+def _keep_members(module: Any) -> None:
+    """Let an enumeration be made with its aliases, and its members with their attributes, without code of theirs."""
+    from .classes import arguments_of_members, make_enum, members_first
+
+    usual: Any = module._make_skeleton_enum
+    arguments_of: Any = module._enum_getnewargs
+    state_of: Any = module._enum_getstate
+
+    def with_aliases(kind: Any) -> Any:
+        bases, name, qualname, _, home, identity, _ = arguments_of(kind)
+        values = {alias: one.value for alias, one in kind.__members__.items()}
+        return bases, name, qualname, values, home, identity, arguments_of_members(kind) or None
+
+    def with_members(kind: Any) -> Any:
+        state, slots = state_of(kind)
+        return members_first(kind, {name: state[name] for name in state if name not in kind.__members__}), slots
+
+    def make(bases: Any, name: str, qualname: str, values: Any, home: str, identity: Any, extra: Any) -> Any:
+        if not extra:
+            return usual(bases, name, qualname, values, home, identity, extra)
+        kind = make_enum(bases, name, values, extra)
+        kind.__module__, kind.__qualname__ = home, qualname
+        return module._lookup_class_or_track(identity, kind)
+
+    make.__module__, make.__name__, make.__qualname__ = module.__name__, "_make_skeleton_enum", "_make_skeleton_enum"
+    module._make_skeleton_enum = make
+    module._enum_getnewargs, module._enum_getstate = with_aliases, with_members
 
 
 def _make_without_hooks(module: Any) -> None:
