@@ -4,6 +4,12 @@ set -eu
 cd "$(dirname "$0")"
 say() { printf '%s\n' "$*" >&2; }
 
+# Behind a company's proxy the system knows its certificate, and uv and an old pip have only their own.
+export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"
+for certificates in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt; do
+    if [ -z "${PIP_CERT:-}" ] && [ -f "$certificates" ]; then export PIP_CERT="$certificates"; fi
+done
+
 python=""
 for candidate in "${STEPWELL_SETUP_PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
     [ -n "$candidate" ] || continue

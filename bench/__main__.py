@@ -7,6 +7,7 @@ import sys
 from rich.console import Console
 
 from bench import (
+    agents,
     daytona,
     earlier,
     floods,
@@ -28,6 +29,7 @@ BENCHMARKS = (
     "earlier",
     "sandboxes",
     "daytona",
+    "agents",
     "server",
     "turns",
     "history",
@@ -39,6 +41,7 @@ MEASURED = {
     "earlier": earlier.measure,
     "sandboxes": sandboxes.measure,
     "daytona": daytona.measure,
+    "agents": agents.measure,
     "server": server.measure,
     "turns": server_turns.measure,
     "history": history.measure,

@@ -40,12 +40,18 @@ def imported(tree: ast.Module, own: str, *, is_package: bool) -> Iterator[str]:
             yield from (f"{base}.{name.name}" for name in node.names)
 
 
-def duplicates(texts: dict[Path, list[str]]) -> int:
+def duplicates(texts: dict[Path, list[str]], trees: dict[Path, ast.Module]) -> int:
     """Pairs of places that have the same lines in a row, blank lines and imports aside."""
     seen: dict[tuple[str, ...], list[tuple[Path, int]]] = defaultdict(list)
     for file, lines in texts.items():
-        code = [line.strip() for line in lines]
-        code = [line for line in code if line and not line.startswith(("import ", "from ", "#", '"""'))]
+        imports = {
+            number
+            for node in ast.walk(trees[file])
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        }
+        code = [line.strip() for number, line in enumerate(lines, 1) if number not in imports]
+        code = [line for line in code if line and not line.startswith(("#", '"""'))]
         for start in range(len(code) - WINDOW + 1):
             seen[tuple(code[start : start + WINDOW])].append((file, start))
     starts = {(first, second) for places in seen.values() for first in places for second in places if first < second}
@@ -78,7 +84,7 @@ def main() -> None:
     print(f"lines of a file: median, longest     {lengths[len(lengths) // 2]}, {lengths[-1]}")
     print(f"modules with exactly one importer    {len(single)} ({len(single) / len(modules):.0%})")
     print(f"file names used more than once       {sum(count > 1 for count in stems.values())}")
-    print(f"duplicates of {WINDOW} lines or more         {duplicates(texts)}")
+    print(f"duplicates of {WINDOW} lines or more         {duplicates(texts, trees)}")
     print(f"the longest function                 {longest[0]} lines ({longest[1]})")
 
 

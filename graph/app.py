@@ -13,7 +13,7 @@ from storage.artifacts import Artifacts
 from storage.signed_links import LinkSigner
 
 ROUTE = "/stepwell/threads/{thread}/artifacts/{name}"
-"""Where published files are had; `server.artifacts` answers there."""
+"""Where published files are had; `server.artifact_routes` answers there."""
 OWN_ADDRESS = "LANGGRAPH_API_URL"
 """The variable in which `langgraph dev` says where it listens."""
 

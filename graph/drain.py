@@ -54,7 +54,7 @@ class Drain:
 
     @property
     def begun(self) -> bool:
-        """Whether the process ends."""
+        """Whether the process is shutting down."""
         return self._until is not None
 
     @property

@@ -164,18 +164,18 @@ def read_env_file(folder: Path) -> EnvFile | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise EnvFileError(f"The file {path} cannot be read ({error.strerror}); mend it or move it away.") from None
+        raise EnvFileError(f"The file {path} cannot be read ({error.strerror}); fix it or move it away.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         return None  # a virtual environment may be called so
     with os.fdopen(descriptor, "rb") as stream:
         content = stream.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise EnvFileError(f"The file {path} is larger than {MAX_BYTES:,} bytes; mend it or move it away.")
+        raise EnvFileError(f"The file {path} is larger than {MAX_BYTES:,} bytes; fix it or move it away.")
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        raise EnvFileError(f"The file {path} is not UTF-8 text; mend it or move it away.") from None
+        raise EnvFileError(f"The file {path} is not UTF-8 text; fix it or move it away.") from None
     said = dotenv_values(stream=io.StringIO(text))
     values = {name: value for name, value in said.items() if value is not None and NAME.fullmatch(name)}
     return EnvFile(path, hashlib.sha256(content).hexdigest(), values)
@@ -197,7 +197,7 @@ def read_own_file(home: Path) -> EnvFile | None:
         )
     for binding in parse_stream(io.StringIO(found.path.read_text("utf-8"))):
         if binding.error:
-            raise EnvFileError(f"Line {binding.original.line} of {found.path} is not NAME=VALUE; mend or remove it.")
+            raise EnvFileError(f"Line {binding.original.line} of {found.path} is not NAME=VALUE; fix or remove it.")
     return found
 
 

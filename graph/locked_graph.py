@@ -180,7 +180,7 @@ class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
         draining: Drain | None = None,
         policy: Policy | None = None,
     ) -> "LockedGraph":
-        """The same graph, guarded."""
+        """The same graph, locked."""
         compiled = {name: value for name, value in vars(graph).items() if name != "__orig_class__"}
         return cls(
             settings=settings,

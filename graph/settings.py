@@ -7,7 +7,7 @@ import re
 import shlex
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -21,6 +21,9 @@ from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.network import Mode, Network, parse_domains
 from storage.missing_packages import check_package
 from storage.uploads import DEFAULT_TYPES
+
+if TYPE_CHECKING:
+    from sandboxes.local.isolation import IsolationRequest
 
 ELSEWHERE = {"STEPWELL_DEBUG", "STEPWELL_SETUP_PYTHON", "STEPWELL_CHROMIUM"}
 """Variables of our prefix that the command, the installer and the tests read by themselves."""
@@ -36,7 +39,7 @@ NO_ISOLATION_WARNING = (
 
 
 class SettingsError(Exception):
-    """The operator must mend something; the message is one line and needs no traceback."""
+    """The operator must fix something; the message is one line and needs no traceback."""
 
 
 class Prices(tuple[float, float]):
@@ -128,7 +131,7 @@ class Settings(BaseSettings):
     daytona_snapshot: str = ""
     """The Daytona snapshot that sandboxes are made from; empty: the organization's default."""
     daytona_image: str = ""
-    """A container image in the place of a snapshot."""
+    """A container image instead of a snapshot."""
     daytona_cpu: int = Field(default=0, ge=0)
     """With an image: cores; 0: Daytona's default. The same for memory and disk, in GiB."""
     daytona_memory: int = Field(default=0, ge=0)
@@ -366,6 +369,16 @@ class Settings(BaseSettings):
         )
 
     @property
+    def local(self) -> "IsolationRequest":
+        """What is asked of local sandboxes."""
+        from sandboxes.local.isolation import IsolationRequest
+
+        cache = self.home / "cache"
+        return IsolationRequest(
+            self.python, cache, self.isolation, self.require_isolation, self.limits, self.network_rules
+        )
+
+    @property
     def network_rules(self) -> Network:
         """What cells may reach."""
         return Network.only(self.network_allow) if self.network == "allowlist" else Network(self.network)
@@ -421,7 +434,7 @@ def read_settings(**given: Any) -> Settings:
 
 
 def _check_packages(settings: Settings) -> None:
-    """See before anything begins that what the storage needs is there: at its end, an analysis would be hard to mend.
+    """See before anything begins that what the storage needs is there: at its end, an analysis would be hard to save.
 
     Raises:
         SettingsError: a package is missing.

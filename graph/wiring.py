@@ -60,7 +60,7 @@ def make_blobs(settings: Settings, *, served: bool = False, shown: str = "") -> 
         settings: What the operator configured.
         served: Whether a server's own checkpointer names them, which `stepwell gc` does not see: then they are kept
             apart.
-        shown: What errors call the store in the place of where it is.
+        shown: What errors call the store instead of naming its place.
     """
     default = settings.home / ("served-blobs" if served else "blobs")
     owner = settings.home / "blob-owner-served" if served else blob_owner(settings)
@@ -120,7 +120,7 @@ def wire(
         input_roots: Local inputs must lie below one of these; None: any that the caller's user can read.
         uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
         functions: What cells can call of this program; closed by the caller.
-        choose_model: Chooses models in the place of `make_models`.
+        choose_model: Chooses models instead of `make_models`.
     """
     return build_graph(
         choose_model=choose_model or make_models(settings),

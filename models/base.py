@@ -91,7 +91,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PromptForm:
-    """In which form a prompt is wanted."""
+    """The form in which a prompt is wanted."""
 
     tools: bool = True
     """True: the tools are offered as tools. False: the prompt must say how to answer in plain text."""

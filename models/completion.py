@@ -23,7 +23,7 @@ from models.base import (
 from models.failures import Objection, explain, no_tools, objection, too_long
 from models.messages import Declined, as_text, estimate, read_message, tokens_of, with_cache_points
 from models.providers import PROVIDERS, provider_of
-from models.situation import ReadsSituation, Situation
+from models.situation import ProgramModel, Situation
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class Completion(Generic[T]):
 
 @dataclass(slots=True)
 class _Learnt:
-    """What an endpoint turned out not to know; remembered as long as the model object lives."""
+    """What an endpoint turned out not to support; remembered as long as the model object lives."""
 
     tools: bool = True
     choice: bool = True
@@ -223,7 +223,7 @@ class _Asking:
     def _bound(self) -> Runnable[LanguageModelInput, AIMessage]:
         """The model with the tools that the form and the endpoint allow."""
         model = self.model
-        if self.situation is not None and isinstance(model, ReadsSituation):
+        if self.situation is not None and isinstance(model, ProgramModel):
             model = model.with_situation(self.situation)
         if not self.learnt.usage and hasattr(model, "stream_usage"):
             model = model.model_copy(update={"stream_usage": False})
@@ -246,7 +246,7 @@ def _what_is_known_of(model: BaseChatModel) -> _Learnt:
 
 
 def _refused(words: str) -> str:
-    said = " ".join(words.split())
-    said = said if len(said) <= 300 else said[:299].rstrip() + "…"
-    reason = f": “{said}”" if said else " and gave no reason"
+    reason_given = " ".join(words.split())
+    reason_given = reason_given if len(reason_given) <= 300 else reason_given[:299].rstrip() + "…"
+    reason = f": “{reason_given}”" if reason_given else " and gave no reason"
     return f"The model declined to reply{reason} - put the question in other words, or choose another model."

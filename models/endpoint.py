@@ -1,7 +1,7 @@
 """The chat model of an OpenAI-compatible endpoint, complete also where LangChain's loses something in streams.
 
 While a reply is streamed (LangGraph does that to every model call under `stream_mode="messages"`), `ChatOpenAI` drops
-refusals, and it mends malformed tool arguments by cutting them short: `{"code": "print("a")"}` becomes the
+refusals, and it repairs malformed tool arguments by cutting them short: `{"code": "print("a")"}` becomes the
 cell `print(`. Both are kept here beside the message, for `models.messages` to look at.
 """
 

@@ -40,7 +40,7 @@ _USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
 
 
 def objection(error: Exception, model: BaseChatModel, *, tools: bool, chosen: bool) -> Objection:
-    """What an endpoint objected to that can be left out; empty when it is something else.
+    """What the endpoint objects to and can be left out; empty when it is something else.
 
     Args:
         error: What the client raised.
@@ -69,6 +69,9 @@ def objection(error: Exception, model: BaseChatModel, *, tools: bool, chosen: bo
     return "broke off" if status is None and _broke_off(error) else ""
 
 
+CERTIFICATE = "its certificate is not accepted"
+
+
 def explain(error: Exception, model: BaseChatModel) -> ModelError:
     """The error that tells a person what happened and what to do."""
     status = _status(error)
@@ -81,8 +84,13 @@ def explain(error: Exception, model: BaseChatModel) -> ModelError:
     if status is not None:
         return _by_status(status, words, model)
     if _is_connection(error):
+        if (cause := _cause(error)) == CERTIFICATE:
+            return ModelUnavailableError(
+                f"The model's endpoint {_where(model)} cannot be reached ({cause}): where a proxy signs connections, "
+                "name the file with its certificate in SSL_CERT_FILE, then resume."
+            )
         return ModelUnavailableError(
-            f"The model's endpoint {_where(model)} cannot be reached ({_cause(error)}): "
+            f"The model's endpoint {_where(model)} cannot be reached ({cause}): "
             f"check the network and {_address_variable(model)}, then resume."
         )
     if _looks_foreign(error):
@@ -270,7 +278,7 @@ def _cause(error: BaseException) -> str:
     """Why there is no connection, in the words of the operating system where it has some."""
     text = " ".join(f"{type(link).__name__} {link}" for link in _chain(error)).lower()
     for sign, reason in (
-        ("certificate", "its certificate is not accepted"),
+        ("certificate", CERTIFICATE),
         ("refused", "connection refused"),
         ("all connection attempts failed", "connection refused"),
         ("gaierror", "its name is unknown"),

@@ -128,7 +128,7 @@ def _raw_arguments(call: _Call) -> str:
 def _calls(message: AIMessage) -> list[_Call]:
     raw = list(message.additional_kwargs.get(RAW_ARGUMENTS, {}).values())
     calls = [_Call(call["id"] or _new_id(), call["name"], None, call["args"]) for call in message.tool_calls]
-    # Streamed arguments were already "mended" by LangChain; where they differ from what came, what came counts.
+    # Streamed arguments were already "repaired" by LangChain; where they differ from what came, what came counts.
     if len(raw) == len(calls) and not message.invalid_tool_calls:
         calls = [_Call(call.id, call.name, came, call.arguments) for call, came in zip(calls, raw, strict=True)]
     for broken in message.invalid_tool_calls:
@@ -137,7 +137,7 @@ def _calls(message: AIMessage) -> list[_Call]:
 
 
 def _new_id() -> str:
-    """For servers that number no calls; the message that answers one must name it."""
+    """An id for a call of a server that gives none; the message that answers a call must name it."""
     return f"call_{uuid.uuid4().hex[:24]}"
 
 
@@ -180,10 +180,10 @@ def _written_calls(text: str, tools: Collection[str]) -> tuple[list[_Call], str]
 
 
 def _ending(message: AIMessage) -> str:
-    """Why the model stopped, in lower case, whatever the provider calls it."""
-    said = message.response_metadata
-    reasons = [said.get(key) for key in ("finish_reason", "stop_reason", "stopReason", "done_reason")]
-    details = said.get("incomplete_details")
+    """Why the model stopped, in lower case, under any provider's name for it."""
+    metadata = message.response_metadata
+    reasons = [metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason", "done_reason")]
+    details = metadata.get("incomplete_details")
     if isinstance(details, dict):
         reasons.append(details.get("reason"))
     return " ".join(str(reason) for reason in reasons if reason).lower()
@@ -212,8 +212,8 @@ def with_cache_points(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
     is read from the cache then (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
     """
     system = next((place for place, message in enumerate(prompt) if isinstance(message, SystemMessage)), None)
-    said = (HumanMessage, ToolMessage)
-    before = (place for place in reversed(range(len(prompt) - 1)) if isinstance(prompt[place], said))
+    kinds = (HumanMessage, ToolMessage)
+    before = (place for place in reversed(range(len(prompt) - 1)) if isinstance(prompt[place], kinds))
     marked = {system, next(before, None)} - {None}
     return [_with_cache_point(message) if place in marked else message for place, message in enumerate(prompt)]
 

@@ -11,7 +11,7 @@ _CLOSINGS = {name: re.compile(f"</{name}\\s*>", re.IGNORECASE) for name in ("exe
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReplyPart:
     """A stretch of a reply."""
 
     kind: Literal["prose", "fence", "execute", "code", "answer"]
@@ -21,17 +21,17 @@ class Part:
     """Of a fence: the first word after its backticks, in lower case."""
 
 
-def parts(text: str) -> list[Part]:
+def parts(text: str) -> list[ReplyPart]:
     """Split a reply into prose, fences and tagged stretches, in order, empty ones left out."""
     text = text.replace("\r\n", "\n")
     marks = _Marks(text)
-    found: list[Part] = []
+    found: list[ReplyPart] = []
     position = 0
     while True:
         mark = marks.after(position)
         prose = text[position : mark.opening.start() if mark else len(text)]
         if prose.strip():
-            found.append(Part("prose", prose))
+            found.append(ReplyPart("prose", prose))
         if mark is None:
             return found
         found.append(_marked(mark.opening, text[mark.start : mark.end]))
@@ -90,17 +90,17 @@ class _Marks:
         return found
 
 
-def _marked(match: re.Match[str], body: str) -> Part:
+def _marked(match: re.Match[str], body: str) -> ReplyPart:
     """The part that an opening mark and its body make."""
     if match.re is _FENCE:
         info = (match.group(3) or match.group(5) or "").strip().lower()
         tag = re.split(r"[\s,{:]", info.lstrip("{. "), maxsplit=1)[0].rstrip("}")
         if indent := match.group(1):
             body = re.sub(f"^{re.escape(indent)}", "", body, flags=re.MULTILINE)
-        return Part("fence", body.removesuffix("\n"), tag)
+        return ReplyPart("fence", body.removesuffix("\n"), tag)
     kind = match.group(2).lower()
     # On one line with its marks the spaces are decoration; on lines of its own they are indentation.
     body = body[1:].removesuffix("\n") if body.startswith("\n") else body.strip(" \t").removesuffix("\n")
     if kind == "execute":
-        return Part("execute", body)
-    return Part("code" if kind == "code" else "answer", body)
+        return ReplyPart("execute", body)
+    return ReplyPart("code" if kind == "code" else "answer", body)

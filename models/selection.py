@@ -17,7 +17,7 @@ PLAYBOOK = "playbook"
 """The name of the built-in model that needs no key and no network."""
 
 NOTEBOOK = "notebook"
-"""What stands in the place of a model while the cells of a notebook are run as they are."""
+"""What replies instead of a model while the cells of a notebook are run as they are."""
 
 NO_KEY_NEEDED = "no-key-needed"
 """Sent to endpoints of one's own (Ollama, vLLM, llama.cpp): their clients insist on a key, they do not."""

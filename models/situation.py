@@ -1,13 +1,22 @@
 """What the prompts of the nodes are written from, as data: for a model that is a program and cannot read prose.
 
-A node hands it to `ask` beside the prompt. Only a model with the method `with_situation` gets it; to all others nothing
-of it is sent, and nothing of it is stored: whoever resumes, forks or replays has it from the state again.
+A node hands it to `ask` beside the prompt. Only a `ProgramModel` gets it; to all others nothing of it is sent, and
+nothing of it is stored: whoever resumes, forks or replays has it from the state again.
 """
 
-from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+import hashlib
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
 
-from langchain_core.language_models import BaseChatModel
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from pydantic import PrivateAttr
 from typing_extensions import TypedDict
 
 Wanted = Literal["cell", "answer", "review"]
@@ -79,10 +88,53 @@ class Situation(TypedDict):
     """What cells may reach: `none`, `allowlist` or `full`."""
 
 
-@runtime_checkable
-class ReadsSituation(Protocol):
-    """A chat model that replies by the situation instead of by the text of the prompt."""
+class ProgramModel(BaseChatModel):
+    """A chat model that is a program: it replies by the situation, and keeps nothing between calls."""
 
-    def with_situation(self, situation: Situation) -> BaseChatModel:
+    by_tool: bool = False
+    """Whether tools are bound, so that replies may be calls of them."""
+    _situation: Situation | None = PrivateAttr(default=None)
+
+    @property
+    @abstractmethod
+    def _llm_type(self) -> str: ...
+
+    @abstractmethod
+    def _reply(self, situation: Situation, messages: Sequence[BaseMessage]) -> AIMessage:
+        """The reply in a situation; `messages` tell only how much was sent."""
+
+    def with_situation(self, situation: Situation) -> Self:
         """The model for one call in this situation."""
-        ...
+        copy = self.model_copy()
+        copy._situation = situation
+        return copy
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model with tools. Which of them it calls, the situation says."""
+        return self.model_copy(update={"by_tool": bool(tools)})
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        if self._situation is None:
+            raise ValueError(f"The model {self._llm_type!r} does not read prompts: give it a situation.")
+        reply = self._reply(self._situation, messages)
+        reason = "tool_calls" if reply.tool_calls else "stop"
+        reply.response_metadata = {"model_name": self._llm_type, "finish_reason": reason, **reply.response_metadata}
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    def call(self, name: str, arguments: dict[str, Any], situation: Situation, text: str = "") -> AIMessage:
+        """A tool call, with text beside it. Its id follows from the situation."""
+        identity = json.dumps([name, arguments, situation["turn"], len(situation["cells"])])
+        id = f"{self._llm_type}_{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
+        return AIMessage(text, tool_calls=[{"name": name, "args": arguments, "id": id, "type": "tool_call"}])

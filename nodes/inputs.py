@@ -20,7 +20,7 @@ from nodes.prompts.attachments import attachment_file, attachments
 from nodes.prompts.instructions import INPUTS_CHARS, LEAST_CHARS
 from nodes.prompts.observation import shorten
 from nodes.restoration.snapshots import SnapshotStore
-from sandboxes.base import Held, OpenSandbox, Sandbox, SandboxError
+from sandboxes.base import Holdable, OpenSandbox, Sandbox, SandboxError
 from sandboxes.host.reading import read_json
 from sandboxes.host.scratch import scratch_folder
 from sandboxes.inside import PROGRAMS
@@ -220,7 +220,7 @@ async def keep_input(sandbox: Sandbox, file: Path, sha256: str, snapshots: Snaps
         try:
             await snapshots.keep_file(file, sha256)
         except BlobError:  # then it is in the sandbox only, and where the user has it
-            if isinstance(sandbox, Held):
+            if isinstance(sandbox, Holdable):
                 await sandbox.hold()
 
 

@@ -5,7 +5,7 @@ SandboxError                   the sandbox failed, not the code in it
 ├─ SandboxUnavailableError     cannot be reached or started now; trying again may help
 ├─ SandboxLostError            it was there and is gone, with its variables
 ├─ SnapshotMissingError        a blob of a snapshot is missing or is not what its name says
-├─ SandboxRefusedError         the operator must mend something first: a key, a setting, a missing package
+├─ SandboxRefusedError         the operator must fix something first: a key, a setting, a missing package
 └─ NoSuchSandboxError          no sandbox can have that kind or name
 ```
 
@@ -51,7 +51,7 @@ class SnapshotTooLargeError(SandboxError):
 
 
 class SandboxRefusedError(SandboxError):
-    """The operator must mend something first: a key, a setting, a missing package. The message is one sentence."""
+    """The operator must fix something first: a key, a setting, a missing package. The message is one sentence."""
 
 
 class NoSuchSandboxError(SandboxError, ValueError):
@@ -242,7 +242,7 @@ class Sandbox(Protocol):
 
 
 @runtime_checkable
-class Held(Protocol):
+class Holdable(Protocol):
     """A sandbox that is deleted automatically once the store holds all its state."""
 
     async def hold(self) -> None:

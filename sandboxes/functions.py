@@ -25,7 +25,7 @@ class Parameter:
     """A JSON value; `...` when it is none, or when there is no default."""
 
     def as_json(self) -> dict[str, Any]:
-        """As a sandbox is told of it."""
+        """As JSON for the sandbox."""
         said = asdict(self)
         if self.default is ...:
             del said["default"]
@@ -44,7 +44,7 @@ class Description:
     """Whether each call waits for somebody's approval; a sandbox is not told."""
 
     def as_json(self) -> dict[str, Any]:
-        """As a sandbox is told of it."""
+        """As JSON for the sandbox."""
         parameters = [parameter.as_json() for parameter in self.parameters]
         return {"name": self.name, "doc": self.doc, "parameters": parameters, "returns": self.returns}
 
@@ -66,7 +66,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a function gave."""
+    """The value that a function returned."""
 
     value: bytes
     """Packed: `value`."""
@@ -87,15 +87,15 @@ class Functions(Protocol):
 
     @property
     def descriptions(self) -> Sequence[Description]:
-        """The functions."""
+        """What can be called."""
 
     async def call(self, call: Call) -> Returned | Raised:
-        """Call one. Several may be called at a time; the task is cancelled when the cell does not wait any more."""
+        """Call one. Several may run at a time; the task is cancelled when the cell stops waiting."""
 
 
 @runtime_checkable
 class StepSource(Protocol):
-    """Functions beside which a cell can read of earlier steps."""
+    """Functions of a cell that can also read earlier steps."""
 
     async def read_step(self, request: bytes) -> Returned | Raised:
         """Lay out blobs of an earlier step for the cell to read; the request is as the sandbox has sent it."""

@@ -19,7 +19,7 @@ MAX_DOMAINS = 1_000
 
 
 class NetworkError(ValueError):
-    """An operator's mistake in what the network may be used for, in one sentence that says what to write instead."""
+    """The operator's network policy is wrong; the message says in one sentence what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Domain:
         return f"{'*.' if self.below else ''}{self.name}{f':{self.port}' if self.port else ''}"
 
     def allows(self, host: str, port: int) -> bool:
-        """Whether it stands for this port of this host; the host as `host_name` gives it."""
+        """Whether it allows this port of this host; the host as `host_name` returns it."""
         if port not in ((self.port,) if self.port else WEB_PORTS):
             return False
         return host.endswith(f".{self.name}") if self.below else host == self.name
@@ -76,7 +76,7 @@ class Network:
         return cls("allowlist", parse_domains(domains))
 
     def allows(self, host: str, port: int) -> bool:
-        """Whether this port of this host may be reached by its name; what the name stands for is another matter.
+        """Whether this port of this host may be reached by name; its addresses are checked elsewhere.
 
         Args:
             host: A name as `host_name` gives it, or an address.
@@ -125,7 +125,7 @@ def _parse(entry: str) -> Domain:
 
 
 def _in_ascii(name: str) -> str:
-    """A name as it is asked for in DNS.
+    """A name as DNS takes it.
 
     Raises:
         ValueError: it is not one.

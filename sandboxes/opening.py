@@ -81,7 +81,7 @@ class Sandboxes:
 
     @property
     def elsewhere(self) -> Mapping[str, Service]:
-        """Those on other machines, or in containers, by their kind."""
+        """The services of bridged sandboxes, by kind."""
         return self._elsewhere
 
     @property

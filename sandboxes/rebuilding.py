@@ -19,7 +19,7 @@ class PastCell:
     """Its side effects outside the sandbox; such a cell is not run again automatically."""
 
     def as_json(self) -> dict[str, Any]:
-        """As a sandbox is told of it."""
+        """As JSON for the sandbox."""
         return asdict(self)
 
 
@@ -45,7 +45,7 @@ class RebuildPlan:
 
 @dataclass(frozen=True, slots=True)
 class RebuildOrder:
-    """What a sandbox is to do."""
+    """What a sandbox is asked to rebuild."""
 
     snapshot: str
     """Where the session is to be in the end."""
@@ -60,7 +60,7 @@ class RebuildOrder:
     """How long the cells may run together."""
 
     def as_json(self) -> dict[str, Any]:
-        """As a sandbox is told of it."""
+        """As JSON for the sandbox."""
         cells = [{"number": number, "code": code, "before": before} for number, code, before in self.cells]
         return {
             "snapshot": self.snapshot,

@@ -142,7 +142,7 @@ class LostVariable:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotTaken:
-    """What came of taking a snapshot."""
+    """The result of taking a snapshot."""
 
     id: str
     """sha256 of its manifest, in hex, which is a blob too; empty when it was refused."""

@@ -43,7 +43,7 @@ SEEN_SECONDS = 2.0
 
 
 class Admission:
-    """Middleware of ASGI, behind the guard and the limits of bodies.
+    """ASGI middleware, behind the guard and the limits of bodies.
 
     Args:
         app: What makes runs.
@@ -121,10 +121,10 @@ class Admission:
         task.add_done_callback(self._giving_back.discard)
 
     async def _turn(self, scope: Scope, user: str, count: int) -> asyncio.Lock:
-        """Wait until the user may have so many runs more.
+        """Wait until the user may begin this many more runs.
 
         Returns:
-            Held, so that nobody else of theirs is let in until it is released.
+            Held, so that no other run of theirs is admitted until it is released.
 
         Raises:
             RefusedError: it took too long, or too many wait, or there is nothing left that a run could use.
@@ -194,14 +194,14 @@ def begun_by(method: str, path: str, said: Any) -> int:
 
 
 async def said_in_scope(scope: Scope) -> Any:
-    """What the body of a request says, where that tells whether it begins a run."""
+    """The parsed body of a request, where that decides whether it begins a run."""
     path = get_route_path(scope).rstrip("/")
     asked = path == BATCH or COMMANDS.fullmatch(path) or OTHERS.fullmatch(path)
     return await asyncio.to_thread(json_of, scope.get(BODY, b"")) if asked else None
 
 
 async def _unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Do what a client waits for.
+    """Do something that a client waits for, unless the client hangs up.
 
     Raises:
         RefusedError: they have gone meanwhile, so it was broken off.

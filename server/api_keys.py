@@ -79,7 +79,7 @@ class ApiKeys:
     def _read_again(self) -> None:
         try:
             self._read()
-        except (OSError, UnicodeDecodeError) as error:  # nobody is let in by keys that may have been taken away
+        except (OSError, UnicodeDecodeError) as error:  # keys that may have been revoked open nothing
             self._known, self._stamp = {}, None
             logger.warning("The API keys cannot be read (%s); no key is taken.", error)
 
@@ -91,11 +91,11 @@ class ApiKeys:
             return
         known: dict[str, KeyRecord] = {}
         for number, line in enumerate(self._file.read_text("utf-8").splitlines(), 1):
-            said = line.strip()
-            if not said or said.startswith("#"):
+            entry = line.strip()
+            if not entry or entry.startswith("#"):
                 continue
             try:
-                key, one = _understood(said)
+                key, one = _understood(entry)
                 known[key] = one
             except ValueError:
                 logger.warning("Line %d of the API keys cannot be understood; it lets nobody in.", number)
@@ -103,12 +103,12 @@ class ApiKeys:
 
 
 def new_key() -> str:
-    """A key that nobody has."""
+    """A new random key."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
 def hash_of(key: str) -> str:
-    """What the file holds of a key."""
+    """The hash of a key, as the file holds it."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 

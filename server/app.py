@@ -18,15 +18,15 @@ from graph.env_files import make_home
 from graph.settings import named
 from sandboxes.host.descriptors import raise_limit
 from server.admission import Admission
-from server.artifacts import get_artifact, list_artifacts
+from server.artifact_routes import get_artifact, list_artifacts
 from server.auth import users
 from server.bodies import BodyLimits
-from server.connections import Connections
 from server.crons import remove_ownerless
 from server.deletion import Deletion
 from server.export_routes import export
 from server.guard import Guard
 from server.mcp_results import McpResults
+from server.open_requests import Connections
 from server.page_access import PAGE, PageAccess, sign_in_routes
 from server.page_backend import ServedThreads, ServerBackend
 from server.rates import RateLimiter, handlers
@@ -111,7 +111,7 @@ page = page_app(
 
 
 async def to_page(request: Request) -> Response:
-    """Where people find the page who leave out the slash."""
+    """Redirect people who leave out the slash to the page."""
     return RedirectResponse(f"{PAGE[1:]}/", 307)  # relative: below whatever the server is mounted at
 
 

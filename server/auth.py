@@ -32,7 +32,7 @@ REFUSED, FORBIDDEN = 422, 403
 
 
 def check_config(value: Mapping[str, Any], identity: Identity) -> None:
-    """See that no `config`, `context`, `metadata` or `checkpoint` in a request names another thread, run or user.
+    """Check that no `config`, `context`, `metadata` or `checkpoint` in a request names another thread, run or user.
 
     Args:
         value: What an authorization handler is given.
@@ -61,7 +61,7 @@ def _problems(value: Mapping[str, Any], identity: Identity) -> Iterator[str]:
 
 
 def check_calls_elsewhere(value: Mapping[str, Any], settings: Settings) -> None:
-    """See that a webhook leads to where the operator lets it, on a server with users.
+    """Check that a webhook leads where the operator allows it, on a server with users.
 
     Raises:
         Auth.exceptions.HTTPException: it does not.
@@ -75,7 +75,7 @@ def check_calls_elsewhere(value: Mapping[str, Any], settings: Settings) -> None:
 
 
 def check_crons(settings: Settings) -> None:
-    """See that crons are allowed.
+    """Check that crons are allowed.
 
     Raises:
         Auth.exceptions.HTTPException: they are not.
@@ -118,7 +118,7 @@ RESERVED = ("__", "langgraph_")
 
 
 def check(value: Mapping[str, Any], user: str, policy: Policy | None) -> None:
-    """Look at what a run, an assistant or a cron is to be made of, as an auth handler gets it.
+    """Check what a run, an assistant or a cron would be made of, as an auth handler gets it.
 
     Args:
         value: The handler's; LangGraph has a run's parts in `kwargs`, a cron's in `payload`, Aegra has all beside one
@@ -162,7 +162,7 @@ ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """A hash of its owner's id for each thread that users ever made."""
+    """For each thread that a user ever made, a hash of the owner's id."""
 
     saver: Callable[[], Saver | None]
     """The checkpoints, where they are ours."""
@@ -309,7 +309,7 @@ def _identity(ctx: Auth.types.AuthContext, value: Any = None) -> Identity:
 
 
 def _check_cron_run(ctx: Auth.types.AuthContext, value: Any) -> None:
-    """See that a cron may run, and that it is somebody's: `server.crons` removes those that are nobody's."""
+    """Check that a cron may run and has an owner: `server.crons` removes those that are nobody's."""
     if not cron_of(value):
         return
     check_crons(settings)

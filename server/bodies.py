@@ -37,7 +37,7 @@ TOO_BIG, TRY_AGAIN = 1009, 1013
 
 
 class BodyLimits:
-    """Middleware of ASGI, behind the guard.
+    """ASGI middleware, behind the guard.
 
     Args:
         app: What parses bodies.
@@ -94,7 +94,7 @@ class HeldBytes:
         self._mine = 0
 
     def add(self, count: int) -> None:
-        """Count bytes that have come.
+        """Count bytes that have arrived.
 
         Raises:
             RefusedError: the user's requests have too many.
@@ -106,7 +106,7 @@ class HeldBytes:
             raise RefusedError(429, sentence, {"Retry-After": "5", **LAST})
 
     def release(self) -> None:
-        """Count this request no more."""
+        """Stop counting this request."""
         self._all[self._user] -= self._mine
         if not self._all[self._user]:
             del self._all[self._user]
@@ -151,7 +151,7 @@ async def _check(scope: Scope, body: bytes, bodies: RequestLimits) -> None:
 
 
 def check_cost(body: bytes, bodies: RequestLimits) -> None:
-    """Look at what parsing a JSON text would cost, without parsing it.
+    """Estimate what parsing a JSON text would cost, without parsing it.
 
     Raises:
         RefusedError: it has too many values, or they lie too deep within one another.
@@ -233,7 +233,7 @@ def _uploads(scope: Scope) -> bool:
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """What gives a body that has been read, and then what comes after it."""
+    """A `receive` that replays a body that has been read, and then passes on what follows."""
     given = False
 
     async def again() -> Message:
@@ -275,7 +275,7 @@ async def close_websocket(send: Send, code: int, refusal: RefusedError) -> Messa
 
 
 def json_of(body: bytes) -> object:
-    """What a body that has passed says; None when it is no JSON."""
+    """The value of a checked body; None when it is not JSON."""
     try:
         return json.loads(body)
     except ValueError:

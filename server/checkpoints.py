@@ -46,7 +46,7 @@ class OpenSavers:
 
     @property
     def here(self) -> Saver | None:
-        """That of the running event loop; None where the server keeps checkpoints by itself."""
+        """The store of the running event loop; None where the server keeps checkpoints itself."""
         return self._savers.get(asyncio.get_running_loop())
 
     async def deleted(self, thread: str) -> None:

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class Deletion:
-    """Middleware of ASGI, behind the guard.
+    """ASGI middleware, behind the guard.
 
     Args:
         app: What deletes threads, and says whether it has.

@@ -53,7 +53,7 @@ REFUSED = 4401
 
 
 class Guard:
-    """Middleware of ASGI.
+    """ASGI middleware.
 
     Args:
         app: What it stands before.
@@ -160,7 +160,7 @@ class Guard:
 
 
 def proxied(headers: Mapping[bytes, bytes], version: str) -> str:
-    """What shows that a request came through a proxy; empty when nothing does."""
+    """The header that shows that a request came through a proxy; empty when there is none."""
     for name in headers:
         if name in FORWARDED or name.startswith(FORWARDED_BEGINNINGS):
             return name.decode("latin-1")[:40]
@@ -168,7 +168,7 @@ def proxied(headers: Mapping[bytes, bytes], version: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address is this machine's for itself."""
+    """Whether a host name or address is a loopback one."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -180,7 +180,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _within(scope: Scope) -> bool:
-    """Whether one part of the server asks another; no request from outside can claim that."""
+    """Whether one part of the server calls another; no request from outside can claim to."""
     root = scope.get("root_path", "")
     return bool(root == "/noauth" or root.startswith("/noauth/"))
 

@@ -66,12 +66,12 @@ class UserSessions:
             return self._opened[user]
 
     async def close(self) -> None:
-        """Close all."""
+        """Close the sessions of all users."""
         await self._stack.aclose()
         await self._pool.close()
 
 
-class Guard:
+class McpGuard:
     """Lets in who has a key, and notes who they are.
 
     Args:
@@ -125,7 +125,7 @@ async def mcp_app(
     app: Starlette = server.streamable_http_app(host=host, stateless_http=True)
     try:
         async with app.router.lifespan_context(app):
-            yield Guard(app, users)
+            yield McpGuard(app, users)
     finally:
         await sessions.close()
 

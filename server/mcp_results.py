@@ -16,7 +16,7 @@ MOST_BYTES = 4_000_000
 
 
 class McpResults:
-    """Middleware of ASGI for the MCP endpoint.
+    """ASGI middleware for the MCP endpoint.
 
     Args:
         app: What it stands before.
@@ -52,17 +52,17 @@ class McpResults:
 
 
 def readable(body: bytes) -> bytes:
-    """An answer of the endpoint with the result of a run as people read it; any other as it is."""
+    """An answer of the endpoint with a run's result in readable form; any other answer unchanged."""
     try:
-        said = json.loads(body)
-        [part] = said["result"]["content"]
+        payload = json.loads(body)
+        [part] = payload["result"]["content"]
         output = ast.literal_eval(part["text"])
         shown = _text(output)
     except (ValueError, SyntaxError, TypeError, LookupError, AttributeError, RecursionError, MemoryError):
         return body  # an error, or the answer to another method
-    said["result"]["content"] = [{"type": "text", "text": shown}]
-    said["result"]["structuredContent"] = {key: value for key, value in output.items() if key != "messages"}
-    return json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+    payload["result"]["content"] = [{"type": "text", "text": shown}]
+    payload["result"]["structuredContent"] = {key: value for key, value in output.items() if key != "messages"}
+    return json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _text(output: dict[str, Any]) -> str:

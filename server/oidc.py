@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Issuer:
-    """Knows the tokens of one issuer.
+    """Verifies the tokens of one issuer.
 
     Args:
         url: The issuer, as its tokens name it.
@@ -54,7 +54,7 @@ class Issuer:
         self._turn = asyncio.Lock()
 
     async def authenticate(self, credential: str) -> User | None:
-        """Who shows this token; None when it is no token.
+        """The user of this token; None when it is not a token.
 
         Raises:
             UnknownUserError: it is not valid, or the issuer cannot be reached to tell.

@@ -46,7 +46,7 @@ async def has_thread(scope: Scope, headers: Mapping[bytes, bytes], thread: str) 
 
 
 async def count_runs(scope: Scope, most: int) -> int:
-    """How many runs the sender of a request has that have not ended; looks no further than a little above `most`.
+    """How many unfinished runs the sender of a request has; counts little further than `most`.
 
     Raises:
         RefusedError: it cannot be found out now, or so many threads are called busy that it would take too long.
@@ -85,7 +85,7 @@ def credentials_in(headers: Mapping[bytes, bytes]) -> dict[str, str]:
 
 
 def request_within(app: ASGIApp, credentials: Mapping[str, str], *, internal: bool = True) -> httpx.AsyncClient:
-    """A client of this very server.
+    """An HTTP client of this server itself.
 
     Args:
         app: The whole server.
@@ -124,15 +124,15 @@ class Platform:
         Raises:
             RefusedError: there is no such thread, or it is not the sender's.
         """
-        said = await self._ask("GET", thread, "state")
+        answer = await self._ask("GET", thread, "state")
         try:
-            when = datetime.fromisoformat(said.get("created_at") or "")
+            when = datetime.fromisoformat(answer.get("created_at") or "")
         except (TypeError, ValueError):
             when = None
-        return cast("State", said.get("values") or {}), when
+        return cast("State", answer.get("values") or {}), when
 
     async def require_thread(self, thread: str) -> None:
-        """Find out whose a thread is, without reading what is in it.
+        """Check whose a thread is, without reading its state.
 
         Raises:
             RefusedError: there is no such thread, or it is not the sender's.
@@ -187,9 +187,9 @@ class Platform:
         except ValueError:
             raise RefusedError(NOT_FOUND, NO_THREAD) from None
         async with request_within(self._app, self._headers) as client:
-            said = await client.request(method, path, json=body)
-        if said.status_code >= SERVER_ERROR:
+            response = await client.request(method, path, json=body)
+        if response.status_code >= SERVER_ERROR:
             raise RefusedError(503, "The server cannot read this thread now; try again.")
-        if not said.is_success:
+        if not response.is_success:
             raise RefusedError(NOT_FOUND, NO_THREAD)
-        return said.json()
+        return response.json()

@@ -49,9 +49,9 @@ class PlatformRun:
         return self.status in GOING_ON
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Self:
+    def of(cls, run: Mapping[str, Any]) -> Self:
         """Read one."""
-        return cls(str(said["run_id"]), str(said["status"]), datetime.fromisoformat(said["created_at"]))
+        return cls(str(run["run_id"]), str(run["status"]), datetime.fromisoformat(run["created_at"]))
 
 
 class PlatformRuns:
@@ -67,7 +67,7 @@ class PlatformRuns:
         self._credentials = credentials
 
     async def threads(self, limit: int, offset: int = 0) -> list[PlatformThread]:
-        """Those that were changed last, newest first."""
+        """The threads that changed last, newest first."""
         asked = {
             "limit": limit,
             "offset": offset,
@@ -127,7 +127,7 @@ class PlatformRuns:
         await self._ask("DELETE", f"/threads/{thread}")
 
     async def events(self, thread: str, run: str) -> AsyncIterator[Event]:
-        """What a run has told since it began, and tells until it is over."""
+        """The events of a run, from its beginning until its end."""
         lines, parts = BytesLineDecoder(), SSEDecoder()
         path, query = f"/threads/{thread}/runs/{run}/stream", urlencode({"stream_mode": "custom"})
         async with aclosing(self._streamed(path, query)) as pieces:  # type: ignore[type-var]  # an async generator
@@ -139,14 +139,14 @@ class PlatformRuns:
 
     async def _ask(self, method: str, path: str, body: Any = None, *, internal: bool = True) -> Any:
         async with request_within(self._app, self._credentials, internal=internal) as client:
-            said = await client.request(method, path, json=body)
-        if said.status_code >= SERVER_ERROR and not internal:
-            raise ThreadError(_detail(said.content) or "The server cannot begin a run now; try again.")
-        if said.status_code >= SERVER_ERROR:
+            response = await client.request(method, path, json=body)
+        if response.status_code >= SERVER_ERROR and not internal:
+            raise ThreadError(_detail(response.content) or "The server cannot begin a run now; try again.")
+        if response.status_code >= SERVER_ERROR:
             raise ThreadError("The server cannot read its threads now; try again.")
-        if not said.is_success:
-            raise ThreadError(_detail(said.content) or f"The server has refused this ({said.status_code}).")
-        return said.json() if said.content else None
+        if not response.is_success:
+            raise ThreadError(_detail(response.content) or f"The server has refused this ({response.status_code}).")
+        return response.json() if response.content else None
 
     async def _streamed(self, path: str, query: str) -> AsyncIterator[bytes]:
         """The body of an answer while it comes; nothing where the answer is a refusal."""
@@ -202,8 +202,8 @@ class PlatformRuns:
 def _detail(content: bytes) -> str:
     """The sentence of a refusal."""
     try:
-        said = json.loads(content)
+        payload = json.loads(content)
     except ValueError:
         return ""
-    detail = said.get("detail") if isinstance(said, dict) else None
+    detail = payload.get("detail") if isinstance(payload, dict) else None
     return detail if isinstance(detail, str) else ""

@@ -27,7 +27,7 @@ Handler = Callable[[Request, Exception], Awaitable[Response]]
 
 
 def refusal(error: BaseException | None) -> RefusedError | None:
-    """What to answer to an error, or to one that it comes from; None when the graph refused nothing."""
+    """The refusal behind an error or one of its causes; None when the graph refused nothing."""
     while error is not None:
         for kind, status in STATUSES.items():
             if isinstance(error, kind):
@@ -37,7 +37,7 @@ def refusal(error: BaseException | None) -> RefusedError | None:
 
 
 async def answer(request: Request, error: Exception) -> Response:
-    """Say why something was refused, with its status.
+    """Answer with the reason of a refusal and its status.
 
     Raises:
         Exception: the error itself, when it is none of the graph's refusals.
@@ -66,7 +66,7 @@ class TokenBucket:
     since: float
 
     def fill(self, quotas: Quotas, now: float) -> None:
-        """Put in what has come since the last time."""
+        """Add what has accrued since the last time."""
         minutes = (now - self.since) / SECONDS
         self.requests = min(self.requests + minutes * quotas.requests_a_minute, quotas.requests_a_minute)
         most = quotas.megabytes_a_minute * MEGABYTE
@@ -74,14 +74,14 @@ class TokenBucket:
         self.since = now
 
     def wait(self, quotas: Quotas) -> float:
-        """Seconds until there is something for one more request; 0: there is."""
+        """Seconds until one more request is allowed; 0: now."""
         for_requests = (1 - self.requests) / quotas.requests_a_minute
         for_bytes = -self.bytes / (quotas.megabytes_a_minute * MEGABYTE)
         return max(for_requests, for_bytes, 0.0) * SECONDS
 
 
 class RateLimiter:
-    """Middleware of ASGI, behind the guard.
+    """ASGI middleware, behind the guard.
 
     Args:
         app: What answers.

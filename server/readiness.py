@@ -70,7 +70,7 @@ class Readiness:
         """Why none can; empty while nothing is known."""
 
     async def checks(self) -> dict[str, bool]:
-        """What must hold for the server to work, each with whether it does."""
+        """The conditions for the server to work, and whether each holds."""
         names = ("data folder", "uploads", "snapshots")
         found = await asyncio.gather(
             _holds(asyncio.to_thread(_writable, self._settings.home)),

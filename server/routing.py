@@ -96,7 +96,7 @@ def route(
                 return refusal.answer()
 
         statuses = [*refusals, *(() if open_to_all else (401,))]
-        said: Json = {
+        described: Json = {
             "summary": summary,
             "tags": [tag],
             "parameters": list(parameters),
@@ -104,11 +104,11 @@ def route(
             | {str(status): ERROR for status in statuses},
         }
         if body is not None:
-            said["requestBody"] = body
+            described["requestBody"] = body
         if open_to_all:
-            said["security"] = []
+            described["security"] = []
         # Starlette reads what follows the dashes as YAML, of which JSON is a part.
-        endpoint.__doc__ = f"{answering.__doc__}\n---\n{json.dumps(said)}"
+        endpoint.__doc__ = f"{answering.__doc__}\n---\n{json.dumps(described)}"
         return Route(path, endpoint, methods=[method])
 
     return make

@@ -16,7 +16,7 @@ from typing import Any
 from graph.drain import Drain
 from sandboxes.base import SandboxError
 from sandboxes.opening import Sandboxes
-from server.connections import Connections
+from server.open_requests import Connections
 
 PATIENCE = {signal.SIGTERM: None, signal.SIGINT: 0.0}
 """Seconds that cells may still take; None: as configured. Who presses Ctrl-C does not want to wait."""

@@ -55,8 +55,8 @@ async def _from_states(platform: Platform, thread: str) -> StepTree:
     """Read all checkpoints, each with its whole state."""
     cells: dict[str, Any] = {}
     rows: list[tuple[str, str, Any]] = []
-    async for said in platform.checkpoints(thread):
-        values: Any = said.get("values") or {}
+    async for checkpoint_state in platform.checkpoints(thread):
+        values: Any = checkpoint_state.get("values") or {}
         # The same cell comes with every checkpoint after it, and is kept once.
         line = [cells.setdefault(json.dumps(cell, sort_keys=True), cell) for cell in values.get("cells") or []]
         state = {
@@ -64,7 +64,7 @@ async def _from_states(platform: Platform, thread: str) -> StepTree:
             "question": values.get("question") or "",
             "turns": [None] * len(values.get("turns") or []),
         }
-        rows.append((_id(said.get("checkpoint")), _id(said.get("parent_checkpoint")), state))
+        rows.append((_id(checkpoint_state.get("checkpoint")), _id(checkpoint_state.get("parent_checkpoint")), state))
     return step_tree_from_states(rows[::-1])
 
 
@@ -85,7 +85,7 @@ STEP = path_parameter("step", "The step's name: `3`, on a branch `4b`; `head` is
     tag="Stepwell: steps",
 )
 async def list_steps(request: Request) -> Response:
-    """In the order in which they came to be; `parent` makes them a tree, and `head` is where the thread is now."""
+    """In the order in which they were made; `parent` makes them a tree, and `head` is where the thread is now."""
     sender(request)
     thread = request.path_params["thread_id"]
     tree = await tree_of(request, thread)

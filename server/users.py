@@ -26,10 +26,10 @@ class User:
 
 
 class Authenticator(Protocol):
-    """Knows a kind of credential."""
+    """Verifies one kind of credential."""
 
     async def authenticate(self, credential: str) -> User | None:
-        """Who shows it; None when it is not of this kind or not known.
+        """The user who has it; None when it is of another kind or unknown.
 
         Raises:
             UnknownUserError: it is of this kind, and not valid.
@@ -40,11 +40,11 @@ class Users:
     """Finds out who sends a request.
 
     Args:
-        doors: The kinds of credentials that are taken; without any, everybody is the one local user.
+        authenticators: The kinds of credentials that are taken; without any, everybody is the one local user.
     """
 
-    def __init__(self, doors: tuple[Authenticator, ...]) -> None:
-        self._doors = doors
+    def __init__(self, authenticators: tuple[Authenticator, ...]) -> None:
+        self._authenticators = authenticators
 
     @classmethod
     def of(cls, settings: Settings) -> "Users":
@@ -53,21 +53,21 @@ class Users:
         Raises:
             SettingsError: the file of keys cannot be read.
         """
-        doors: list[Authenticator] = []
+        authenticators: list[Authenticator] = []
         if settings.api_keys is not None:
             from server.api_keys import ApiKeys
 
-            doors.append(ApiKeys(settings.api_keys))
+            authenticators.append(ApiKeys(settings.api_keys))
         if settings.oidc_issuer:
             from server.oidc import Issuer
 
-            doors.append(Issuer(settings.oidc_issuer, settings.oidc_audience, settings.oidc_user))
-        return cls(tuple(doors))
+            authenticators.append(Issuer(settings.oidc_issuer, settings.oidc_audience, settings.oidc_user))
+        return cls(tuple(authenticators))
 
     @property
     def auth_required(self) -> bool:
         """Whether a request must say who sends it."""
-        return bool(self._doors)
+        return bool(self._authenticators)
 
     async def sender(self, headers: Mapping[bytes, bytes]) -> User:
         """Who sends a request.
@@ -78,14 +78,14 @@ class Users:
         Raises:
             UnknownUserError: it does not say so, or what it shows is not valid.
         """
-        if not self._doors:
+        if not self._authenticators:
             return User(LOCAL, operator=True)
         credential = credential_in(headers)
         if not credential:
             raise UnknownUserError("Say who you are: send `Authorization: Bearer KEY` or `X-Api-Key: KEY`.")
         if len(credential) <= MAX_CREDENTIAL:
-            for door in self._doors:
-                if (user := await door.authenticate(credential)) is not None:
+            for authenticator in self._authenticators:
+                if (user := await authenticator.authenticate(credential)) is not None:
                     return user
         raise UnknownUserError("This key or token is not known here.")
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stepwell.errors import ThreadError as ThreadError
     from stepwell.errors import UsageError as UsageError
     from stepwell.exports.export import Exported as Exported
+    from stepwell.notebooks.importing import import_notebook as stream_notebook
     from stepwell.replays import ReplayedCell as ReplayedCell
     from stepwell.replays import ReplayEnd as ReplayEnd
     from stepwell.restored_step import RestoredStep as RestoredStep
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from stepwell.runs import Decision as Decision
     from stepwell.runs import Run as Run
     from stepwell.runs import RunFailedError as RunFailedError
+    from stepwell.runs import start as stream
     from stepwell.step_detail import StepDetail as StepDetail
     from stepwell.thread_summaries import ThreadSummary as ThreadSummary
 
@@ -67,6 +69,8 @@ _WHERE = {
     "ThreadSummary": "stepwell.thread_summaries",
     "UsageError": "stepwell.errors",
     "open_cell_sessions": "stepwell.cell_sessions",
+    "stream": "stepwell.runs:start",
+    "stream_notebook": "stepwell.notebooks.importing:import_notebook",
 }
 
 __all__ = [
@@ -120,7 +124,8 @@ def __getattr__(name: str) -> Any:
     if name in _WHERE:
         import importlib
 
-        return getattr(importlib.import_module(_WHERE[name]), name)
+        module, _, own_name = _WHERE[name].partition(":")
+        return getattr(importlib.import_module(module), own_name or name)
     raise AttributeError(f"module 'stepwell' has no attribute {name!r}")
 
 
@@ -154,15 +159,15 @@ async def run(
 
     Raises:
         FunctionError: one of the functions cannot be offered.
-        RunFailedError: it stopped on an error; `resume` goes on once the cause is mended.
+        RunFailedError: it stopped on an error; `resume` goes on once the cause is fixed.
         ApprovalNeededError: a cell waits for a decision (with `approval="cells"`), or a call of a function that needs
             approval.
         ThreadError: the thread cannot take a question.
         SettingsError: a setting cannot be used.
     """
-    from stepwell.runs import finish
+    from stepwell.runs import finish, start
 
-    asked = stream(
+    asked = start(
         question,
         files=files,
         thread=thread,
@@ -173,32 +178,6 @@ async def run(
         accept_changed=accept_changed,
     )
     return await finish(asked)
-
-
-def stream(
-    question: str,
-    *,
-    files: "Sequence[str | PathLike[str]]" = (),
-    thread: str | None = None,
-    context: "Context | None" = None,
-    settings: "Settings | None" = None,
-    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
-    network: "Network | None" = None,
-    accept_changed: bool = False,
-) -> "Run":
-    """The same as `run`, event by event: `async for event in stepwell.stream(…)`."""
-    from stepwell.runs import start
-
-    return start(
-        question,
-        files=files,
-        thread=thread,
-        context=context,
-        settings=settings,
-        functions=functions,
-        network=network,
-        accept_changed=accept_changed,
-    )
 
 
 async def import_notebook(
@@ -227,14 +206,15 @@ async def import_notebook(
 
     Raises:
         FunctionError: one of the functions cannot be offered.
-        RunFailedError: it stopped on an error; `resume` goes on at the right cell once the cause is mended.
+        RunFailedError: it stopped on an error; `resume` goes on at the right cell once the cause is fixed.
         ApprovalNeededError: a cell waits for a decision (with `approval="cells"`).
         ThreadError: the notebook cannot be imported.
         SettingsError: a setting cannot be used.
     """
+    from stepwell.notebooks.importing import import_notebook as stream
     from stepwell.runs import finish
 
-    begun = await stream_notebook(
+    begun = await stream(
         path,
         files=files,
         keep_going=keep_going,
@@ -244,30 +224,6 @@ async def import_notebook(
         network=network,
     )
     return await finish(begun)
-
-
-async def stream_notebook(
-    path: "str | PathLike[str]",
-    *,
-    files: "Sequence[str | PathLike[str]]" = (),
-    keep_going: bool = False,
-    context: "Context | None" = None,
-    settings: "Settings | None" = None,
-    functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
-    network: "Network | None" = None,
-) -> "Run":
-    """The same as `import_notebook`, event by event: `async for event in await stepwell.stream_notebook(…)`."""
-    from stepwell.notebooks import importing
-
-    return await importing.import_notebook(
-        path,
-        files=files,
-        keep_going=keep_going,
-        context=context,
-        settings=settings,
-        functions=functions,
-        network=network,
-    )
 
 
 async def resume(
@@ -302,7 +258,7 @@ async def resume(
 
 
 async def log(thread: str, *, settings: "Settings | None" = None) -> "list[Step]":
-    """A thread's steps, in the order in which they came to be; `step.parent` makes the tree.
+    """A thread's steps, in the order in which they were made; `step.parent` makes the tree.
 
     Args:
         thread: The thread's id, its first characters, or `last`.
@@ -361,7 +317,7 @@ def at(
     settings: "Settings | None" = None,
     functions: "Sequence[Callable[..., Any] | HostFunction]" = (),
 ) -> "AbstractAsyncContextManager[RestoredStep]":
-    """A live Python session at a step, thrown away after the block; nothing of the thread changes.
+    """A live Python session at a step, discarded after the block; the thread does not change.
 
     `async with stepwell.at("last@3") as session: result = await session.run("df.shape")`
 
@@ -467,7 +423,7 @@ async def list_threads(
 
 
 async def rename(thread: str, name: str, *, settings: "Settings | None" = None) -> str:
-    """Give a thread a name, by which it is found in the place of its id; an empty one takes the name away.
+    """Give a thread a name, which can be used instead of its id; an empty one removes it.
 
     Args:
         thread: The thread's name so far, its id, the first characters of that, or `last`.

@@ -33,7 +33,7 @@ from storage.uploads import Uploads
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """What came of one cell."""
+    """The outcome of one cell."""
 
     session: str
     """The thread's full id."""
@@ -132,7 +132,7 @@ class CellSessions:
             return await self._followed(run, [], None)
 
     async def peek(self, session: str, code: str, *, timeout: float = 5.0) -> str:
-        """What code prints in a session as it is, without a step; nothing where the session does not live here now.
+        """What code prints in the live session, without making a step; nothing where no session is live here.
 
         Args:
             session: The thread's full id.
@@ -199,7 +199,7 @@ class CellSessions:
         )
 
     async def _after_a_crash(self, thread: str) -> list[str]:
-        """Take over what a cell had done that was broken off at its very end, or say that it is passed over."""
+        """Take over the result of a cell that was broken off at its very end, or say that it is skipped."""
         config: RunnableConfig = {"configurable": {"thread_id": thread}}
         with reporting_damage(thread):
             before = await self._graph.aget_state(config)
@@ -238,7 +238,7 @@ async def open_cell_sessions(
     input_roots: tuple[Path, ...] | None = None,
     uploads: Uploads | None = None,
 ) -> AsyncIterator[CellSessions]:
-    """Sessions for cells of one's own, for the time of the block; their threads stay.
+    """Sessions for the caller's own cells, for the time of the block; their threads stay.
 
     Args:
         settings: Where threads are kept; None reads the environment.

@@ -23,7 +23,7 @@ AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What making room did, or would do."""
+    """What was removed, or would be."""
 
     removed: int
     """Blobs."""

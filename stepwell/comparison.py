@@ -59,7 +59,7 @@ class Difference:
 
     @property
     def nothing(self) -> bool:
-        """Whether the two are the same in all of this."""
+        """Whether the two do not differ in any of this."""
         none = Changes((), (), ())
         parts = (self.questions, self.plan, self.variables, self.files)
         return not self.code and self.answers is None and all(part == none for part in parts)
@@ -246,7 +246,7 @@ def _workspace(side: _Side) -> dict[str, tuple[int, str]]:
 
 
 def files_by_cells(state: State) -> dict[str, int]:
-    """The files of the workspace with their sizes, as far as the cells tell of them."""
+    """The files of the workspace with their sizes, as far as the cells record them."""
     there: dict[str, Any] = {}
     for cell in line_of(state.get("cells") or []):
         for file in cell["files"]:

@@ -102,7 +102,7 @@ async def fork_here(
 
 
 async def _going_on(graph: Graph, place: StepState, *, new_turn: bool) -> tuple[str, list[Turn]]:
-    """As which node a fork is written, so that the right one is next; and the turn that it leaves."""
+    """The node as which a fork is written, so that the right one is next; and the turn that it leaves."""
     if place.ended:
         return "upload", []
     if place.state.get("direct"):
@@ -114,7 +114,7 @@ async def _going_on(graph: Graph, place: StepState, *, new_turn: bool) -> tuple[
 
 
 def _over(values: dict[str, Any]) -> dict[str, Any]:
-    """The same, so that what grows is replaced and not added to."""
+    """The same values, wrapped so that growing channels are replaced and not appended to."""
     from langgraph.types import Overwrite
 
     growing = ("messages", "turns", "cells", "inputs", "namespace")

@@ -25,7 +25,7 @@ def threads_named(name: str, labels: Mapping[str, Labels]) -> list[str]:
 
 
 async def rename(thread: str, name: str, *, settings: "Settings | None" = None) -> str:
-    """Give a thread a name, by which commands find it; an empty one takes the name away.
+    """Give a thread a name, by which commands find it; an empty one removes it.
 
     Args:
         thread: Its name so far, its id or the beginning of that, or `last`.

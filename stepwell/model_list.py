@@ -26,7 +26,7 @@ class ModelSource:
 
 
 def model_sources(settings: Settings) -> list[ModelSource]:
-    """All sources of models, those that can be used first."""
+    """All sources of models; those that can be used come first."""
     used = split_name(settings.model.strip())[0] if settings.model.strip() not in ("", PLAYBOOK) else PLAYBOOK
     key, url = settings.openai_api_key.get_secret_value().strip(), settings.openai_base_url.strip()
     found = [

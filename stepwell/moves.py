@@ -24,7 +24,7 @@ ALL_THE_SAME = "Move it all the same with --lossy; or choose a sandbox with the 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A thread that goes on elsewhere."""
+    """A thread that continues in another sandbox."""
 
     thread: str
     source: str
@@ -37,7 +37,7 @@ class Moved:
 
 
 async def move(thread: str, to: str, *, settings: Settings | None = None, lossy: bool = False) -> Moved:
-    """Have a thread go on in a sandbox of another kind.
+    """Continue a thread in a sandbox of another kind.
 
     Its inputs are carried there now, and its snapshot is restored there once, to see what does not come back with the
     Python and the packages of that sandbox: what can be made again will be with the next cell, and a thread that would
@@ -92,7 +92,7 @@ def _lost_there(receipt: Receipt, to: str) -> str:
 
 
 def _different_there(receipt: Receipt, to: str) -> list[str]:
-    """What will not be as it was, one sentence each."""
+    """What will differ there, one sentence each."""
     event = receipt.event()
     return [
         *([f"Other versions in a sandbox of kind {to}: {', '.join(event.versions)}."] if event.versions else []),

@@ -69,7 +69,7 @@ class RecordedCalls:
 
     @classmethod
     async def read(cls, saver: Any, thread: str, place: StepState, functions: HostFunctions, timeout: float) -> Self:
-        """Read it. Where no cell called anything, nothing is looked up and no server is asked.
+        """Read the record. Where no cell called anything, no server is asked.
 
         Raises:
             SettingsError: a server that offers functions cannot be reached.
@@ -242,7 +242,7 @@ SIZES = re.compile(r"\((created|changed), [\d,]+ bytes\)")
 
 @dataclass(frozen=True, slots=True)
 class ReplayedCell:
-    """One recorded cell and what came of it this time."""
+    """One recorded cell, and how it went this time."""
 
     number: int
     purpose: str
@@ -256,7 +256,7 @@ class ReplayedCell:
 
 @dataclass(frozen=True, slots=True)
 class ReplayEnd:
-    """What the replay found as a whole."""
+    """The result of the whole replay."""
 
     same: bool
     files_same: int
@@ -337,7 +337,7 @@ async def _go_back(
     blobs: Blobs,
     record: RecordedCalls,
 ) -> None:
-    """Begin anew, and run the cells again that a cell of the recording went back to."""
+    """Start again, and rerun the cells up to the one that a cell of the recording went back to."""
     await fresh.sandbox.reset()
     for cell in start:
         earlier = [one for one in cells if one["number"] < cell["number"]]
@@ -393,7 +393,7 @@ async def _with_variables(
     blobs: Blobs,
     folder: Path,
 ) -> ReplayEnd:
-    """The same with what the variables came to: those of the replay against those of the recorded step."""
+    """The same with the variables compared: those of the replay with those of the recorded step."""
     try:
         now = await read_variables(fresh, None, folder)
         async with ephemeral_sandbox(settings, sandboxes, state) as other:

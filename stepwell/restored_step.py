@@ -69,7 +69,7 @@ class RestoredStep:
         self._number = len(state.get("cells") or [])
 
     async def restore(self) -> Receipt:
-        """Bring the session to the step again, whatever was done in it.
+        """Bring the session back to the step, whatever was done in it.
 
         Raises:
             SandboxError: the sandbox cannot be had.
@@ -110,7 +110,7 @@ class RestoredStep:
         return result
 
     async def survived(self) -> bool:
-        """Whether the variables are still there after a cell was interrupted that had to be killed for it."""
+        """Whether the variables are still there after an interrupted cell that may have had to be killed."""
         return not self._filled or bool((await self._sandbox.run("", number=0, timeout=self._timeout)).namespace)
 
     async def files(self, folder: str = ".") -> list[WorkspaceFile]:

@@ -42,7 +42,7 @@ from sandboxes.opening import ID, Sandboxes
 from stepwell.errors import ThreadError
 from stepwell.locks import lock_thread
 from stepwell.notebooks.model import KEY, ModelsOfRun, import_knobs, notebook_in, stopped_at
-from stepwell.notebooks.reading import Notebook
+from stepwell.notebooks.notebook_file import Notebook
 from stepwell.services import Services, open_services
 from stepwell.thread_summaries import last_question, summary_of
 from storage.artifacts import StorageError
@@ -165,13 +165,13 @@ class Decision:
     remark: str = ""
     """With `reject`: what the model should do instead."""
     call: str = ""
-    """To approve a call: the `id` of `ApprovalAsked.call`, so that no other call is meant."""
+    """To approve a call: the `id` of `ApprovalAsked.call`, so that no other call can be approved by mistake."""
     plan: bool = False
     """The plan is meant, and no cell: where a cell waits, the decision is refused."""
 
 
 class RunFailedError(Exception):
-    """A run stopped on an error; `thread` can be resumed once its cause is mended."""
+    """A run stopped on an error; `thread` can be resumed once its cause is fixed."""
 
     def __init__(self, thread: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -211,9 +211,9 @@ class Run:
     accept_changed: bool = False
     """Whether it goes on with inputs that are gone or changed."""
     notebook: Notebook | None = None
-    """What is imported, in the place of a question for a model."""
+    """What is imported, instead of a question for a model."""
     code: str = ""
-    """A cell of the user's own, run in the place of a question; what was broken off before it is passed over."""
+    """A cell of the user's own, run instead of a question; what was broken off before it is skipped."""
     services: Services | None = None
     """Opened by the caller, with these settings; None: the run opens its own, and closes them."""
     config: RunnableConfig = field(init=False)
@@ -347,7 +347,7 @@ def start(
     accept_changed: bool = False,
     services: Services | None = None,
 ) -> Run:
-    """A new turn: on a new thread, or a further question on `thread`.
+    """A new turn, on a new thread or on `thread`, event by event: `async for event in stepwell.stream(…)`.
 
     Args:
         question: What the user wants to know.
@@ -439,7 +439,7 @@ def is_at_question(snapshot: StateSnapshot) -> bool:
 
 
 def resume_value(decision: Decision, asked: dict[str, Any], thread: str) -> dict[str, str]:
-    """A decision as the node takes it that asked for it.
+    """A decision in the form that the asking node takes.
 
     Raises:
         ThreadError: it is about something else than what waits.

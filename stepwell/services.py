@@ -41,7 +41,7 @@ class Services:
         """The graph over these, compiled.
 
         Args:
-            choose_model: Chooses models in the place of what the settings name.
+            choose_model: Chooses models instead of the settings.
         """
         builder = wire(
             self.settings,

@@ -206,7 +206,7 @@ def in_words(rows: Iterable[NamespaceRow]) -> dict[str, str]:
 
 
 def _read(said: object) -> dict[str, Fingerprint]:
-    """What a sandbox said, taken for nothing but text."""
+    """What a sandbox sent, treated as text only."""
     found: dict[str, Fingerprint] = {}
     for name, one in said.items() if isinstance(said, dict) else ():
         if isinstance(one, dict):

@@ -73,7 +73,7 @@ class StepDetail:
 
 
 async def show_step(name: str, settings: Settings | None = None) -> StepDetail:
-    """Look at a step.
+    """Read a step.
 
     Args:
         name: `THREAD@STEP`; without a step: where the thread is now.

@@ -90,7 +90,7 @@ async def state_at_step(graph: Graph, thread: str, step: str | int | None) -> St
 
 
 async def answer_after(graph: Graph, place: StepState) -> str:
-    """What was answered after a step and before the next cell; empty when nothing was."""
+    """The answer given after a step and before the next cell; empty when there was none."""
     if place.ended or not place.step.answered:
         return place.state.get("answer") or ""
     there = await graph.aget_state(_at(place.thread, place.step.answered))
@@ -127,7 +127,7 @@ async def _without_checkpoint(graph: Graph, tree: StepTree, thread: str, step: S
 
 
 def _cut(state: State, number: int) -> State:
-    """The state of a line as it was after so many of its cells, as far as the cells tell."""
+    """The state of a line after so many of its cells, as far as the cells record it."""
     cells = (state.get("cells") or [])[:number]
     turns = list(state.get("turns") or [])
     turn = cells[-1]["turn"] if cells else 1

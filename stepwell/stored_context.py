@@ -13,7 +13,7 @@ from stepwell.runs import CONTEXT_KEY
 
 
 async def changed_context(thread: str, changes: Mapping[str, Any], settings: Settings) -> Context | None:
-    """What a thread goes on with.
+    """The context that a thread continues with.
 
     Args:
         thread: The thread's full id.
@@ -40,7 +40,7 @@ async def stored_model(thread: str, settings: Settings) -> str:
 
 
 def changed(before: Context, changes: Mapping[str, Any]) -> Context:
-    """The knobs with those that were named put over them.
+    """The knobs, with those that were named replaced.
 
     Raises:
         UsageError: a value is not allowed.

@@ -110,7 +110,7 @@ def listed_without_states(
 
 
 def summary_from(text: str) -> ThreadSummary | None:
-    """What was kept of a thread; None: it was written by another version."""
+    """The kept summary of a thread; None: another version wrote it."""
     try:
         told = json.loads(text)
         return ThreadSummary(**{**told, "text": told["text"], "updated": datetime.fromisoformat(told["updated"])})
@@ -119,7 +119,7 @@ def summary_from(text: str) -> ThreadSummary | None:
 
 
 def summary_of(thread: str, snapshot: "StateSnapshot") -> ThreadSummary:
-    """What is said of a thread at its newest checkpoint."""
+    """The summary of a thread at its newest checkpoint."""
     state = snapshot.values
     return ThreadSummary(
         id=thread,
@@ -146,13 +146,13 @@ def updated_at(snapshot: "StateSnapshot") -> datetime:
 
 
 def last_question(state: Any) -> str:
-    """The question that a thread is at: the newest message of the user's, which may not have been planned yet."""
+    """The current question of a thread: the user's newest message, which may not have been planned yet."""
     asked = (message.text for message in reversed(state.get("messages") or []) if message.type == "human")
     return next(asked, "") or state.get("question") or ""
 
 
 def status_of(snapshot: "StateSnapshot") -> ThreadStatus:
-    """Where a thread stands."""
+    """The status of a thread."""
     # Not `next`: it is empty when a run broke off after a node had written and before the next checkpoint.
     if not snapshot.tasks:
         return "finished"
@@ -178,7 +178,7 @@ def bytes_on_disk(settings: "Settings", thread: str) -> int:
 
 
 async def kept_or_read(saver: "Saver", graph: Any, thread: str) -> ThreadSummary:
-    """What a list says of a thread: what is kept of it, or else what its state says, which is kept then.
+    """The summary of a thread: the kept one, or else one made from its state, which is kept then.
 
     Raises:
         DamagedThreadError: it cannot be read.

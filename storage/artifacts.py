@@ -52,7 +52,7 @@ class Artifacts:
     in_working_directory: bool = False
     """Whether the threads' folders lie among a person's own files and must be told from them by their names."""
     route: str = ""
-    """For a server: the address that hands files out, with `{thread}` and `{name}`, in the place of where they lie."""
+    """For a server: the address that hands files out, with `{thread}` and `{name}`, instead of their place."""
     hidden: bool = False
     """Whether errors leave out where files lie, which is nothing that users of a server need to know."""
     signer: LinkSigner | None = None

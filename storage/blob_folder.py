@@ -35,7 +35,7 @@ def note_of(owner: str) -> str:
 
 
 def owner_in(note: str, content: bytes) -> str:
-    """The owner that a note names; a garbled note stands for another owner, to be on the safe side."""
+    """The owner that a note names; a damaged note counts as another owner, to be safe."""
     owner = content.decode("utf-8", "replace")
     return owner if note_of(owner) == note else damaged_note(note)
 
@@ -164,7 +164,7 @@ class FolderBackend:
             file.rename(file.with_name(f"{name}.damaged"))
 
     def remove(self, key: str, *, older_than: float) -> bool:
-        """Take it away under another name first, so that somebody who makes it young just now is not overrun."""
+        """Rename it first, so that a writer who adds it again at this moment does not lose it."""
         file = self._root / key
         if file.is_dir():  # what a killed writer was taking in
             return _age(file) > older_than and _remove_folder(file)

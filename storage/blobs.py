@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class BlobError(Exception):
-    """A blob cannot be stored or had; the message is one sentence that says which and why."""
+    """A blob cannot be stored or read; the message is one sentence that says which and why."""
 
 
 class BlobTooLargeError(BlobError):
@@ -57,15 +57,15 @@ class Blobs:
     """A store of blobs. Make one with `Blobs.at`.
 
     Args:
-        shelf: Where they lie.
+        backend: Where they lie.
         owner: A file that holds the name of who names these blobs in checkpoints; made when it is missing. The name is
             noted in the store with the first blob that is added, so that `stepwell gc` in one data folder does not
             remove what another one needs. None: not noted.
         shown: What errors call the store instead of its location; empty: its location.
     """
 
-    def __init__(self, shelf: BlobBackend, *, owner: Path | None = None, shown: str = "") -> None:
-        self._shelf = shelf
+    def __init__(self, backend: BlobBackend, *, owner: Path | None = None, shown: str = "") -> None:
+        self._backend = backend
         self._owner = owner
         self._shown = shown
 
@@ -79,7 +79,7 @@ class Blobs:
     @property
     def location(self) -> str:
         """Where it is, without passwords, or what it is called instead."""
-        return self._shown or without_password(self._shelf.location)
+        return self._shown or without_password(self._backend.location)
 
     async def has(self, names: Iterable[str]) -> set[str]:
         """Which of these are there; their contents are not looked at.
@@ -87,7 +87,7 @@ class Blobs:
         Raises:
             BlobError: the store cannot be reached.
         """
-        return await self._do(self._shelf.has, [checked(name) for name in names])
+        return await self._do(self._backend.has, [checked(name) for name in names])
 
     async def add_file(self, file: Path, name: str) -> None:
         """Copy a file in, unless its content is there already; afterwards it is on disk and counts as new for `delete`.
@@ -179,7 +179,7 @@ class Blobs:
             BlobMissingError: one is not there, or (when they are checked, or come from afar) damaged.
             BlobError: the store cannot be reached.
         """
-        own = self._shelf.files
+        own = self._backend.files
         folder = await self._do(self._make_folder)
         turn = asyncio.Semaphore(AT_ONCE)
 
@@ -206,7 +206,7 @@ class Blobs:
         Raises:
             BlobError: the store cannot be reached.
         """
-        batches = await self._do(self._shelf.entries)
+        batches = await self._do(self._backend.entries)
         while True:
             batch = await self._do(next, batches, None)
             if batch is None:
@@ -224,7 +224,7 @@ class Blobs:
             BlobError: the store cannot be written.
         """
         return await self._do(
-            lambda: [one for one in stored if self._shelf.remove(one.key, older_than=max(grace, one.age))]
+            lambda: [one for one in stored if self._backend.remove(one.key, older_than=max(grace, one.age))]
         )
 
     async def other_owners(self) -> list[str]:
@@ -237,7 +237,7 @@ class Blobs:
 
     def _others(self) -> list[str]:
         mine = self._owner_name()
-        return sorted(self._shelf.owners() - {mine, damaged_note(note_of(mine))})
+        return sorted(self._backend.owners() - {mine, damaged_note(note_of(mine))})
 
     def _owner_name(self) -> str:
         if self._owner is None:
@@ -260,9 +260,9 @@ class Blobs:
 
     def _add(self, files: list[tuple[Path, str]], *, move: bool, hashes: Mapping[str, str] | None = None) -> int:
         if name := self._owner_name():
-            self._shelf.note_owner(name)
+            self._backend.note_owner(name)
         mine = (
-            files if move else [(self._shelf.staging() / f"{name}.{secrets.token_hex(4)}", name) for _, name in files]
+            files if move else [(self._backend.staging() / f"{name}.{secrets.token_hex(4)}", name) for _, name in files]
         )
         try:
             if move:
@@ -277,7 +277,7 @@ class Blobs:
                     )
             _each(lambda one: compress_file(one[0]), mine)
             size = sum(file.stat().st_size for file, _ in mine)
-            with self._shelf.batch_writer() as put:
+            with self._backend.batch_writer() as put:
                 for file, name in mine:
                     put(file, name)
             return size
@@ -297,11 +297,11 @@ class Blobs:
             with self._open(name) as stream:
                 if hashlib.file_digest(stream, "sha256").hexdigest() == name:  # type: ignore[arg-type]  # a file
                     return file
-        self._shelf.quarantine(name)
+        self._backend.quarantine(name)
         raise self._damaged(name)
 
     def _make_folder(self) -> Path:
-        return Path(tempfile.mkdtemp(prefix="taking-", dir=self._shelf.staging()))
+        return Path(tempfile.mkdtemp(prefix="taking-", dir=self._backend.staging()))
 
     def _fetch(self, name: str, target: Path) -> int:
         partial = target.with_name(f".{target.name[:80]}.partial")
@@ -313,7 +313,7 @@ class Blobs:
                     partial.replace(target)
                     return size
                 if attempt == 2:  # read twice, so that one bad transfer condemns nothing
-                    self._shelf.quarantine(name)
+                    self._backend.quarantine(name)
             raise self._damaged(name)
         finally:
             with suppress(OSError):
@@ -324,12 +324,12 @@ class Blobs:
             data = _bounded(lambda: self._open(name), name, max_bytes)
             if hashlib.sha256(data).hexdigest() == name:
                 return data
-        self._shelf.quarantine(name)
+        self._backend.quarantine(name)
         raise self._damaged(name)
 
     def _open(self, name: str) -> BinaryIO:
         try:
-            return decompressed(self._shelf.open(name))
+            return decompressed(self._backend.open(name))
         except FileNotFoundError:
             raise self._missing(name) from None
 
@@ -342,7 +342,7 @@ class Blobs:
         )
 
     async def _do(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """Do blocking work in a thread, and say what fails in one sentence."""
+        """Run blocking work in a thread; errors become one sentence."""
         try:
             return await asyncio.to_thread(work, *arguments, **named)
         except BlobError:

@@ -8,6 +8,8 @@ import io
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from typing_extensions import override
+
 MAGIC = b"\x28\xb5\x2f\xfd"
 LEVEL = 1
 """Beside writing to a disk it costs nothing; higher levels save a tenth more and take several times as long."""
@@ -69,12 +71,12 @@ class _Unpacking(io.RawIOBase):
         self._damaged = zstandard.ZstdError
         self._reader = zstandard.ZstdDecompressor().stream_reader(stream, closefd=False)
 
+    @override
     def readable(self) -> bool:
-        """Yes."""
         return True
 
+    @override
     def readinto(self, buffer: object, /) -> int:
-        """Fill a buffer."""
         try:
             return int(self._reader.readinto(buffer))
         except self._damaged:

@@ -32,7 +32,7 @@ HTTP_NOT_FOUND = 404
 
 
 class InputError(ValueError):
-    """An input cannot be had; the message is one sentence that says which and why."""
+    """An input cannot be fetched; the message is one sentence that says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class InputSource:
 
     @asynccontextmanager
     async def fetch(self, spec: str) -> AsyncIterator[FetchedInput]:
-        """Have one file on this machine: a local one as it is, a URL's in a temporary file for the time of the block.
+        """A file on this machine for the time of the block: a local one as it is, a URL's in a temporary file.
 
         Raises:
             InputError: it is missing, too large, not allowed, or cannot be fetched.

@@ -13,7 +13,7 @@ PACKAGES = {
 
 
 def check_package(address: str) -> None:
-    """See that the package for an address is installed; a folder needs none.
+    """Check that the package for an address is installed; a folder needs none.
 
     Raises:
         ImportError: it is not; its words can follow the address.
@@ -29,8 +29,8 @@ def missing(error: ImportError) -> str:
     for package in dict.fromkeys(PACKAGES.values()):
         if package in str(error):
             return _needs(package)
-    said = " ".join(str(error).split())[:200].rstrip(".")
-    return f"needs a package that is not installed: {said}"
+    reason = " ".join(str(error).split())[:200].rstrip(".")
+    return f"needs a package that is not installed: {reason}"
 
 
 def _needs(package: str) -> str:

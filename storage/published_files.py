@@ -168,14 +168,14 @@ def _remote(folder: str, name: str) -> _RemoteFile:
     try:
         filesystem, root = fsspec.url_to_fs(folder, use_listings_cache=False)
         path = f"{str(root).rstrip('/')}/{name}"
-        said = filesystem.info(path)
-        if said["type"] != "file":
+        info = filesystem.info(path)
+        if info["type"] != "file":
             raise NoSuchArtifactError(name)
         marks = (
-            said.get(key) for key in ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
+            info.get(key) for key in ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
         )
         mark = "".join(char for char in str(next((one for one in marks if one), "")) if char.isalnum())
-        return _RemoteFile(folder, name, filesystem, path, int(said["size"]), f"{mark}-{int(said['size']):x}")
+        return _RemoteFile(folder, name, filesystem, path, int(info["size"]), f"{mark}-{int(info['size']):x}")
     except NoSuchArtifactError:
         raise
     except FileNotFoundError:

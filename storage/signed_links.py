@@ -24,7 +24,7 @@ UNTIL, SIGNATURE = "until", "signature"
 
 @dataclass(slots=True)
 class LinkSigner:
-    """Signs links and knows its own again."""
+    """Signs links, and verifies its own."""
 
     file: Path
     """Where the key is kept when none is given: made there once, so that links outlive a restart."""
@@ -45,7 +45,7 @@ class LinkSigner:
         return urlencode({UNTIL: until, SIGNATURE: await self._sign(thread, name, str(until))})
 
     async def admits(self, thread: str, name: str, query: Mapping[str, str]) -> bool:
-        """Whether a query was signed for this file and its time has not passed.
+        """Whether a query was signed for this file and has not expired.
 
         Raises:
             OSError: as `query`.

@@ -209,11 +209,11 @@ class Uploads:
         """The same as `look`; reads the disk."""
         folder = self.folder(user, id)
         try:
-            said = json.loads((folder / "about.json").read_text("utf-8"))
+            about = json.loads((folder / "about.json").read_text("utf-8"))
             state = (folder / "content").stat()
         except (OSError, ValueError):
             raise NoSuchUploadError("There is no such upload.") from None
-        return Upload(id, said["name"], said["size"], state.st_size, state.st_mtime)
+        return Upload(id, about["name"], about["size"], state.st_size, state.st_mtime)
 
     def _of(self, user: str) -> Path:
         return self.root / hashlib.sha256(user.encode("utf-8", "surrogateescape")).hexdigest()[:40]
@@ -326,12 +326,12 @@ class UploadWriter:
         self.offset += len(data)
 
     async def mark_complete(self) -> None:
-        """Say that an upload whose size was not known is complete."""
+        """Mark an upload of unknown size as complete."""
         if self._upload.size is None:
             await self._keep_size(self.offset)
 
     async def announce(self, size: int) -> None:
-        """Say how many bytes an upload will have that was begun without saying so.
+        """Set the size of an upload that was begun without one.
 
         Raises:
             UploadError: another size was said before, or more has arrived.

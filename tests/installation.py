@@ -23,6 +23,7 @@ class Installation:
         more: Further arguments of `uv pip install`.
         environment: Further arguments of `uv venv`.
         variables: Put over the environment of the installing program.
+        made: The folder has a Python already.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Installation:
         more: Sequence[str] = (),
         environment: Sequence[str] = (),
         variables: Mapping[str, str] | None = None,
+        made: bool = False,
     ) -> None:
         self.folder = folder
         self.home = folder.with_name(f"{folder.name} home")
@@ -42,7 +44,8 @@ class Installation:
         self.home.mkdir(parents=True)
         settings = {**os.environ, **(variables or {})}
         settings.pop("VIRTUAL_ENV", None)
-        _done([_uv(), "venv", "-q", "--python", python, *environment, str(folder)], settings)
+        if not made:
+            _done([_uv(), "venv", "-q", "--python", python, *environment, str(folder)], settings)
         wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
         command = [_uv(), "pip", "install", "-q", "--python", str(self.python), "-c", str(ROOT / "requirements.lock")]
         _done([*command, *more, wanted], settings)
@@ -83,10 +86,16 @@ def build_wheel(folder: Path) -> Path:
 
 def find_python(version: str) -> str:
     """An interpreter of that version; the test is skipped where there is none."""
-    found = subprocess.run([_uv(), "python", "find", "--no-project", version], capture_output=True, text=True)
-    if found.returncode:
-        pytest.skip(f"no Python {version} here")
-    return found.stdout.strip()
+    versions = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    candidates = [sys.executable, *map(str, sorted(versions.glob(f"{version}.*/bin/python{version}")))]
+    command = [_uv(), "python", "find", "--no-project", "--no-python-downloads", version]
+    candidates.append(subprocess.run(command, capture_output=True, text=True).stdout.strip())
+    asked = "import sys; print('%d.%d' % sys.version_info[:2])"
+    for candidate in filter(None, candidates):
+        done = subprocess.run([candidate, "-c", asked], capture_output=True, text=True)
+        if done.stdout.strip() == version:
+            return candidate
+    pytest.skip(f"no Python {version} here")
 
 
 def _uv() -> str:

@@ -1,19 +1,27 @@
-"""A client of the Model Context Protocol, the SDK's own, over `stepwell mcp`."""
+"""A client of the Model Context Protocol, the SDK's own, over `stepwell mcp`: on stdin and stdout, and over HTTP."""
 
+import asyncio
 import os
 import shlex
 import signal
+import socket
+import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import CallToolResult, TextContent
 
 from graph.settings import Settings
+from server.api_keys import line_of, new_key
 from tests.other_process import environment
 
 
@@ -83,11 +91,18 @@ async def agent(
     parameters = StdioServerParameters(
         command="/bin/sh", args=["-c", f"echo $$ > {shlex.quote(str(note))}; exec {words}"], env=told, cwd=folder
     )
+    async with _surviving(stdio_client(parameters), lambda: int(note.read_text()), **client) as user:
+        yield user
+
+
+@asynccontextmanager
+async def _surviving(transport: Any, pid: Callable[[], int], **client: Any) -> AsyncIterator[Agent]:
+    """A client, for the time of the block; that its server was killed is no error."""
     failed: BaseException | None = None
     user: Agent | None = None
     try:
-        async with Client(stdio_client(parameters), **client) as opened:
-            user = Agent(opened, int(note.read_text()))
+        async with Client(transport, **client) as opened:
+            user = Agent(opened, pid())
             try:
                 yield user
             except BaseException as error:
@@ -98,3 +113,78 @@ async def agent(
             raise failed from None  # not wrapped in what the client's tasks raise
         if user is None or not user.killed:
             raise
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server with users."""
+
+    address: str
+    keys: list[str]
+    """Of `user0` and `user1`."""
+    process: subprocess.Popen[bytes]
+
+
+@asynccontextmanager
+async def served(
+    settings: Settings, folder: Path, *options: str, model: str = "http://127.0.0.1:9", **more: str
+) -> AsyncIterator[Served]:
+    """A server over HTTP, for the time of the block; it may have been killed by then.
+
+    Args:
+        settings: Its own.
+        folder: For its users' keys, which stay the same for another server.
+        options: Of `stepwell mcp`.
+        model: The address of a model.
+        more: Further variables.
+    """
+    notes = [folder / f"key{number}" for number in range(2)]
+    for note in notes:
+        if not note.exists():
+            note.write_text(new_key())
+    keys = [note.read_text() for note in notes]
+    (folder / "keys").write_text("".join(f"{line_of(f'user{n}', key)}\n" for n, key in enumerate(keys)))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    told = environment(settings, model, STEPWELL_API_KEYS=str(folder / "keys"), **more)
+    command = [sys.executable, "-m", "stepwell", "mcp", "--http", str(port), *options]
+    process = await asyncio.to_thread(subprocess.Popen, command, env=told, cwd=folder)
+    address = f"http://127.0.0.1:{port}/mcp"
+    try:
+        async with asyncio.timeout(60), httpx.AsyncClient() as client:
+            while True:
+                try:
+                    await client.get(address)
+                    break
+                except httpx.TransportError:
+                    assert process.poll() is None
+                    await asyncio.sleep(0.1)
+        yield Served(address, keys, process)
+    finally:
+        process.terminate()
+        await asyncio.to_thread(process.wait, 60)
+
+
+@asynccontextmanager
+async def user_of(server: Served, number: int, **client: Any) -> AsyncIterator[Agent]:
+    """A client of one of the users."""
+    async with create_mcp_http_client({"Authorization": f"Bearer {server.keys[number]}"}) as http:
+        transport = streamable_http_client(server.address, http_client=http)
+        async with _surviving(transport, lambda: server.process.pid, **client) as user:
+            yield user
+
+
+@asynccontextmanager
+async def http_agent(
+    settings: Settings, folder: Path, *options: str, model: str = "http://127.0.0.1:9", **client: Any
+) -> AsyncIterator[Agent]:
+    """As `agent`, over HTTP."""
+    async with served(settings, folder, *options, model=model) as server, user_of(server, 0, **client) as user:
+        yield user
+
+
+def settings_over_http(settings: Settings) -> Settings:
+    """Where the threads are of the one user who has come."""
+    [home] = (settings.home / "users").iterdir()
+    return settings.model_copy(update={"home": home})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from sandboxes.host.descriptors import SHARE, Share
 from sandboxes.inside.kernel.packages import proxy_environment
 from sandboxes.local.network.egress import listen_on_loopback
-from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
+from sandboxes.local.network.proxy import ProxiedConnection, Proxy, ProxyLimits
 from sandboxes.local.network.resolver import Streams
 from sandboxes.network import Network
 
@@ -48,7 +48,7 @@ class Proxied:
     proxy: Proxy
     port: int
     wire: Wire
-    logged: list[Connection] = field(default_factory=list)
+    logged: list[ProxiedConnection] = field(default_factory=list)
 
     async def say(self, data: bytes, *, end: bool = False) -> bytes:
         """Send bytes and read what comes, to the end."""
@@ -92,7 +92,7 @@ async def proxied(
 ) -> AsyncIterator[Proxied]:
     """A proxy that serves on loopback."""
     wire = wire or Wire(names or {}, servers or {})
-    logged: list[Connection] = []
+    logged: list[ProxiedConnection] = []
     listening = listen_on_loopback()
     port = listening.getsockname()[1]
     proxy = Proxy(network, logged.append, resolve=wire.resolve, dial=wire.dial, limits=limits, share=share)

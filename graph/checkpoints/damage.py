@@ -126,7 +126,7 @@ def recording_store_failure(config: RunnableConfig, writes: Sequence[tuple[str, 
 
 
 def store_failure(config: RunnableConfig) -> Exception | None:
-    """What this process met when it stored something of a thread since its run began; None: nothing."""
+    """The error that this process met in storing something of a thread since its run began; None: no error."""
     return _not_stored.get(thread_id_in(config))
 
 

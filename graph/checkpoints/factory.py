@@ -10,6 +10,7 @@ import aiosqlite
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from graph.checkpoints.damage import REPAIR, is_corrupt
+from graph.checkpoints.data_folder import LOCAL, refuses_locks
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.sqlite_saver import SqliteSaver
 from graph.env_files import make_home
@@ -17,7 +18,7 @@ from graph.settings import Settings, SettingsError
 
 
 def blob_owner(settings: Settings) -> Path:
-    """The file that has the name of the owner. For a database, `open_checkpoints` writes it."""
+    """The file that holds the owner's name. For a database, `open_checkpoints` writes it."""
     url = settings.database_url.get_secret_value()
     name = hashlib.sha256(url.encode()).hexdigest()[:16] if url else "command"
     return settings.home / f"blob-owner-{name}"
@@ -105,11 +106,7 @@ async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
         except aiosqlite.Error as error:
             raise SettingsError(
                 f"The checkpoints in {file} cannot be opened ({error}); "
-                + (
-                    f"{REPAIR}, or move the file away."
-                    if is_corrupt(error)
-                    else "if the disk is full, make room there."
-                )
+                + (f"{REPAIR}, or move the file away." if is_corrupt(error) else await _advice(home))
             ) from None
         try:
             yield saver
@@ -120,6 +117,13 @@ async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
             ) from None
     finally:
         await connection.close()
+
+
+async def _advice(home: Path) -> str:
+    """What to do where SQLite fails and its file is sound."""
+    if await asyncio.to_thread(refuses_locks, home):
+        return f"files there cannot be locked: {LOCAL}."
+    return "if the disk is full, make room there."
 
 
 def _reason(error: BaseException) -> str:

@@ -43,7 +43,7 @@ DURABILITY = "__pregel_durability"
 
 
 class JournalError(RuntimeError):
-    """The storage of the checkpoints does not take them; the message says what was not begun therefore."""
+    """The storage cannot take checkpoints; the message says what was not begun because of that."""
 
 
 @dataclass(frozen=True, slots=True)

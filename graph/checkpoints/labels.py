@@ -36,7 +36,7 @@ class Labels:
         return tag.casefold() in {one.casefold() for one in self.tags}
 
     def row(self, thread: str) -> tuple[str, str, str]:
-        """As it is stored."""
+        """The row that is stored."""
         return thread, self.name, json.dumps(self.tags, ensure_ascii=False)
 
 

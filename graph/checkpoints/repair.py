@@ -40,7 +40,7 @@ Key = tuple[str, str, str]
 
 @dataclass
 class RepairReport:
-    """What came of it."""
+    """What was read and what was lost."""
 
     threads: int = 0
     """Threads that are whole."""

@@ -136,7 +136,7 @@ async def _acquire(lock: FileLock, thread: str, patience: float) -> None:
     pause, longest = POLL_SECONDS
     while not await uncancellable(
         asyncio.to_thread(_try, lock)
-    ):  # who is cancelled leaves its release to `hold_thread`
+    ):  # a cancelled task leaves its release to `hold_thread`
         if asyncio.get_running_loop().time() >= until:
             raise held_by_another(thread)
         await asyncio.sleep(pause)

@@ -92,7 +92,7 @@ def as_kind(table: Any, kind: str) -> Any:
 
 
 def kind_of(annotation: str) -> str:
-    """Which kind of table an annotation asks for; empty when it says nothing of tables."""
+    """The kind of table that an annotation asks for; empty when it names no table."""
     if "pyarrow" in annotation or "pa.Table" in annotation:
         return "pyarrow"
     if "polars" in annotation or "pl.DataFrame" in annotation:
@@ -104,14 +104,14 @@ class FunctionSource(Protocol):
     """Where further functions come from once they are needed, such as servers."""
 
     async def open(self) -> Sequence[HostFunction]:
-        """Their functions.
+        """Open the source, and return its functions.
 
         Raises:
             SettingsError: they cannot be had.
         """
 
     async def close(self) -> None:
-        """Let go of them."""
+        """Close what they hold."""
 
 
 class HostFunctions:
@@ -157,7 +157,7 @@ class HostFunctions:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of servers."""
+        """Close the connections to servers."""
         if self._source is not None:
             self._all = {}
             await self._source.close()
@@ -195,7 +195,7 @@ class FunctionTable:
         return dict(function.description.signature().bind(*positional, **named).arguments)
 
     async def call(self, call: Call, *, timeout: float) -> Returned | Raised:
-        """Call one of them. Whatever it does is data.
+        """Call one of them. An error of it is data.
 
         Args:
             call: What came out of the sandbox.

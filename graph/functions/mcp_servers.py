@@ -84,7 +84,7 @@ def describe_tool(name: str, doc: str, schema: Mapping[str, Any], output: Mappin
 
 
 def type_text(schema: Any) -> str:
-    """A JSON schema as an annotation; empty when it says nothing that is short."""
+    """A JSON schema as an annotation; empty when there is no short one."""
     if not isinstance(schema, dict):
         return ""
     kind = schema.get("type")
@@ -112,7 +112,7 @@ def _unwrapped(schema: Mapping[str, Any]) -> Any:
 
 
 def given(result: Any, output: Mapping[str, Any] | None) -> Any:
-    """What a tool gave, as JSON; text where it gave no structure.
+    """The result of a tool as JSON; text where it has no structure.
 
     Raises:
         ToolFailedError: it failed.
@@ -212,7 +212,7 @@ def _named(function: HostFunction, name: str) -> HostFunction:
 
 
 def read_servers(file: Path) -> dict[str, McpServer]:
-    """What a file says.
+    """Read the servers that a file names.
 
     Raises:
         SettingsError: it cannot be read, or is no such file.
@@ -270,7 +270,7 @@ class _Session:
         self._client: Any = None
 
     async def open(self) -> list[HostFunction]:
-        """Begin it, and ask which tools there are."""
+        """Open it, and list its tools."""
         ready: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         log = await asyncio.to_thread(tempfile.TemporaryFile, "w+", encoding="utf-8", errors="replace")
         try:

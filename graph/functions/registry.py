@@ -82,7 +82,7 @@ def _check(name: str, call: Any) -> None:
 
 
 def describe(name: str, call: Callable[..., Any]) -> Description:
-    """What can be read off a function.
+    """Describe a function by its signature and docstring.
 
     Raises:
         FunctionError: it has no signature.

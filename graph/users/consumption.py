@@ -114,7 +114,7 @@ class Meter:
         return ""
 
     async def flush(self, *, now: bool = False) -> None:
-        """Write down what was counted since the last time, at most once in a second unless it has to be `now`."""
+        """Write what was counted since the last time, at most once a second unless `now`."""
         dirty = self._input or self._output or self._snapshots or self._published is not None
         if not dirty or not (now or time.monotonic() - self._flushed >= FLUSH_SECONDS):
             return
@@ -181,7 +181,7 @@ class Consumption:
         return await asyncio.to_thread(self._change, user, change)
 
     async def forget(self, user: str, thread: str) -> None:
-        """Count a thread no more, since it is deleted."""
+        """Stop counting a thread that is deleted."""
 
         def change(used: UserConsumption) -> None:
             used.threads.pop(thread, None)

@@ -67,7 +67,7 @@ def known_in(state: Mapping[str, Any]) -> set[Named]:
 
 
 def check_edit(named: Set[Named], *states: Mapping[str, Any]) -> None:
-    """See that an edit names only what is known.
+    """Check that an edit names only what is known.
 
     Args:
         named: What it names.

@@ -32,7 +32,7 @@ class IdentityError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the server says of a run."""
+    """What the server knows of a run."""
 
     thread: str | None = None
     """None where the server does not say; then it may be named by anything, as in all of these."""

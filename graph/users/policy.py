@@ -24,7 +24,7 @@ MAX_POLICY_BYTES = 1_000_000
 
 
 class PolicyTable(BaseModel):
-    """A table of the file: no unknown keys, no NaN or infinity, no text where a number is meant."""
+    """A table of the file: no unknown keys, no NaN or infinity, no text where a number is expected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
@@ -107,7 +107,7 @@ class UserOverrides(PolicyTable):
 
 
 class PolicyFile(PolicyTable):
-    """The whole file."""
+    """The policy file as a whole."""
 
     limits: RunLimits = RunLimits()
     quotas: Quotas = Quotas()

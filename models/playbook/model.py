@@ -4,73 +4,57 @@ It is a chat model to the rest of Stepwell: it offers the tool calls that a host
 and no text of a prompt, and keeps nothing between calls: the same situation gives the same reply.
 """
 
-import hashlib
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
-from pydantic import PrivateAttr
 
 from models.playbook.answer import write_answer
 from models.playbook.cells import STAGES
 from models.playbook.cells.loading import HELPERS, UNSORTED
-from models.playbook.inputs import MAX_TABLES, loading_code, raw_code
+from models.playbook.profiled_inputs import MAX_TABLES, loading_code, raw_code
 from models.playbook.route import LOADING, Route, plan_for, walk
-from models.situation import PromptStep, Situation
+from models.situation import ProgramModel, PromptStep, Situation
 
 
-class Playbook(BaseChatModel):
+class Playbook(ProgramModel):
     """A chat model without a language model."""
-
-    by_tool: bool = False
-    """Whether tools are bound, so that replies are calls of them."""
-    _situation: Situation | None = PrivateAttr(default=None)
 
     @property
     def _llm_type(self) -> str:
         return "playbook"
 
-    def with_situation(self, situation: Situation) -> "Playbook":
-        """A playbook that replies in this situation."""
-        copy = self.model_copy()
-        copy._situation = situation
-        return copy
-
-    def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """A playbook that replies with calls. Which of the tools it calls, the situation says."""
-        return self.model_copy(update={"by_tool": bool(tools)})
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        if self._situation is None:
-            raise ValueError("The playbook does not read prompts: give it a situation.")
-        reply = _reply(self._situation, by_tool=self.by_tool)
-        read = sum(_size(message) for message in messages) // 4
-        written = _size(reply) // 4
+    def _reply(self, situation: Situation, messages: Sequence[BaseMessage]) -> AIMessage:
+        reply = self._next(situation)
+        read, written = sum(_size(message) for message in messages) // 4, _size(reply) // 4
         reply.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
-        reply.response_metadata = {
-            "model_name": "playbook",
-            "finish_reason": "tool_calls" if reply.tool_calls else "stop",
-        }
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+        return reply
+
+    def _next(self, situation: Situation) -> AIMessage:
+        if situation["wanted"] == "review":
+            verdict = {"good_enough": True, "missing": []}
+            return self.call("submit_review", verdict, situation) if self.by_tool else AIMessage(json.dumps(verdict))
+        route = walk(situation)
+        begins = not situation["plan"] and not route.cells and situation["wanted"] == "cell"
+        steps = list(plan_for(route)) if begins else []
+        if begins:
+            situation = Situation(**{**situation, "plan": [PromptStep(text=step, done=False) for step in steps]})
+            route = walk(situation)
+        if situation["missing"] or not route.todo or situation["wanted"] == "answer":
+            answer, skipped = write_answer(route)
+            if self.by_tool:
+                return self.call("submit_answer", {"answer": answer, "skipped": skipped}, situation)
+            return AIMessage(f"<answer>\n{answer}\n</answer>")
+        stage, step = STAGES[route.todo[0]], route.step_of(route.todo[0])
+        purpose, thought = stage.purpose_of(again=route.again), _thought(route)
+        code = stage.code(_lead(route), again=route.again)
+        if self.by_tool:
+            arguments = {"purpose": purpose, "code": code, "step": step, **({"plan": steps} if steps else {})}
+            return self.call("run_python", arguments, situation, thought)
+        if step:
+            code = code.replace(f"# {purpose}", f"# step {step}: {purpose}", 1)
+        return AIMessage(f"{_numbered(steps)}{thought}\n\n```python\n{code}```")
 
 
 def _size(message: BaseMessage) -> int:
@@ -78,41 +62,8 @@ def _size(message: BaseMessage) -> int:
     return len(message.text) + sum(len(json.dumps(call["args"], ensure_ascii=False)) for call in calls)
 
 
-def _reply(situation: Situation, *, by_tool: bool) -> AIMessage:
-    if situation["wanted"] == "review":
-        verdict = {"good_enough": True, "missing": []}
-        return _call("submit_review", verdict, situation) if by_tool else AIMessage(json.dumps(verdict))
-    route = walk(situation)
-    begins = not situation["plan"] and not route.cells and situation["wanted"] == "cell"
-    steps = list(plan_for(route)) if begins else []
-    if begins:
-        situation = Situation(**{**situation, "plan": [PromptStep(text=step, done=False) for step in steps]})
-        route = walk(situation)
-    if situation["missing"] or not route.todo or situation["wanted"] == "answer":
-        answer, skipped = write_answer(route)
-        if by_tool:
-            return _call("submit_answer", {"answer": answer, "skipped": skipped}, situation)
-        return AIMessage(f"<answer>\n{answer}\n</answer>")
-    stage, step = STAGES[route.todo[0]], route.step_of(route.todo[0])
-    purpose, thought = stage.purpose_of(again=route.again), _thought(route)
-    code = stage.code(_lead(route), again=route.again)
-    if by_tool:
-        arguments = {"purpose": purpose, "code": code, "step": step, **({"plan": steps} if steps else {})}
-        return _call("run_python", arguments, situation, thought)
-    if step:
-        code = code.replace(f"# {purpose}", f"# step {step}: {purpose}", 1)
-    return AIMessage(f"{_numbered(steps)}{thought}\n\n```python\n{code}```")
-
-
 def _numbered(steps: Sequence[str]) -> str:
     return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-
-
-def _call(name: str, arguments: dict[str, Any], situation: Situation, thought: str = "") -> AIMessage:
-    """A tool call; its id follows from the situation."""
-    told = json.dumps([name, arguments, situation["turn"], len(situation["cells"])])
-    identity = f"playbook_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-    return AIMessage(thought, tool_calls=[{"name": name, "args": arguments, "id": identity, "type": "tool_call"}])
 
 
 def _lead(route: Route) -> str:

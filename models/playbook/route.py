@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from models.playbook.cells import STAGE_OF, STAGES
-from models.playbook.inputs import Inputs, read_profiles
+from models.playbook.profiled_inputs import Inputs, read_profiles
 from models.situation import PromptCell, Situation
 from storage.clean_text import clean, shown_code
 
@@ -51,7 +51,7 @@ MAX_FAILURES = 5
 
 @dataclass(slots=True)
 class Route:
-    """Where the walk stands."""
+    """How far the turn is."""
 
     situation: Situation
     inputs: Inputs

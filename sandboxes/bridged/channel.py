@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sandboxes.base import SandboxLostError, SandboxRefusedError, SandboxUnavailableError
-from sandboxes.bridged.connection import Connection, Exchange, TakenError
+from sandboxes.bridged.connection import Connection, Exchange, SandboxBusyError
 from sandboxes.bridged.place import Place
 from sandboxes.host.scratch import scratch_folder
 from sandboxes.inside.bridge.attach import NO_BRIDGE
@@ -146,14 +146,14 @@ class Channel:
         await self._place.upload({f"{base}/inbox/{name}": message}, doing="say something to the sandbox")
 
     async def _follow(self) -> None:
-        """Hear all of the requests of now, over as many connections as that takes; one that cannot be fails."""
+        """Follow all current requests, over as many connections as that takes; one that cannot be followed fails."""
         breaks, until = 0, time.monotonic() + LOCK_SECONDS
         while (exchange := self._now) is not None and not exchange.over.done():
             seen, began = exchange.seen, time.monotonic()
             why: BaseException | str = "the connection broke off"
             try:
                 await self._connect(exchange)
-            except TakenError as error:
+            except SandboxBusyError as error:
                 if time.monotonic() > until:
                     taken = f"The sandbox is in use by another worker ({error.who}); wait for it, or stop it first."
                     self._fail(exchange, SandboxUnavailableError(taken))
@@ -183,10 +183,10 @@ class Channel:
             exchange.over.exception()  # whoever waits is told; nobody may wait any more
 
     def _lost(self, exchange: Exchange, why: object) -> Exception:
-        said = " ".join(str(why).split())[:300].rstrip(".") or type(why).__name__
+        cause = " ".join(str(why).split())[:300].rstrip(".") or type(why).__name__
         if not exchange.sent:
-            return SandboxUnavailableError(f"The session in {self.noun} cannot be reached ({said}).")
-        return SandboxLostError(f"The session in {self.noun} is lost ({said}).")
+            return SandboxUnavailableError(f"The session in {self.noun} cannot be reached ({cause}).")
+        return SandboxLostError(f"The session in {self.noun} is lost ({cause}).")
 
     async def _still_there(self) -> bool:
         """Whether the life of the sandbox in which the request began goes on."""
@@ -201,7 +201,7 @@ class Channel:
         Raises:
             SandboxLostError: the life of the sandbox in which the request began is over.
             SandboxUnavailableError: it cannot be reached.
-            TakenError: another worker holds the sandbox.
+            SandboxBusyError: another worker holds the sandbox.
         """
         state = await self._place.ready()
         again = exchange.sent
@@ -245,9 +245,9 @@ class Channel:
             if connection.heard != heard:
                 heard, last = connection.heard, time.monotonic()
             unheard = now is not None and now is not exchange and not now.seen and not now.over.done()
-            deaf = unheard and now is not None and time.monotonic() - now.asked_at > BEGUN_SECONDS
+            unresponsive = unheard and now is not None and time.monotonic() - now.asked_at > BEGUN_SECONDS
             patience = SILENT_SECONDS if heard else FIRST_SECONDS
-            if deaf or time.monotonic() - last > patience:
+            if unresponsive or time.monotonic() - last > patience:
                 return
             await asyncio.wait(ends, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
 
@@ -265,7 +265,7 @@ class Channel:
             self._now.take(header, body)
 
     def _gone(self) -> None:
-        self.when_gone()  # of the session of now, whichever it was when the connection was made
+        self.when_gone()  # of the current session, whichever it was when the connection was made
 
     async def fetch(self, name: str) -> bytes:
         """The body of a frame that went by a file.

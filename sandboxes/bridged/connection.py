@@ -23,7 +23,7 @@ class Exchange:
 
     Args:
         n: Its number.
-        message: All that the bridge is told of it: a frame.
+        message: The frame that the bridge is sent.
         take: Called with each frame about it, in order; the last one is of type `over`, or `lost` and `over`.
     """
 
@@ -52,7 +52,7 @@ class Exchange:
             self.over.set_result(None)
 
 
-class TakenError(Exception):
+class SandboxBusyError(Exception):
     """Another worker holds the sandbox."""
 
     def __init__(self, who: str, seconds: float) -> None:
@@ -98,17 +98,17 @@ class Connection:
             if not line.startswith(SEPARATOR):
                 continue  # nothing that the bridge says
             try:
-                said = self._unpacker.feed(base64.b64decode(line[1:], validate=True))
+                received = self._unpacker.feed(base64.b64decode(line[1:], validate=True))
             except (ValueError, frames.ProtocolError) as error:
                 self._refuse(ConnectionError(f"something other than the bridge wrote to the connection ({error})"))
                 return
-            for frame in said:
+            for frame in received:
                 self._take(frame)
 
     def _take(self, frame: Frame) -> None:
         header, _ = frame
         if header.get("type") == "taken":
-            self._refuse(TakenError(str(header.get("who", ""))[:200], float(header.get("seconds", 1.0))))
+            self._refuse(SandboxBusyError(str(header.get("who", ""))[:200], float(header.get("seconds", 1.0))))
         elif header.get("type") == "lost" and "n" not in header:
             self._refuse(SandboxLostError(f"The session in {self._noun} is lost ({header.get('why', '')})."))
         elif header.get("type") == "gone":

@@ -128,11 +128,11 @@ class Machine(ABC):
         """
 
     async def hold(self) -> None:  # noqa: B027 - nothing has to be done where nothing is deleted by itself
-        """Have `spare` mean `keep` from now on: something in it is nowhere else.
+        """From now on treat `spare` as `keep`: it holds something that exists nowhere else.
 
         Raises:
             SandboxUnavailableError: it cannot be said now.
         """
 
     async def settled(self) -> None:  # noqa: B027
-        """Wait until nothing is being undone any more of what was cancelled."""
+        """Wait until everything that was cancelled has been undone."""

@@ -49,7 +49,7 @@ mv -T "$T" "$P" 2>/dev/null || rm -rf "$T"
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ReadyPlace:
     """What is known of a place that is ready."""
 
     life: int
@@ -71,12 +71,12 @@ class Place:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self._state: State | None = None
+        self._state: ReadyPlace | None = None
         self._turn = asyncio.Lock()
         self._others: set[str] = set()
         self._garbage: list[str] = []
 
-    async def ready(self) -> State:
+    async def ready(self) -> ReadyPlace:
         """The place, with our programs there.
 
         Raises:
@@ -95,26 +95,26 @@ class Place:
         return self.machine.noun[:1].upper() + self.machine.noun[1:]
 
     def forget(self) -> None:
-        """Look at it again before it is used."""
+        """Check the machine again before its next use."""
         self._state = None
 
-    async def _prepared(self, life: int) -> State:
+    async def _prepared(self, life: int) -> ReadyPlace:
         name, archive = await asyncio.to_thread(ours)
-        base, said = await self._begin(name)
-        if said is None:
+        base, reply = await self._begin(name)
+        if reply is None:
             packed = f"{name}.{secrets.token_hex(4)}.tar.gz"
             await self.machine.upload({f"{FOLDER}/in/{packed}": archive}, doing="upload the kernel")
             await self.shell(UNPACK.format(folder=FOLDER, name=name, archive=packed), "unpack the kernel")
-            base, said = await self._begin(name)
-        if said is None:
+            base, reply = await self._begin(name)
+        if reply is None:
             raise SandboxUnavailableError(
                 f"The kernel cannot be put into {self.machine.noun}: it does not arrive there."
             )
-        return State(
+        return ReadyPlace(
             life=life,
             base=base,
             program=f"{base}/programs/{name}",
-            name=str(said.get("place", ""))[:32],
+            name=str(reply.get("place", ""))[:32],
         )
 
     async def _begin(self, name: str) -> tuple[str, dict[str, Any] | None]:
@@ -125,15 +125,15 @@ class Place:
         lines = [line[1:] for line in printed.split("\n") if line.startswith(SEPARATOR)]
         base = next((line.removeprefix("BASE ") for line in lines if line.startswith("BASE ")), "")
         line = next((line for line in lines if line.startswith("{")), None)
-        said = await replies.read(line.encode("utf-8", "replace")) if line is not None else None
+        reply = await replies.read(line.encode("utf-8", "replace")) if line is not None else None
         if not base.startswith("/"):
             raise SandboxUnavailableError(f"{self._noun} does not run commands ({printed.strip()[:200]}).")
-        if said is None and NEEDS in printed:
+        if reply is None and NEEDS in printed:
             older = next(line for line in printed.splitlines() if NEEDS in line)
             raise SandboxRefusedError(f"{older[older.index(NEEDS) :][:200].strip()} {self.machine.advice}")
-        if said is None and re.search(r"python3: (command )?not found", printed):
+        if reply is None and re.search(r"python3: (command )?not found", printed):
             raise SandboxRefusedError(f"There is no python3 in {self.machine.noun}. {self.machine.advice}")
-        return base, said
+        return base, reply
 
     async def shell(self, text: str, doing: str, seconds: float = COMMAND_SECONDS, again: bool = True) -> str:
         """Run a shell command, and return what it printed.
@@ -146,7 +146,7 @@ class Place:
     async def command(
         self, do: str, *, seconds: float = COMMAND_SECONDS, twice: bool = True, **asked: Any
     ) -> dict[str, Any]:
-        """Have `sandboxes/inside/bridge/commands.py` do something.
+        """Run a command of `sandboxes/inside/bridge/commands.py`.
 
         Args:
             do: What.
@@ -163,15 +163,15 @@ class Place:
             state = await self.ready()
             printed = await self.shell(await self._command(state, text), "run a command in the sandbox", seconds, twice)
             for line in printed.split("\n"):  # not splitlines(): the separator is an end of line for it
-                if line.startswith(SEPARATOR) and (said := await replies.read(line[1:].encode("utf-8", "replace"))):
-                    return said
+                if line.startswith(SEPARATOR) and (reply := await replies.read(line[1:].encode("utf-8", "replace"))):
+                    return reply
                 if line.startswith(SEPARATOR + "{}"):
                     return {}
             if await self.machine.life(start=True) == state.life:
                 break  # else it was started meanwhile, and may have nothing of ours
         raise SandboxUnavailableError(f"{self._noun} did not answer ({do}: {printed.strip()[-300:]}).")
 
-    async def _command(self, state: State, text: str) -> str:
+    async def _command(self, state: ReadyPlace, text: str) -> str:
         if len(text) > MAX_COMMAND:
             name = secrets.token_hex(16)
             await self.upload({f"{state.base}/in/{name}": text.encode()}, doing="upload a command")
@@ -188,7 +188,7 @@ class Place:
         return await self.machine.download(files, doing=doing) if files else {}
 
     def discard(self, name: str) -> None:
-        """Have a file that was fetched removed with the next command."""
+        """Remove a file that was fetched, together with the next command."""
         self._garbage.append(name)
 
     async def program(self, folder: Path) -> str:

@@ -100,7 +100,7 @@ class BridgedSandbox(KernelSandbox[Session], BridgedFiles):
         await self._place.command("forget")
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
-        """Remove blobs from the spool; that is done on the way, with what is asked next.
+        """Remove blobs from the spool, together with the next request.
 
         What the newest snapshot needs stays in the sandbox, so that waking it moves nothing.
         """
@@ -110,7 +110,7 @@ class BridgedSandbox(KernelSandbox[Session], BridgedFiles):
     async def close(self) -> None:
         """End the session, a running cell too, and stop the machine. The workspace's files stay where they are.
 
-        Who is cancelled meanwhile leaves when it is done: a machine that is half stopped runs on, and costs.
+        A caller that is cancelled waits until it is done: a half-stopped machine keeps running, and costs money.
         """
         await uncancellable(self._close())
 
@@ -120,7 +120,7 @@ class BridgedSandbox(KernelSandbox[Session], BridgedFiles):
         await self._machine.settled()
 
     async def hold(self) -> None:
-        """Keep the sandbox: something in it is nowhere else.
+        """Keep the sandbox: it holds something that exists nowhere else.
 
         Raises:
             SandboxUnavailableError: it cannot be said now.

@@ -19,7 +19,7 @@ MOST = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A sandbox of ours."""
+    """A sandbox that Stepwell made."""
 
     name: str
     thread: str
@@ -49,7 +49,7 @@ class Service(ABC):
 
     @abstractmethod
     async def check(self) -> None:
-        """See that sandboxes can be had at all, as far as that can be said without asking for one.
+        """Check that sandboxes can be made, as far as that is known without making one.
 
         Raises:
             SandboxRefusedError: the operator has to mend something first.
@@ -61,7 +61,7 @@ class Service(ABC):
 
     @abstractmethod
     async def listed(self) -> list[Listed]:
-        """All sandboxes of ours, whatever their state, sorted by name.
+        """All sandboxes that Stepwell made, in any state, sorted by name.
 
         Raises:
             SandboxRefusedError: the operator has to mend something first.
@@ -107,6 +107,6 @@ class Service(ABC):
         await (await asyncio.to_thread(self.machine, id)).end("delete")
 
     async def close(self) -> None:
-        """Let go of what this process holds; all sandboxes are closed."""
+        """Release what this process holds; all sandboxes are closed."""
         if self._pool is not None:
             await self._pool.close()

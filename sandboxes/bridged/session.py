@@ -17,7 +17,7 @@ NO_LIMITS = Limits()
 
 
 class Session:
-    """One session of the host's: its first request starts a kernel. Of no use any more once `alive` is false.
+    """A session of the host: its first request starts a kernel. It cannot be used once `alive` is false.
 
     Args:
         channel: The way to the bridge.
@@ -36,7 +36,7 @@ class Session:
         self._when_gone: list[Callable[[], None]] = []
         self._offer = FunctionOffer()
         self._exchange: Exchange | None = None
-        """The request of now."""
+        """The current request."""
         self._asked = False
         """Whether it is known to have been begun."""
         channel.when_gone = self._gone
@@ -57,7 +57,10 @@ class Session:
             return order
         data = self._offer.frame(request.functions) + order
         work = _Work(cell, request.timeout)
-        cell.calls = Calls(request.functions, lambda said, body: self._tell(frames.pack({**said, "id": cell.id}, body)))
+        cell.calls = Calls(
+            request.functions,
+            lambda header, body: self._tell(frames.pack({**header, "id": cell.id}, body)),
+        )
         try:
             asked = {"timeout": request.timeout, "grace": request.grace, "linger": LINGER_SECONDS}
             await self._ask(work, data, **asked, drop=self._dropping())
@@ -70,7 +73,7 @@ class Session:
         return cell.with_output(await work.result())
 
     async def ask(self, request: KernelRequest) -> dict[str, Any]:
-        """Have the kernel do something of its own: take a snapshot, or restore one. What it prints is let go.
+        """Send the kernel a request that is not a cell, such as taking a snapshot. What it prints is discarded.
 
         Returns:
             The content of its answer.
@@ -96,14 +99,14 @@ class Session:
         return await work.cell.read_answer()
 
     async def _ask(self, work: "_Work", data: bytes, **asked: Any) -> None:
-        """Have the bridge pass something on to the kernel, and wait until it is over."""
+        """Send a request to the kernel through the bridge, and wait until it has ended."""
         began, self._began, self.note, self._asked = self._began, True, None, False
         header = {**asked, "id": work.cell.id, "answer": work.cell.answer, "fresh": not began, "network": self._network}
         loop = asyncio.get_running_loop()
 
-        def take(said: dict[str, Any], body: bytes) -> None:
+        def take(header: dict[str, Any], body: bytes) -> None:
             try:
-                work.take(said, body)
+                work.take(header, body)
             except FloodError as error:
                 work.flooded = str(error)
                 if self._exchange is not None:
@@ -158,7 +161,7 @@ class Session:
         self._when_gone.append(call)
 
     async def kill(self) -> None:
-        """Have the bridge end what runs now."""
+        """Tell the bridge to end what runs now."""
         if self._exchange is not None:
             await self._channel.say(self._exchange, "kill")
 
@@ -170,9 +173,9 @@ class Session:
             call()
 
 
-def note_lines(said: dict[str, Any]) -> tuple[str, ...]:
+def note_lines(reply: dict[str, Any]) -> tuple[str, ...]:
     """The lines of the note on the last cell, as a sandbox gives them."""
-    lines = said.get("reached")
+    lines = reply.get("reached")
     return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
 
 
@@ -197,8 +200,8 @@ class _Work:
         """
         kind = header.get("type")
         if kind == "kernel":
-            if isinstance(said := header.get("header"), dict):
-                self.cell.hear(said, body)
+            if isinstance(inner := header.get("header"), dict):
+                self.cell.hear(inner, body)
         elif kind == "over":
             self.over = header
         elif kind == "lost":

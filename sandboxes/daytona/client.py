@@ -79,7 +79,7 @@ def _make(account: Account) -> "AsyncDaytona":
 
 
 def _leave_signals() -> None:
-    """Keep the client from handling Ctrl-C in the place of whoever runs the event loop.
+    """Keep the client from handling Ctrl-C, which is for whoever runs the event loop.
 
     The library by which it hears of events installs a handler of its own for SIGINT with its first connection, unless
     it believes that it has done so.

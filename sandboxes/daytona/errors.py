@@ -4,7 +4,7 @@
 |---|---|
 | 429 | wait as long as its `Retry-After-…` header says, and ask again: it was not carried out |
 | 401, 403, no key | `KeyRefusedError`, which names the key; the toolbox says that of a sandbox that is gone, too |
-| 403, a limit of the account is reached | `QuotaError`: whoever makes a sandbox frees another one, and asks again |
+| 403, a limit of the account is reached | `DaytonaQuotaError`: who makes a sandbox frees another one, and asks again |
 | 502, 503, 504, a broken connection | ask again if what was asked for may be done twice |
 | 409 while a state changes | wait, and ask again |
 | a sandbox that is not there, or does not run | `NotRunningError`: whoever asked looks at its state |
@@ -52,10 +52,10 @@ class NotRunningError(SandboxUnavailableError):
 
 
 class KeyRefusedError(SandboxRefusedError):
-    """The key is not good for what was asked; or, from the toolbox, the sandbox is gone."""
+    """The key does not allow what was asked; from the toolbox it may mean that the sandbox is gone."""
 
 
-class QuotaError(SandboxRefusedError):
+class DaytonaQuotaError(SandboxRefusedError):
     """A limit of the account is reached."""
 
     @property
@@ -100,7 +100,7 @@ async def asked(doing: str, call: Callable[[], Awaitable[T]], *, again: bool) ->
 
 
 def _pause(error: Exception, pause: float, *, again: bool) -> float | None:
-    """How long to wait before asking again; None: that is of no use."""
+    """How long to wait before asking again; None: asking again does not help."""
     status = _status(error)
     if status == 429:
         return retry_after(getattr(error, "headers", None) or {}, pause)
@@ -128,7 +128,7 @@ def translated(doing: str, error: Exception) -> Exception:
     status, said = _status(error), _said(error)
     lowered = said.lower()
     if status in (400, 403) and LIMIT.search(said):
-        return QuotaError(f"Daytona could not {doing}: {said.rstrip('.')}.")
+        return DaytonaQuotaError(f"Daytona could not {doing}: {said.rstrip('.')}.")
     if status in (401, 403) or "credentials not found" in lowered:
         return KeyRefusedError(REFUSED.format(said=said.rstrip(".")))
     if status == 404 or (status == 400 and ("is the sandbox started" in lowered or "not started" in lowered)):

@@ -39,7 +39,7 @@ def stored(sandbox: "AsyncSandbox") -> bool:
 
 
 async def free_one(client: "AsyncDaytona", prefix: str, *, sparing: str) -> bool:
-    """Delete the one among our stopped sandboxes that was used longest ago and that nobody needs.
+    """Delete the stopped sandbox of ours that nobody needs and that was used longest ago.
 
     Args:
         client: The account's.
@@ -74,7 +74,7 @@ async def _ours(client: "AsyncDaytona", prefix: str, state: str) -> "list[AsyncS
 
 
 async def _deleted(sandbox: "AsyncSandbox", state: str, *, wait: bool) -> bool:
-    """Delete it if nobody needs it and it still is in that state; whoever starts it at this moment goes before."""
+    """Delete it if nobody needs it and it is still in that state; whoever starts it at this moment comes first."""
     if not _needless(sandbox):
         return False
     with suppress(SandboxUnavailableError, SandboxRefusedError):
@@ -100,8 +100,8 @@ def _minutes(sandbox: "AsyncSandbox") -> float:
 
 def _used(sandbox: "AsyncSandbox") -> datetime:
     """When it was used last, as far as the service says."""
-    for said in (sandbox.last_activity_at, sandbox.updated_at, sandbox.created_at):
+    for timestamp in (sandbox.last_activity_at, sandbox.updated_at, sandbox.created_at):
         with suppress(TypeError, ValueError):
-            when = datetime.fromisoformat(str(said))
+            when = datetime.fromisoformat(str(timestamp))
             return when if when.tzinfo else when.replace(tzinfo=UTC)
     return datetime.fromtimestamp(0, UTC)

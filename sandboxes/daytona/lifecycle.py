@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.daytona.client import Clients
-from sandboxes.daytona.errors import ConflictError, KeyRefusedError, NotRunningError, QuotaError, asked
+from sandboxes.daytona.errors import ConflictError, DaytonaQuotaError, KeyRefusedError, NotRunningError, asked
 from sandboxes.daytona.freeing import (
     HELD,
     KEEPING_LABEL,
@@ -90,7 +90,7 @@ class Lifecycle:
             return self._sandbox
 
     async def _give_back(self) -> None:
-        """Stop what was started for somebody who does not get it."""
+        """Stop what was started for a caller that was cancelled."""
         started, self._started_last = self._started_last, None
         if started is not None:
             await self._undoing_of(self._halt(started))
@@ -107,7 +107,7 @@ class Lifecycle:
         await asyncio.shield(undoing)
 
     async def use(self, doing: str, call: Callable[["AsyncSandbox"], Awaitable[T]], *, again: bool = True) -> T:
-        """Have the running sandbox do something; one that was stopped meanwhile is started, one that is gone is made.
+        """Do something with the running sandbox; one that was stopped is started, one that is gone is made anew.
 
         Args:
             doing: What, as in "could not …".
@@ -178,11 +178,11 @@ class Lifecycle:
         await self.stop()
 
     async def hold(self) -> None:
-        """Have it kept for as long as may be: something in it is nowhere else."""
+        """Keep it as long as possible: it holds something that exists nowhere else."""
         await self._set_kept(await self.ready(), HELD if self._options.auto_delete >= 0 else -1)
 
     async def _mark_used(self, sandbox: "AsyncSandbox") -> None:
-        """Have it kept for longer while a thread is in it, whose last step may not be stored."""
+        """Keep it longer while a thread is in it, whose last step may not be stored."""
         self.was_stored = self.made or stored(sandbox)
         if self._keep and stored(sandbox):
             with suppress(SandboxUnavailableError, SandboxRefusedError):  # it goes earlier, if we die meanwhile
@@ -207,7 +207,7 @@ class Lifecycle:
     async def _settle(
         self, sandbox: "AsyncSandbox", doing: str, call: Callable[[], Awaitable[object]], done: tuple[str, ...]
     ) -> None:
-        """Bring it to a state, whatever it is on its way to now."""
+        """Bring it to a state, whatever state it is changing to now."""
         until = time.monotonic() + self._options.create_seconds
         while True:
             try:
@@ -230,19 +230,19 @@ class Lifecycle:
                 return
 
     async def _have(self) -> "AsyncSandbox":
-        """Have it run; where the account's disk is full, others of ours that nobody needs are deleted for it.
+        """Make it run; where the account's disk is full, delete others of ours that nobody needs.
 
         Raises:
-            QuotaError: there are none.
+            DaytonaQuotaError: there are none.
         """
         while True:
             try:
                 return await self._found_or_made()
-            except QuotaError as error:
+            except DaytonaQuotaError as error:
                 if not error.of_disk:
-                    raise QuotaError(f"{error} {ROOM}") from error
+                    raise DaytonaQuotaError(f"{error} {ROOM}") from error
                 if not await free_one(await self._clients.get(), self._options.prefix, sparing=self.name):
-                    raise QuotaError(f"{error} Nothing of ours there can be spared. {ROOM}") from error
+                    raise DaytonaQuotaError(f"{error} Nothing of ours there can be spared. {ROOM}") from error
 
     async def _found_or_made(self) -> "AsyncSandbox":
         until, failures = time.monotonic() + self._options.create_seconds, 0
@@ -252,7 +252,7 @@ class Lifecycle:
             if sandbox is None:
                 try:
                     sandbox = await self._create()
-                except (KeyRefusedError, QuotaError):
+                except (KeyRefusedError, DaytonaQuotaError):
                     raise
                 except SandboxRefusedError as error:
                     raise _of_the_network(error) from error
@@ -282,7 +282,7 @@ class Lifecycle:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _let_reach(self, sandbox: "AsyncSandbox") -> None:
-        """Have its network as it is asked for now: a thread may go on with other rules than it was begun with.
+        """Set its network to the current rules: a thread may continue with other rules than it began with.
 
         Raises:
             SandboxRefusedError: Daytona does not do that.
@@ -306,7 +306,7 @@ class Lifecycle:
             )
 
     async def _started(self, sandbox: "AsyncSandbox") -> bool:
-        """Start it; false when it has to be looked at again."""
+        """Start it; false when its state has to be read again."""
         seconds = self._options.create_seconds
         try:
             await asked("start the sandbox", lambda: sandbox.start(timeout=seconds), again=True)
@@ -339,7 +339,7 @@ class Lifecycle:
             raise
 
     async def _undo(self, creating: "asyncio.Future[AsyncSandbox]") -> None:
-        """Delete what was being made for somebody who does not want it any more."""
+        """Delete what was being made for a caller that was cancelled."""
         await asyncio.wait((creating,), timeout=UNDO_SECONDS)
         if not creating.done():
             creating.cancel()
@@ -351,7 +351,7 @@ class Lifecycle:
             await self._remove(sandbox)
 
     async def settled(self) -> None:
-        """Wait until nothing is being undone any more."""
+        """Wait until everything that was cancelled has been undone."""
         if self._undoing:
             await asyncio.wait(set(self._undoing))
 

@@ -103,10 +103,10 @@ class DaytonaMachine(Machine):
             self._drop_context()
             if isinstance(error, Exception) and isinstance(getattr(error.__cause__, "status", None), int):
                 # The handshake was refused. The client does not say why: one that is stopped is a 400, too.
-                said = translated("open a connection to the sandbox", error)
-                final = isinstance(said, SandboxRefusedError) and not isinstance(said, KeyRefusedError)
+                failure = translated("open a connection to the sandbox", error)
+                final = isinstance(failure, SandboxRefusedError) and not isinstance(failure, KeyRefusedError)
                 if final and await self._goes_on():
-                    raise said from error
+                    raise failure from error
                 raise SandboxUnavailableError(str(error)) from error
             raise
         if ended.error is None:
@@ -139,7 +139,7 @@ class DaytonaMachine(Machine):
         return await self._sandbox.ready(), self._context[1]
 
     def _drop_context(self) -> None:
-        """Never use this context again: its worker may have died, or may be busy with what nobody hears."""
+        """Never use this context again: its worker may have died, or may be busy with what nobody waits for."""
         if self._context is not None:
             self._dropped.append(self._context)
             self._context = None
@@ -155,9 +155,9 @@ class DaytonaMachine(Machine):
                 await self._sandbox.delete()
 
     async def hold(self) -> None:
-        """Have Daytona keep it for as long as may be; see `Machine.hold`."""
+        """Keep it as long as possible; see `Machine.hold`."""
         await self._sandbox.hold()
 
     async def settled(self) -> None:
-        """Wait until nothing is being undone any more; see `Machine.settled`."""
+        """Wait until everything that was cancelled has been undone; see `Machine.settled`."""
         await self._sandbox.settled()

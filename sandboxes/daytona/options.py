@@ -13,7 +13,7 @@ API_URL = "https://app.daytona.io/api"
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who asks Daytona."""
+    """An account at Daytona."""
 
     api_key: str = field(default="", repr=False)
     jwt_token: str = field(default="", repr=False)
@@ -24,7 +24,7 @@ class Account:
 
     @property
     def known(self) -> bool:
-        """Whether there is a key at all."""
+        """Whether there is a key."""
         return bool(self.api_key or (self.jwt_token and self.organization_id))
 
 
@@ -38,7 +38,7 @@ class Options:
     snapshot: str = ""
     """The Daytona snapshot that they are made from; empty: the organization's default, unless `image` is given."""
     image: str = ""
-    """A container image, in the place of a snapshot; only with it can resources be chosen."""
+    """A container image instead of a snapshot; only with it can resources be chosen."""
     cpu: int = 0
     memory: int = 0
     """GiB."""

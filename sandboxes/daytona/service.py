@@ -35,7 +35,7 @@ class Daytona(Service):
         self._clients = Clients(options.account)
 
     async def check(self) -> None:
-        """See that there is a key, and that Daytona takes what is asked for.
+        """Check that there is a key, and that Daytona accepts what is asked for.
 
         Raises:
             SandboxRefusedError: there is no key, the client is not installed, or Daytona cannot do what is asked for.
@@ -51,7 +51,7 @@ class Daytona(Service):
         return DaytonaMachine(self._clients, self._options, id, keep=self._keep)
 
     async def listed(self) -> list[Listed]:
-        """All sandboxes of ours, whatever their state, sorted by name.
+        """All sandboxes that Stepwell made, in any state, sorted by name.
 
         Raises:
             SandboxRefusedError: the key is not good.
@@ -70,7 +70,7 @@ class Daytona(Service):
         return await asked("list the sandboxes", call, again=True)
 
     async def close(self) -> None:
-        """Let go of the connection to Daytona. Who made a sandbox removes those that lie in the archive for nothing."""
+        """Close the connection to Daytona. A process that made one deletes archived ones that nobody needs."""
         await super().close()
         if self._clients.made:
             with suppress(SandboxError, TimeoutError):  # whoever comes next does it

@@ -59,8 +59,8 @@ PASSING = re.compile(r"no space left|timed? ?out|deadline exceeded|try again|too
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a command."""
+class CommandResult:
+    """The result of a command of the engine."""
 
     code: int
     printed: bytes
@@ -68,12 +68,12 @@ class Done:
 
     @property
     def said(self) -> str:
-        """What it complained of, in one line."""
+        """Its error message, in one line."""
         said = " ".join(self.complaint.split()) or f"exit code {self.code}"
         return re.sub(r"^(docker: |Error: |Error response from daemon: |time=\S+ level=\w+ msg=)+", "", said)[:MAX_SAID]
 
 
-class Engine:
+class ContainerEngine:
     """A container engine.
 
     Args:
@@ -119,7 +119,9 @@ class Engine:
         descriptors.as_before(process.pid)
         return process
 
-    async def run(self, *arguments: str, doing: str, seconds: float | None = None, inside: bool = False) -> Done:
+    async def run(
+        self, *arguments: str, doing: str, seconds: float | None = None, inside: bool = False
+    ) -> CommandResult:
         """Run a command to its end, whatever that is.
 
         Args:
@@ -135,7 +137,7 @@ class Engine:
         process = await self.start(arguments, asyncio.subprocess.DEVNULL)
         talk = asyncio.gather(bounded(process.stdout, MAX_PRINTED), bounded(process.stderr, MAX_COMPLAINT))
         printed, complaint = await self.waited(process, talk, doing, seconds or self.patience)
-        done = Done(process.returncode or 0, printed, complaint.decode("utf-8", "replace"))
+        done = CommandResult(process.returncode or 0, printed, complaint.decode("utf-8", "replace"))
         if done.code and not inside:
             self.check_reached(done, doing)
         return done
@@ -148,7 +150,7 @@ class Engine:
         seconds: float,
         moved: Sequence[int] = (0,),
     ) -> T:
-        """Wait for what is done with a command, and for its end; it is killed when either does not come.
+        """Wait for the work with a command and for its end; it is killed when either does not come.
 
         Args:
             process: The command.
@@ -178,8 +180,8 @@ class Engine:
                 await asyncio.wait((both,), timeout=5.0)
                 both.cancel()
 
-    def check_reached(self, done: Done, doing: str) -> None:
-        """See that a command that failed did reach its engine.
+    def check_reached(self, done: CommandResult, doing: str) -> None:
+        """Check that a command that failed has reached its engine.
 
         Raises:
             SandboxRefusedError: the engine may not be used.
@@ -193,7 +195,7 @@ class Engine:
         if DOWN.search(done.complaint) and not NOT_RUN.search(done.complaint):
             raise SandboxUnavailableError(f"{self.name} could not {doing}: its engine cannot be reached ({done.said}).")
 
-    def failed(self, done: Done, doing: str, *, making: bool = False) -> Exception:
+    def failed(self, done: CommandResult, doing: str, *, making: bool = False) -> Exception:
         """The error that a failed command is.
 
         Args:
@@ -209,7 +211,7 @@ class Engine:
         )
 
     async def memory(self) -> int:
-        """Bytes of memory of the engine's machine; 0: it does not say.
+        """Bytes of memory of the engine's machine; 0: unknown.
 
         Raises:
             SandboxRefusedError: the engine cannot be used at all.
@@ -222,7 +224,7 @@ class Engine:
                 raise self.failed(done, doing)
             said = _object(done.printed)
             if problems := said.get("ServerErrors"):  # Docker's command ends well although its daemon is not there
-                wrong = Done(1, b"", " ".join(map(str, problems)))
+                wrong = CommandResult(1, b"", " ".join(map(str, problems)))
                 self.check_reached(wrong, doing)
                 raise self.failed(wrong, doing)
             host = said.get("host")
@@ -231,7 +233,7 @@ class Engine:
         return self._memory
 
     async def inspect(self, names: Sequence[str], doing: str) -> list[dict[str, Any]]:
-        """What the engine says of containers, of those that there are: `Name`, `State`, and `Labels`.
+        """What the engine knows of those containers that exist: `Name`, `State`, and `Labels`.
 
         Raises:
             SandboxRefusedError: the engine cannot be used at all.
@@ -258,7 +260,7 @@ async def _both(work: Awaitable[T], process: asyncio.subprocess.Process) -> T:
 
 
 async def bounded(stream: asyncio.StreamReader | None, most: int) -> bytes:
-    """All that a stream has; beyond the bound it is let go."""
+    """All of a stream; what is beyond the bound is discarded."""
     assert stream is not None
     kept = bytearray()
     while data := await stream.read(1 << 16):

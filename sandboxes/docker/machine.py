@@ -19,7 +19,7 @@ from sandboxes.base import SandboxRefusedError, SandboxUnavailableError
 from sandboxes.bridged.machine import End, Machine
 from sandboxes.docker import copying
 from sandboxes.docker import engine as engines
-from sandboxes.docker.engine import NOT_RUN, TAKEN, Done, Engine
+from sandboxes.docker.engine import NOT_RUN, TAKEN, CommandResult, ContainerEngine
 from sandboxes.docker.options import DockerOptions
 from sandboxes.host.tasks import uncancellable
 from sandboxes.inside.bridge.copying import LENGTH, MISSING
@@ -79,7 +79,7 @@ class DockerMachine(Machine):
     noun = "the container"
     advice = "Choose another image with STEPWELL_DOCKER_IMAGE."
 
-    def __init__(self, engine: Engine, options: DockerOptions, id: str, *, keep: bool = True) -> None:
+    def __init__(self, engine: ContainerEngine, options: DockerOptions, id: str, *, keep: bool = True) -> None:
         self._engine = engine
         self._options = options
         self._id = id
@@ -95,12 +95,12 @@ class DockerMachine(Machine):
         self._up = False
         """Whether it runs, as far as is known."""
         self._began = ""
-        """When its life of now began, by the engine's word."""
+        """When its current life began, as the engine says."""
         self._lives = 0
         self._seen = False
 
     async def life(self, *, start: bool) -> int:
-        """Say which of its lives it is in; see `Machine.life`. Who is cancelled while it starts leaves when it runs."""
+        """Say which of its lives it is in; see `Machine.life`. A cancelled caller waits until it runs."""
         async with self._turn:
             if not start:
                 return await self._goes_on() if self._up else 0
@@ -135,10 +135,10 @@ class DockerMachine(Machine):
         return {**(state if isinstance(state, dict) else {}), "Labels": labels if isinstance(labels, dict) else {}}
 
     async def _have(self) -> None:
-        """Have it run: found, started or made.
+        """Make it run: found, started or created.
 
         Raises:
-            SandboxRefusedError: the operator has to mend something first.
+            SandboxRefusedError: the operator has to fix something first.
             SandboxUnavailableError: it cannot be had now.
         """
         until = time.monotonic() + START_SECONDS
@@ -256,7 +256,7 @@ class DockerMachine(Machine):
             raise
 
     async def _furnish(self) -> None:
-        """Make its volume writable, and see that the image has what is needed.
+        """Make its volume writable, and check that the image has what is needed.
 
         Raises:
             SandboxRefusedError: it has not.
@@ -277,7 +277,7 @@ class DockerMachine(Machine):
         done = await self._exec(["sh", "-c", USED + command], doing=doing, seconds=seconds, again=again)
         return done.printed.decode("utf-8", "replace") + done.complaint
 
-    async def _exec(self, command: list[str], *, doing: str, seconds: float, again: bool) -> Done:
+    async def _exec(self, command: list[str], *, doing: str, seconds: float, again: bool) -> CommandResult:
         for _ in range(TRIES):
             await self.life(start=True)
             done = await self._engine.run("exec", self.name, *command, doing=doing, seconds=seconds, inside=True)
@@ -331,7 +331,7 @@ class DockerMachine(Machine):
     async def _copied(
         self, what: str, work: Callable[[asyncio.subprocess.Process, list[int]], Any], doing: str
     ) -> None:
-        """Run `sandboxes/inside/bridge/copying.py` there, with something at its ends.
+        """Run `sandboxes/inside/bridge/copying.py` there, connected to what sends and what receives.
 
         Raises:
             SandboxUnavailableError: it did not end well.
@@ -349,12 +349,14 @@ class DockerMachine(Machine):
             finally:
                 engines.end(process)
                 await asyncio.wait((complaint,), timeout=5.0)
-            said = complaint.result().decode("utf-8", "replace") if complaint.done() else ""
-            done = Done(process.returncode or 0, b"", said)
+            error_text = complaint.result().decode("utf-8", "replace") if complaint.done() else ""
+            done = CommandResult(process.returncode or 0, b"", error_text)
             if not done.code:
                 return
             if await self.life(start=False):
-                raise self._engine.failed(Done(done.code, b"", done.complaint.strip().rpartition("\n")[2]), doing)
+                raise self._engine.failed(
+                    CommandResult(done.code, b"", done.complaint.strip().rpartition("\n")[2]), doing
+                )
         raise SandboxUnavailableError(f"{self._engine.name} could not {doing}: the container does not stay up.")
 
     async def stream(self, program: str, base: str, message: bytes, hear: Callable[[str], None]) -> str:
@@ -371,12 +373,12 @@ class DockerMachine(Machine):
             while data := await process.stdout.read(1 << 16):
                 hear(data.decode("ascii", "replace"))
             await process.wait()
-            said = (await complaint).decode("utf-8", "replace").strip()
+            error_text = (await complaint).decode("utf-8", "replace").strip()
         finally:
             engines.end(process)
             process.stdin.close()
             complaint.cancel()
-        return "" if process.returncode == 0 else said.rpartition("\n")[2] or f"exit code {process.returncode}"
+        return "" if process.returncode == 0 else error_text.rpartition("\n")[2] or f"exit code {process.returncode}"
 
     async def end(self, how: End) -> None:
         """Stop or delete it; see `Machine.end`."""
@@ -414,14 +416,14 @@ class DockerMachine(Machine):
             await asyncio.sleep(POLL_SECONDS)
 
     async def hold(self) -> None:
-        """Have it kept: something in it is nowhere else; see `Machine.hold`."""
+        """Keep it: it holds something that exists nowhere else; see `Machine.hold`."""
         doing = "mark the container"
         done = await self._exec(["touch", "held"], doing=doing, seconds=self._engine.patience, again=True)
         if done.code:
             raise self._engine.failed(done, doing)
 
 
-async def ours(engine: Engine, prefix: str) -> list[dict[str, Any]]:
+async def ours(engine: ContainerEngine, prefix: str) -> list[dict[str, Any]]:
     """What the engine says of all containers of ours.
 
     Raises:
@@ -433,16 +435,16 @@ async def ours(engine: Engine, prefix: str) -> list[dict[str, Any]]:
     if done.code:
         raise engine.failed(done, doing)
     names = done.printed.decode("ascii", "replace").split()
-    said = await engine.inspect(names, doing) if names else []
+    inspected = await engine.inspect(names, doing) if names else []
     return [
         {"Name": str(one.get("Name")).removeprefix("/"), "State": one["State"], "Labels": one.get("Labels") or {}}
-        for one in said
+        for one in inspected
         if isinstance(one.get("State"), dict)
     ]
 
 
-async def tidy(engine: Engine, options: DockerOptions) -> None:
-    """Remove containers that have been stopped for long and that nobody needs; what cannot be now is left to others."""
+async def tidy(engine: ContainerEngine, options: DockerOptions) -> None:
+    """Remove containers that stopped long ago and that nobody needs; what fails is left to another process."""
     engine.tidied = time.monotonic()
     if options.auto_delete < 0:
         return

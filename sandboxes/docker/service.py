@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sandboxes.base import SandboxRefusedError
 from sandboxes.bridged.service import Listed, Service
-from sandboxes.docker.engine import Engine
+from sandboxes.docker.engine import ContainerEngine
 from sandboxes.docker.machine import THREAD_LABEL, DockerMachine, ours, tidy
 from sandboxes.docker.options import DockerOptions
 
@@ -22,10 +22,10 @@ class Docker(Service):
     def __init__(self, root: Path, options: DockerOptions, *, sleep_after: float = 0.0, keep: bool = True) -> None:
         super().__init__(root, "docker", options.network.mode, sleep_after=sleep_after, keep=keep)
         self._options = options
-        self._engine = Engine(options.command, options.patience)
+        self._engine = ContainerEngine(options.command, options.patience)
 
     async def check(self) -> None:
-        """See that what is asked for can be had of a container.
+        """Check that a container can give what is asked for.
 
         Raises:
             SandboxRefusedError: it cannot.
@@ -38,7 +38,7 @@ class Docker(Service):
         return DockerMachine(self._engine, self._options, id, keep=self._keep)
 
     async def listed(self) -> list[Listed]:
-        """All containers of ours, whatever their state, sorted by name.
+        """All containers that Stepwell made, in any state, sorted by name.
 
         Raises:
             SandboxRefusedError: the engine cannot be used at all.
@@ -51,7 +51,7 @@ class Docker(Service):
         return sorted(found, key=lambda listed: listed.name)
 
     async def close(self) -> None:
-        """Close. Who made a container removes those that have been stopped for long and that nobody needs."""
+        """Close. A process that made a container also removes those that stopped long ago and that nobody needs."""
         await super().close()
         if self._engine.made:
             await tidy(self._engine, self._options)

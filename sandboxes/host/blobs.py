@@ -67,7 +67,7 @@ def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | No
 
 
 def too_large(size: int, limit: int) -> SnapshotTooLargeError:
-    """What says that new blobs have too many bytes."""
+    """The error for new blobs that have too many bytes."""
     return SnapshotTooLargeError(
         f"New blobs of {size:,} bytes are more than the {limit:,} that are allowed; the snapshot was refused."
     )

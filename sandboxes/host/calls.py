@@ -36,7 +36,7 @@ Send = Callable[[dict[str, Any], bytes], Awaitable[None]]
 
 
 class FloodError(Exception):
-    """A cell calls so often that it cannot be meant."""
+    """A cell calls so often that it must be a mistake."""
 
 
 class Calls:
@@ -104,7 +104,7 @@ class Calls:
         return None
 
     def drop(self, number: object) -> None:
-        """The cell does not wait for this call any more."""
+        """The cell no longer waits for this call."""
         task = self._tasks.get(number) if isinstance(number, int) else None
         if task is not None:
             task.cancel()

@@ -94,7 +94,7 @@ _before = resource.getrlimit(resource.RLIMIT_NOFILE)
 
 
 def raise_limit() -> None:
-    """Have this process use as many as it may, which is often far more than it is given to begin with.
+    """Raise this process's limit to what is allowed, which is often far more than it starts with.
 
     Programs that it starts should get what it had: `as_before` says so.
     """
@@ -145,7 +145,7 @@ class Share:
 
     @contextlib.contextmanager
     def turning_away(self) -> Iterator[bool]:
-        """Hold one to answer that there is none left; false if too many connections are answered so already."""
+        """Take one to answer that none is left; false if too many connections are being answered so already."""
         with self._lock:
             may = self._turned_away < TURNED_AWAY
             self._turned_away += may

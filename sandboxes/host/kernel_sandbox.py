@@ -26,7 +26,7 @@ PLAN_SECONDS = 60.0
 
 
 class KernelSession(Protocol):
-    """A kernel that runs, as the host sees it. Of no use any more once `alive` is false."""
+    """A running kernel, as the host sees it. It cannot be used once `alive` is false."""
 
     @property
     def alive(self) -> bool:
@@ -49,7 +49,7 @@ class KernelSession(Protocol):
         """
 
     def when_gone(self, call: Callable[[], None]) -> None:
-        """Have `call` called once, when the session is gone, at the latest when it is closed."""
+        """Call `call` once, when the session has ended, at the latest when it is closed."""
 
     async def kill(self) -> None:
         """End what it does now, without waiting until it has ended."""
@@ -104,7 +104,7 @@ class KernelSandbox(ABC, Generic[Session]):
 
     @abstractmethod
     async def _start_session(self) -> Session:
-        """Start a session, or prepare one that starts with its first request; the sandbox too, if it does not run.
+        """Start a session, or prepare one that starts with its first request; start the sandbox if it does not run.
 
         There is no other session, and a place for it is taken.
 
@@ -114,7 +114,7 @@ class KernelSandbox(ABC, Generic[Session]):
 
     @abstractmethod
     async def _put_away(self, stored: bool) -> None:
-        """Give up what is not needed without a session: stop the sandbox, remove what the store has.
+        """Give up what only a session needs: stop the sandbox, remove what the store has.
 
         It is called with no session there, before the sandbox sleeps and when it is closed. What another process has
         begun to use meanwhile has to be left alone.
@@ -231,7 +231,7 @@ class KernelSandbox(ABC, Generic[Session]):
         body: dict[str, Any] | None = None,
         seconds: float = SNAPSHOT_SECONDS,
     ) -> dict[str, Any]:
-        """Have the kernel do something of its own; a session is started if there is none."""
+        """Send the kernel a request that is not a cell; a session is started if there is none."""
         session = await self._ready()
         try:
             request = KernelRequest(
@@ -331,7 +331,7 @@ class KernelSandbox(ABC, Generic[Session]):
             self._lease.mark_idle()
 
     async def sleep(self) -> None:
-        """End its session unless something would be lost by that; `restore` wakes it."""
+        """End its session unless that would lose something; `restore` wakes it."""
         async with self._lease:
             if self.evictable != "never":
                 await uncancellable(self._stop(slept=self._snapshot.id))

@@ -69,7 +69,7 @@ class Limits:
 
     @property
     def file_bytes(self) -> int:
-        """The size of one file: none is larger than the folder may be in which there may be most; 0: any."""
+        """The largest size of one file: that of the largest folder limit; 0: any."""
         most = self.workspace + self.memory_or_half if self.workspace else 0
         return min(self.file or most, most or self.file)
 
@@ -87,11 +87,11 @@ class Ending:
     files: int = 0
     """How much of the memory that was found are files in `/tmp`, HOME and `/dev/shm`."""
     copy: bool = False
-    """Whether a frozen copy of it, from before the cell, waits to go on in its place."""
+    """Whether a standby, forked before the cell, waits to take over."""
 
 
 def in_words(ending: Ending, limits: Limits) -> str:
-    """How a process ended that was not asked to."""
+    """How a process ended by itself, in words."""
     if ending.limit:
         return _exceeded(ending, limits)
     if ending.code >= 0:

@@ -27,9 +27,9 @@ class Process(Protocol):
     """A process with all that it starts."""
 
     exited: asyncio.Future[Ending]
-    """Done when it has ended, with everything that it started but a frozen copy."""
+    """Done when it has ended, with everything that it started except a standby."""
     gone: asyncio.Future[None]
-    """Done when nothing of it is left, no frozen copy either."""
+    """Done when nothing of it is left, no standby either."""
     why: str
     """Why it could not begin, when that is known."""
 
@@ -44,31 +44,31 @@ class Process(Protocol):
         """Send SIGINT to it and its children, as a terminal does on Ctrl-C."""
 
     def stop(self) -> bool:
-        """End what runs now, so that a frozen copy may go on; false when there can be none and nothing was done."""
+        """End what runs now, so that a standby can take over; false when there can be none and nothing was done."""
 
     def wake(self) -> None:
-        """Have the frozen copy go on; `exited` is a new future then."""
+        """Let the standby take over; `exited` is a new future then."""
 
     def kill(self) -> None:
         """End it at once with everything that it started."""
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class StartedProcess:
     """A started process and our ends of what it is connected to."""
 
     process: Process
     control: socket.socket
     stdout: Pipe
     stderr: Pipe
-    door: socket.socket | None = None
+    listener: socket.socket | None = None
     """Listens in the sandbox's network for what wants to go out; None where there is no way out."""
 
 
 class Start(Protocol):
     """How processes of a sandbox are started."""
 
-    async def __call__(self, order: Order) -> Connection:
+    async def __call__(self, order: Order) -> StartedProcess:
         """Start the kernel, or a program, in a sandbox's folder.
 
         Raises:

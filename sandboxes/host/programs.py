@@ -55,7 +55,7 @@ MAX_ENTRIES = 50
 
 
 class EnvironmentDescription(TypedDict):
-    """What the sandbox's Python has to offer."""
+    """The sandbox's Python and its packages."""
 
     python: str
     packages: dict[str, str]

@@ -141,7 +141,7 @@ def _table(data: memoryview) -> Any:
 async def _read(
     what: str, data: Sequence[bytes | memoryview], *, memory: int, written: int, **limits: int
 ) -> list[memoryview]:
-    """What a process that reads found in each of these."""
+    """What the reader process found in each of these."""
     try:
         async with _turn(), AsyncExitStack() as files:
             source, target = _file(files), _file(files)
@@ -183,7 +183,7 @@ async def _run(asked: dict[str, Any]) -> None:
 
 
 def _found(target: int) -> list[memoryview]:
-    """What the process wrote; nothing of it is believed."""
+    """What the reader process wrote, which is not trusted."""
     _seal(target)
     size = os.fstat(target).st_size
     try:
@@ -206,7 +206,7 @@ def _found(target: int) -> list[memoryview]:
 
 
 def _seal(file: int) -> None:
-    """Have a file stay as it is, whoever else has it open: what was validated must be what is used.
+    """Seal a file, whoever else has it open: what was validated must be what is used.
 
     Raises:
         UnreadableError: somebody can write to it still.

@@ -137,7 +137,7 @@ def _path(value: object) -> str:
 
 
 def snapshot(said: dict[str, Any]) -> SnapshotTaken:
-    """What came of taking a snapshot."""
+    """The result of taking a snapshot."""
     id = _hash(said.get("id"))
     return SnapshotTaken(
         id=id,
@@ -183,7 +183,7 @@ def broken_off(said: dict[str, Any]) -> BrokenOff | None:
 
 
 def problems(said: dict[str, Any]) -> tuple[str, str]:
-    """Why a snapshot cannot be restored: what is wrong with its blobs, and what went wrong otherwise."""
+    """Why a snapshot cannot be restored: what is wrong with its blobs, and what else went wrong."""
     failed = _text(said.get("failed"), 2_000)
     if not failed and not isinstance(said.get("restored"), list):
         failed = "The sandbox did not say what it restored."

@@ -44,7 +44,7 @@ class CellRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelRequest:
-    """Something that a session's kernel is to do of its own, such as a snapshot."""
+    """A request to a session's kernel that is not a cell, such as a snapshot."""
 
     kind: str
     content: Mapping[str, Any]
@@ -122,7 +122,7 @@ def _cut_short(data: bytearray) -> int:
 
 
 @dataclass(slots=True)
-class Stream:
+class CellStream:
     """One stream of a cell: what is kept of it, and what is passed on while it runs."""
 
     name: Literal["stdout", "stderr"]
@@ -158,8 +158,8 @@ class RunningCell:
         self.answer = answer
         """The type of the frame that ends it."""
         self.id = secrets.token_hex(16)
-        self.stdout = Stream("stdout")
-        self.stderr = Stream("stderr")
+        self.stdout = CellStream("stdout")
+        self.stderr = CellStream("stderr")
         self.displays: list[Display] = []
         self.ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         """What the kernel said in the end, unread; see `read_answer`."""
@@ -174,7 +174,7 @@ class RunningCell:
         self._context = contextvars.copy_context()
 
     def order(self, request: CellRequest) -> bytes | CellResult:
-        """The frame that has the kernel run it; the result when it is too large for that."""
+        """The frame that makes the kernel run it; a result instead when it is too large."""
         code = request.code.encode("utf-8", "replace")
         header = {"type": "run", "id": self.id, "number": request.number, "head": request.head, "code": len(code)}
         try:
@@ -240,7 +240,7 @@ class RunningCell:
             seconds=time.monotonic() - self._began,
         )
 
-    def take(self, stream: Stream, data: bytes) -> None:
+    def take(self, stream: CellStream, data: bytes) -> None:
         """Keep what it printed, and pass it on."""
         stream.capture.add(data)
         if self._on_output is not None:
@@ -248,7 +248,7 @@ class RunningCell:
             if text:
                 self._tell(Streamed(stream.name, text=text))
 
-    def take_sample(self, stream: Stream, data: bytes) -> None:
+    def take_sample(self, stream: CellStream, data: bytes) -> None:
         """Pass on some of what it printed, which is not kept."""
         if self._on_output is not None and (text := stream.live.pieces(data, full=True)):
             self._tell(Streamed(stream.name, text=text))

@@ -44,7 +44,7 @@ because any method of a sandbox may have to start a session."""
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose sessions start: a user of a server."""
+    """A user of a server, as the owner of sessions."""
 
     name: str = ""
     """Empty where there are no users: then whoever comes first is served first, and may have all places."""
@@ -206,7 +206,7 @@ class SessionPool:
         return self._held(user) < (min(user.places, share) if user.places else share)
 
     def evict_idle(self) -> None:
-        """Put to sleep the sessions that are due, and set the timer for the next each."""
+        """Put to sleep the sessions that are due, and set the timer for the next ones."""
         now, soonest = time.monotonic(), math.inf
         # Who may have no more can only get a place that they have themselves.
         full = Counter(each.owner.name for each in self._waiting if not self._may_have_more(each.owner))
@@ -230,7 +230,7 @@ class SessionPool:
             self._timer = asyncio.get_running_loop().call_later(soonest - now, self.evict_idle)
 
     def note_idle(self) -> None:
-        """Have idle sessions evicted, now that one more is idle."""
+        """Evict idle sessions, now that one more is idle."""
         # Scanning after each cell is expensive: it is done only if somebody waits, or no scan is due.
         if self._waiting or (self._timer is None and self._sleep_after < math.inf):
             self.evict_idle()
@@ -256,7 +256,7 @@ class SessionPool:
             self.evict_idle()
 
     async def close(self) -> None:
-        """Evict no more, and wait for those that are being put to sleep."""
+        """Stop evicting, and wait for sessions that are being put to sleep."""
         await asyncio.gather(*self._sleeping.values(), return_exceptions=True)
         if self._timer is not None:
             self._timer.cancel()
@@ -317,7 +317,7 @@ class Lease:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep it awake while it is used beside what its session does."""
+        """Keep it awake while it is used apart from its session."""
         self._uses += 1
         try:
             yield
@@ -353,7 +353,7 @@ class Lease:
             self._pool.release(self)
 
     def stop_waiting(self) -> None:
-        """Have whoever waits for a place told that the sandbox is gone."""
+        """Tell whoever waits for a place that the sandbox is gone."""
         if self.place is not None and not self.place.done():
             self.place.set_exception(SandboxLostError("The sandbox was closed or reset while it waited for a place."))
 

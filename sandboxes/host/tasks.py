@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 async def uncancellable(work: Awaitable[T]) -> T:
-    """Wait for what must not be left half done; who is cancelled meanwhile, even twice, leaves when it is done.
+    """Wait for work that must not be left half done; a caller that is cancelled meanwhile, even twice, leaves after it.
 
     Raises:
-        CancelledError: the waiting was cancelled; the work was done, and what came of it is not told.
+        CancelledError: the waiting was cancelled; the work was done, and its result is lost.
         Exception: whatever the work raises.
     """
     task = asyncio.ensure_future(work)
@@ -39,17 +39,17 @@ _UNDER_WAY: set[Future[None]] = set()
 
 
 def run_later(work: Callable[[], object]) -> None:
-    """Do it in a thread, after what was asked for before; what it raises is logged."""
+    """Run blocking work in a thread, after earlier work; errors are logged."""
     _submit(_BACKGROUND, work)
 
 
 def run_quickly(work: Callable[[], object]) -> None:
-    """Do in a thread of its own what neither takes time nor waits, so that slow work does not hold it up."""
+    """Run very short work in a thread of its own, so that slow work does not delay it."""
     _submit(_QUICK, work)
 
 
 def run_promptly(work: Callable[[], object]) -> None:
-    """Do in a thread of its own what waits some milliseconds and is of no use later."""
+    """Run blocking work of some milliseconds in a thread of its own; its result is useless later."""
     _submit(_PROMPT, work)
 
 
@@ -63,7 +63,7 @@ def _submit(threads: ThreadPoolExecutor, work: Callable[[], object]) -> None:
 
 
 def wait() -> None:
-    """Wait until all that was asked for is done; blocks."""
+    """Wait until all work is done; blocks."""
     concurrent.futures.wait(tuple(_UNDER_WAY))
 
 

@@ -213,7 +213,7 @@ def _opened(root: Path, path: str, stack: ExitStack) -> tuple[str, int, int]:
 
 @contextmanager
 def _clear(root: Path) -> Iterator[None]:
-    """Raise errors of the workspace's disk as one sentence."""
+    """Turn errors of the workspace's disk into one sentence."""
     try:
         yield
     except FileNotFoundError:

@@ -11,7 +11,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import descriptors, workspace
 from sandboxes.host.descriptors import Pipe
 from sandboxes.host.limits import Ending
-from sandboxes.host.processes import Connection, Order
+from sandboxes.host.processes import Order, StartedProcess
 from sandboxes.inside import PROGRAMS
 from sandboxes.local import wrappers
 from sandboxes.local.isolation import IsolationConfig, cloudpickle_path
@@ -49,11 +49,11 @@ class ChildProcess:
         """Nothing is watched."""
 
     def stop(self) -> bool:
-        """There is never a frozen copy."""
+        """There is never a standby."""
         return False
 
     def wake(self) -> None:
-        """There is never a frozen copy."""
+        """There is never a standby."""
 
     def interrupt(self) -> None:
         """Send SIGINT to the group, as a terminal does on Ctrl-C."""
@@ -83,7 +83,7 @@ class StartChild:
         self._level = config.level
         self._cache = config.cache
 
-    async def __call__(self, order: Order) -> Connection:
+    async def __call__(self, order: Order) -> StartedProcess:
         """Start the kernel, or a program, in a sandbox's folder; see `Start`.
 
         Raises:
@@ -92,9 +92,9 @@ class StartChild:
         control, theirs = socket.socketpair()
         control.setblocking(False)
         stdout, stderr = Pipe(), Pipe()
-        door = listen_on_loopback() if order.network != "none" and order.program is None else None
+        listener = listen_on_loopback() if order.network != "none" and order.program is None else None
         try:
-            command = await asyncio.to_thread(self._command, order, door.getsockname()[1] if door else 0)
+            command = await asyncio.to_thread(self._command, order, listener.getsockname()[1] if listener else 0)
             wrapper = await asyncio.to_thread(self._wrapper, order)
             process = await _start(
                 command,
@@ -108,14 +108,14 @@ class StartChild:
             control.close()
             stdout.close()
             stderr.close()
-            if door is not None:
-                door.close()
+            if listener is not None:
+                listener.close()
             raise
         finally:
             theirs.close()
         stdout.close_theirs()
         stderr.close_theirs()
-        return Connection(process, control, stdout, stderr, door)
+        return StartedProcess(process, control, stdout, stderr, listener)
 
     def _command(self, order: Order, proxy: int) -> list[str]:
         start = [self._python, "-P", "-s", str(KERNEL / "start.py")]

@@ -77,7 +77,7 @@ class ControlGroup:
             else:
                 return
 
-    def take_door(self) -> int:
+    def take_join_fd(self) -> int:
         """A descriptor, which the caller closes: a process that writes `0` into it enters the group.
 
         Raises:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from sandboxes.host.limits import Limits
 from sandboxes.inside import PROGRAMS
-from sandboxes.inside.zygote import landlock
+from sandboxes.inside.zygote import landlock, system
 from sandboxes.local import control_groups
 from sandboxes.network import NO_NETWORK, Network
 
@@ -76,7 +76,8 @@ class IsolationConfig:
     @property
     def becomes_another(self) -> bool:
         """Whether sandboxes have another user id outside than this process."""
-        return self.level in PRIVATE_ROOT and os.geteuid() == 0
+        needed = (system.CAP_CHOWN, system.CAP_SYS_ADMIN)
+        return self.level in PRIVATE_ROOT and system.may_become(UNPRIVILEGED, *needed)
 
     def config(self) -> dict[str, Any]:
         """What the zygote is told."""
@@ -137,7 +138,7 @@ def clean_environment(timezone: str) -> dict[str, str]:
         # Sets have the order, and hashes the values, that they had before a restore.
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "agg",
-        # A process with one thread can be forked: by the zygote, and to have a frozen copy of a session.
+        # A process with one thread can be forked: by the zygote, and to have a standby of a session.
         "OPENBLAS_NUM_THREADS": "1",
         "JE_ARROW_MALLOC_CONF": "background_thread:false",
     }

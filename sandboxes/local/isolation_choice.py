@@ -10,13 +10,14 @@ import secrets
 import select
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from sandboxes.base import NoSuchSandboxError, SandboxUnavailableError
+from sandboxes.base import NoSuchSandboxError, SandboxError, SandboxUnavailableError
 from sandboxes.host.processes import Order
 from sandboxes.host.scratch import held_folder
 from sandboxes.inside import PROGRAMS
@@ -55,6 +56,19 @@ def choose(request: IsolationRequest) -> IsolationConfig:
         f"No isolation that will do works on this machine ({'; '.join(why)}). `stepwell doctor` says more; "
         "STEPWELL_ISOLATION=process runs code without any, as you."
     )
+
+
+def choose_ahead(request: IsolationRequest) -> None:
+    """Begin to choose, and to have a sandbox ready, beside what the caller does meanwhile; does not block.
+
+    Whoever opens the first sandbox then waits for what is left of that; what does not work is for them to be told.
+    """
+
+    def work() -> None:
+        with contextlib.suppress(SandboxError, OSError):
+            choose(request)
+
+    threading.Thread(target=work, name="stepwell-ahead", daemon=True).start()
 
 
 def _try(config: IsolationConfig) -> None:

@@ -1,4 +1,4 @@
-"""A session on this machine: starts a kernel, sends it cells, receives what they do, and wakes its frozen copy."""
+"""A session on this machine: starts a kernel, sends it cells, receives what they do, and wakes its standby."""
 
 import asyncio
 import time
@@ -9,8 +9,8 @@ from typing import Any
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.host.calls import Calls, FloodError
 from sandboxes.host.limits import Limits, in_words, limit_note
-from sandboxes.host.processes import Connection, Order, Process, Start
-from sandboxes.host.running_cell import CellRequest, FunctionOffer, KernelRequest, RunningCell, Stream
+from sandboxes.host.processes import Order, Process, Start, StartedProcess
+from sandboxes.host.running_cell import CellRequest, CellStream, FunctionOffer, KernelRequest, RunningCell
 from sandboxes.inside.bridge.supervision import complaint, interrupt_waits
 from sandboxes.inside.kernel import frames
 from sandboxes.local.kernel_connection import SEND_SECONDS, KernelConnection
@@ -24,11 +24,11 @@ BEGIN_SECONDS = 10.0
 MAX_UNASKED = 1_000
 """Frames that are taken in while nothing was asked."""
 END_SECONDS = 2.0
-"""How long a process may take to end once its connection is closed, and a frozen copy to go on."""
+"""How long a process may take to end once its connection is closed, and a standby to go on."""
 
 
 class Session:
-    """A kernel in a process of this machine. Made by `start`; of no use any more once `alive` is false.
+    """A kernel in a process of this machine. Made by `start`; it cannot be used once `alive` is false.
 
     ```
     started ── hello ──> idle ── run, ask ──> busy ── answer ──> idle
@@ -39,16 +39,16 @@ class Session:
     ```
     """
 
-    def __init__(self, connection: Connection, limits: Limits, egress: Egress | None = None) -> None:
+    def __init__(self, connection: StartedProcess, limits: Limits, egress: Egress | None = None) -> None:
         self._process: Process = connection.process
         self._connection = KernelConnection(connection.control, connection.stdout, connection.stderr, self._receive)
         self._limits = limits
         self._egress = egress
-        if connection.door is not None:
+        if connection.listener is not None:
             if egress is not None:
-                egress.open(connection.door)
+                egress.open(connection.listener)
             else:
-                connection.door.close()
+                connection.listener.close()
         self._cell: RunningCell | None = None
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
@@ -90,7 +90,7 @@ class Session:
             self.discard()
 
     async def _wait_for_hello(self, python: str) -> None:
-        stderr = Stream("stderr")
+        stderr = CellStream("stderr")
         self._connection.listen(stderr=stderr.capture.add)
         ends = (self._hello, self._process.exited)
         await asyncio.wait(ends, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -115,7 +115,7 @@ class Session:
         return self._egress.reached() if self._egress is not None else ()
 
     def when_gone(self, call: Callable[[], None]) -> None:
-        """Have `call` called once its process is gone, whoever ended it."""
+        """Call `call` once its process has ended, whoever ended it."""
         self._process.gone.add_done_callback(lambda _: call())
 
     async def run(self, request: CellRequest) -> CellResult:
@@ -243,7 +243,7 @@ class Session:
         )
 
     async def _end_process(self, too_late: str) -> str:
-        """End what is left of a kernel that cannot go on, except for a frozen copy.
+        """End what is left of a kernel that cannot go on, except for a standby.
 
         Returns:
             Why it cannot go on: `too_late` if its time is merely over.
@@ -263,7 +263,7 @@ class Session:
         return f"the session was ended because {self._connection.broken.result()}"
 
     async def _wake_copy(self, cell: RunningCell) -> dict[str, Any] | None:
-        """Have a frozen copy go on in the place of a process that ended.
+        """Let the standby take over from a process that ended.
 
         Returns:
             What it said; None when there is none, or it cannot be trusted with the connection any more.
@@ -342,7 +342,7 @@ class Session:
         self._connection.close()
 
     async def kill(self) -> None:
-        """End what it does now; it is of no use any more."""
+        """End what it does now; it cannot be used afterwards."""
         self.discard()
 
     async def close(self) -> None:

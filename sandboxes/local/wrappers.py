@@ -12,18 +12,9 @@ from pathlib import Path
 
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.inside.zygote.private_root import HOME, SETTINGS, SYSTEM
-from sandboxes.local.isolation import READ_ONLY
+from sandboxes.local.isolation import READ_ONLY, ZYGOTE
 
-LIBRARIES = """
-import json, os, sys, sysconfig
-found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
-found += [os.path.realpath(path) for path in found]
-parts = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
-own = [[f"{path}/{part}" for part in parts] if os.path.exists(f"{path}/pyvenv.cfg") else [path] for path in found]
-found = sum(own, [path for name, path in sysconfig.get_paths().items() if "lib" in name])
-print(json.dumps(sorted({path for path in found if os.path.exists(path) and path != "/"})))
-"""
-"""Of a virtual environment only what belongs to it: `python -m venv .` makes one of a folder with other files."""
+LIBRARIES = ZYGOTE / "interpreter.py"
 ASK_SECONDS = 30.0
 MACOS_SYSTEM = (
     "/usr/lib", "/usr/share", "/usr/bin", "/bin", "/System", "/Library/Fonts", "/Library/Frameworks",
@@ -50,7 +41,7 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
         SandboxUnavailableError: it cannot be started, or is no Python.
     """
     try:
-        command = [python, "-I", "-c", LIBRARIES]
+        command = [python, "-I", str(LIBRARIES)]
         result = subprocess.run(command, capture_output=True, timeout=ASK_SECONDS, check=True)  # noqa: S603 - see above
         return tuple(json.loads(result.stdout))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -72,7 +63,7 @@ def wrapped(
     tmp_bytes: int,
     shared_memory_bytes: int,
 ) -> list[str]:
-    """The command before that of the zygote: a root as the levels above have it.
+    """The command that starts the zygote in a root like that of the stronger levels.
 
     Args:
         bwrap: Where bubblewrap is.
@@ -107,7 +98,7 @@ def seatbelt() -> str:
 
 
 def seatbelt_profile(python: str, *, read: Sequence[str], write: Sequence[str]) -> str:
-    """A profile: everything is refused but what is named.
+    """A profile that refuses everything it does not name.
 
     Args:
         python: The interpreter.
@@ -133,7 +124,7 @@ def seatbelt_profile(python: str, *, read: Sequence[str], write: Sequence[str]) 
 
 
 def in_seatbelt(python: str, folder: Path, cache: str, *, program: str = "") -> list[str]:
-    """The command before that of a session's process."""
+    """The command that starts a session's process in Seatbelt."""
     own = [str(folder / name) for name in ("workspace", "spool", "home", "tmp", "reached")]
     read = [str(folder / "blobs"), cache, *([program] if program else [])]
     return [seatbelt(), "-p", seatbelt_profile(python, read=read, write=own)]

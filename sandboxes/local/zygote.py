@@ -43,7 +43,7 @@ REFILL_SECONDS = 0.05
 
 
 class ReadySandbox:
-    """A sandbox that waits for its order: our ends of its connections.
+    """A forked sandbox that waits for its spec: our ends of its connections.
 
     Args:
         group: The control group that it enters; entering one takes milliseconds, so it is not done with the order.
@@ -56,9 +56,9 @@ class ReadySandbox:
             self.control, control = map(undo.enter_context, socket.socketpair())
             self.init, init = map(undo.enter_context, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
             (self.stdout, output), (self.stderr, errors) = _pipe(undo), _pipe(undo)
-            door = [group.take_door()] if group is not None else []
+            join = [group.take_join_fd()] if group is not None else []
             undo.pop_all()
-        self.theirs = [control.detach(), output, errors, init.detach(), *door]
+        self.theirs = [control.detach(), output, errors, init.detach(), *join]
         with contextlib.suppress(OSError):  # closing what a sandbox hands over could take long
             self.control.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
 
@@ -69,7 +69,7 @@ class ReadySandbox:
         self.theirs = []
 
     def close(self) -> None:
-        """Close our ends; the sandbox ends by that."""
+        """Close our ends, which ends the sandbox."""
         self.close_theirs()
         self.control.close()
         self.init.close()
@@ -167,7 +167,7 @@ class Zygote:
         return self._process.poll() is None
 
     def begin(self, order: dict[str, Any]) -> ReadySandbox | None:
-        """Take a sandbox that waits, and send it its order; None if the zygote is gone.
+        """Take a waiting sandbox, and send it its spec; None if the zygote is gone.
 
         Raises:
             SandboxUnavailableError: this one cannot be started; others go on.
@@ -283,7 +283,7 @@ class ZygotePool:
             self._current(config)
 
     def begin(self, config: IsolationConfig, order: dict[str, Any]) -> ReadySandbox:
-        """Take a sandbox that is ready, and send it its order.
+        """Take a waiting sandbox, and send it its spec.
 
         Raises:
             IsolationUnavailableError: there cannot be one at that level.

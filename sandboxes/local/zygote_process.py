@@ -17,7 +17,7 @@ from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import workspace
 from sandboxes.host.descriptors import Pipe
 from sandboxes.host.limits import Ending
-from sandboxes.host.processes import Connection, Order
+from sandboxes.host.processes import Order, StartedProcess
 from sandboxes.host.tasks import run_quickly
 from sandboxes.inside.zygote.private_root import OWN, PLACES, WRITTEN
 from sandboxes.local.control_groups import ControlGroup
@@ -50,7 +50,7 @@ END_SECONDS = 5.0
 LIMITED = ("memory", "processes", "workspace", "names", "tmp")
 
 
-class LimitMonitor:
+class LimitWatch:
     """Tells the first process of a sandbox when to watch its limits: while a cell runs that takes longer.
 
     Args:
@@ -109,7 +109,7 @@ class ZygoteProcess:
         """The listening socket in the sandbox's network, where there is to be one."""
         self._first = -1
         """A hold on the first process, where the system has such."""
-        self._monitor = LimitMonitor(self._set_watching)
+        self._monitor = LimitWatch(self._set_watching)
         self._polling: asyncio.TimerHandle | None = None
         asyncio.get_running_loop().add_reader(self._init, self._hear)
 
@@ -119,7 +119,7 @@ class ZygoteProcess:
         return not self.exited.done()
 
     def busy(self, runs: bool) -> None:
-        """Have the limits watched while a cell runs."""
+        """Monitor the limits while a cell runs."""
         self._monitor.cell(runs)
 
     def _set_watching(self, runs: bool) -> None:
@@ -157,12 +157,12 @@ class ZygoteProcess:
         self._tell({"op": "interrupt"})
 
     def stop(self) -> bool:
-        """End the runner with what it started; its frozen copy stays."""
+        """End the runner with what it started; its standby stays."""
         self._tell({"op": "kill"})
         return True
 
     def wake(self) -> None:
-        """Have the frozen copy go on."""
+        """Let the standby take over."""
         self.exited = asyncio.get_running_loop().create_future()
         self._tell({"op": "wake"})
 
@@ -254,7 +254,7 @@ class StartInZygote:
     def __init__(self, config: IsolationConfig) -> None:
         self._config = config
 
-    async def __call__(self, order: Order) -> Connection:
+    async def __call__(self, order: Order) -> StartedProcess:
         """Start the kernel, or a program, in a sandbox's folder; see `Start`.
 
         Raises:
@@ -277,7 +277,7 @@ class StartInZygote:
         ZYGOTES.refill_later(self._config)
         stdout, stderr = Pipe.at(ready.stdout), Pipe.at(ready.stderr)
         if not self._config.network:
-            return Connection(process, ready.control, stdout, stderr)
+            return StartedProcess(process, ready.control, stdout, stderr)
         try:
             await asyncio.wait((process.door, process.gone), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -286,8 +286,8 @@ class StartInZygote:
             stderr.close()
             ready.control.close()
             raise
-        door = process.door.result() if process.door.done() else None
-        return Connection(process, ready.control, stdout, stderr, door)
+        listener = process.door.result() if process.door.done() else None
+        return StartedProcess(process, ready.control, stdout, stderr, listener)
 
     def begin(self, order: Order) -> ReadySandbox:
         """Start it; blocks.
@@ -406,7 +406,7 @@ def in_bubblewrap(config: IsolationConfig, folders: dict[str, tuple[str, bool]])
 
 
 def prepare(folder: Path, config: IsolationConfig) -> None:
-    """Make what a sandbox needs of its folder, and give it to the user that the sandbox has outside.
+    """Prepare a sandbox's folder, and hand it to the user that the sandbox runs as outside.
 
     Raises:
         SandboxUnavailableError: it cannot be made.

@@ -14,6 +14,7 @@ import typer
 
 from graph.context import Context
 from graph.settings import Settings, SettingsError, read_settings
+from sandboxes.local.isolation_choice import choose_ahead
 from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_without_isolation
 from stepwell.errors import UsageError
 
@@ -26,6 +27,7 @@ def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
     """Serve one client over stdin and stdout, until it leaves or a signal comes."""
     settings = read_settings()
     _check(folders)
+    choose_ahead(settings.local)
     warn_without_isolation(settings)
     if sys.stdin.isatty():
         print_error("This speaks to agents, not to people; `stepwell mcp install --client NAME` adds it to one.")
@@ -52,6 +54,7 @@ async def _stdio(settings: Settings, folders: Sequence[Path], context: Context |
 def serve_editor(*, approve: bool) -> int:
     """Be an editor's agent over stdin and stdout, until it leaves or a signal comes."""
     settings = read_settings()
+    choose_ahead(settings.local)
     warn_without_isolation(settings)
     if sys.stdin.isatty():
         print_error("This speaks to editors, not to people: name the command `stepwell acp` in your editor's settings.")
@@ -85,6 +88,7 @@ def serve_http(host: str, port: int, folders: Sequence[Path], *, approve: bool) 
     """Serve clients over HTTP until a signal comes."""
     settings = read_settings()
     _check(folders)
+    choose_ahead(settings.local)
     warn_without_isolation(settings)
     try:
         from server.mcp_app import serve

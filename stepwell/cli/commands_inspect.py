@@ -144,14 +144,16 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how well local sandboxes are isolated on this machine.
+    """Say how well local sandboxes are isolated on this machine, and whether a session works in one.
 
     Each level is tried and probed; for the chosen one: what is enforced, what is soft, what is not there, and why.
-    Nothing starts that is weaker. Exit code 1: no sandbox can be started with these settings.
+    Nothing starts that is weaker. Then a session of that level imports scipy, draws a figure, takes a snapshot, is
+    ended, and is brought back. Exit code 1: something of that, or the data folder, does not work.
 
     In a pipe the fields are separated by tabs: `level`, name, whether it works, why; `property`, name, state, why;
-    `limit`, name, value; `network`, mode. With --daytona or --docker: what was tried, whether it
-    works, how long it took.
+    `limit`, name, value; `network`, mode; `session`, what was tried, whether it works, how long it took; `caution`,
+    what is to be known of the data folder. With --daytona or --docker: what was tried, whether it works, how long it
+    took.
 
     With --repair instead: threads that lost something go back to the newest step before it and are named; the damaged
     file is kept beside the new one. Nothing may be running.
@@ -163,9 +165,9 @@ def doctor(
         if daytona + docker + repair > 1:
             raise UsageError("Give only one of --daytona, --docker and --repair.")
         if daytona or docker:
-            from stepwell.cli import doctor_elsewhere
+            from stepwell.cli import doctor_trial
 
-            return doctor_elsewhere.doctor("daytona" if daytona else "docker", as_json=as_json)
+            return doctor_trial.doctor("daytona" if daytona else "docker", as_json=as_json)
         if repair:
             from stepwell.cli import maintenance
 

@@ -1,16 +1,21 @@
-"""`stepwell doctor`: which isolation works on this machine, and what the chosen one keeps apart."""
+"""`stepwell doctor`: which isolation works on this machine, what the chosen one keeps apart, and whether it serves."""
 
+import asyncio
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+from graph.checkpoints.data_folder import caution, trouble
+from graph.env_files import make_home
 from graph.settings import Settings, read_settings
 from sandboxes.base import NoSuchSandboxError
 from sandboxes.host.limits import Limits
-from sandboxes.local.isolation import IN_WORDS, IsolationRequest
+from sandboxes.local.isolation import IN_WORDS
 from sandboxes.local.isolation_choice import Examination, LevelTried, examine
+from stepwell.cli.doctor_trial import Tried, attempt
 from stepwell.cli.exits import FAILED, FINISHED, print_error
 from stepwell.cli.live_view import Terminal
 from stepwell.cli.thread_list import json_out, line_out
@@ -20,35 +25,54 @@ STYLES = {"enforced": "green", "soft": "yellow", "none": "red"}
 
 
 def doctor(*, as_json: bool) -> int:
-    """Say what works here; its exit code is 1 when no sandbox can be started with these settings."""
+    """Say what works here; its exit code is 1 when no session can be had with these settings, or none that is whole."""
     settings = read_settings()
+    if problem := _data_folder_trouble(settings):
+        print_error(f"error: {problem}")
+        return FAILED
     try:
-        examination = examine(asked_by(settings))
+        examination = examine(settings.local)
     except NoSuchSandboxError as error:
         raise UsageError(f"STEPWELL_ISOLATION or STEPWELL_REQUIRE_ISOLATION: {error}") from error
+    tried: list[Tried] = []
+    if not as_json:
+        _show(examination, settings)
+    problem = examination.problem
+    if examination.level is not None:
+        problem = asyncio.run(attempt(settings, "local", tried.append if as_json else _show_step, packages=True))
+    note = caution(settings.home)
     if as_json:
-        json_out(as_data(examination, settings))
-    elif sys.stdout.isatty():
-        _draw(examination, settings)
-    else:
-        for line in _lines(examination, settings):
-            line_out(*line)
-    if examination.level is None:
-        print_error(examination.problem)
+        session = [asdict(one) for one in tried]
+        json_out(as_data(examination, settings) | {"problem": problem, "session": session, "caution": note})
+    elif note:
+        line_out("caution", note)
+    if problem:
+        print_error(problem)
         return FAILED
     return FINISHED
 
 
-def asked_by(settings: Settings) -> IsolationRequest:
-    """What these settings ask of local sandboxes."""
-    return IsolationRequest(
-        settings.python,
-        settings.home / "cache",
-        settings.isolation,
-        settings.require_isolation,
-        settings.limits,
-        settings.network_rules,
-    )
+def _show(examination: Examination, settings: Settings) -> None:
+    if sys.stdout.isatty():
+        _draw(examination, settings)
+    else:
+        for line in _lines(examination, settings):
+            line_out(*line)
+
+
+def _show_step(tried: Tried) -> None:
+    line_out("session", tried.step, "failed" if tried.problem else "works", f"{tried.seconds:.2f} s")
+    sys.stdout.flush()
+
+
+def _data_folder_trouble(settings: Settings) -> str:
+    """Why threads cannot be kept in the data folder, in a sentence."""
+    try:
+        make_home(settings.home)
+    except OSError as error:
+        reason = error.strerror or error
+        return f"The data folder {settings.home} cannot be used ({reason}); set STEPWELL_HOME to a writable folder."
+    return trouble(settings.home)
 
 
 def as_data(examination: Examination, settings: Settings) -> dict[str, Any]:

@@ -23,6 +23,7 @@ def run_command(work: Callable[[], int]) -> int:
         STEPWELL_DEBUG=1 errors of ours keep their traceback.
     """
     try:
+        _trust_what_the_system_trusts()
         code = work()
         sys.stdout.flush()
     except BrokenPipeError:
@@ -42,6 +43,16 @@ def run_command(work: Callable[[], int]) -> int:
         print_error(f"internal error: {described(error)} (set STEPWELL_DEBUG=1 for the traceback)")
         return FAILED
     return code
+
+
+def _trust_what_the_system_trusts() -> None:
+    """Have every connection trust the system's certificates, too: a company's proxy is known there and nowhere else.
+
+    In the command only: a program that imports `stepwell` decides this for itself.
+    """
+    import truststore
+
+    truststore.inject_into_ssl()
 
 
 def print_error(text: str) -> None:

@@ -12,7 +12,7 @@ from stepwell.errors import ThreadError
 
 @dataclass(frozen=True, slots=True)
 class AnalysedTurn:
-    """A question, and what was done for it."""
+    """A question with its plan, cells and answer."""
 
     number: int
     question: str

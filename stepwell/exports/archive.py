@@ -35,7 +35,7 @@ class ArchiveEntry:
 
 
 class _Pipe(io.RawIOBase):
-    """Takes what is written and gives it back once; it cannot go back, so the archive is written in one go."""
+    """Holds what is written until it is taken. It cannot seek, so the archive is written as a stream."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -123,9 +123,9 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 def published(state: Mapping[str, Any]) -> list[Artifact]:
     """The published files that a state names, as far as what it says can be used: a client may have edited it."""
-    said: Any = state.get("artifacts")
+    artifacts: Any = state.get("artifacts")
     found: dict[str, Artifact] = {}
-    for one in said if isinstance(said, list) else []:
+    for one in artifacts if isinstance(artifacts, list) else []:
         if not isinstance(one, dict) or not isinstance(name := one.get("name"), str) or not is_plain(name):
             continue
         found[name] = Artifact(

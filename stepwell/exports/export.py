@@ -83,7 +83,7 @@ class Exporter:
         yield text.encode("utf-8", "replace")
 
     def require_question(self) -> None:
-        """Find out whether there is something to write.
+        """Check that there is something to write.
 
         Raises:
             ThreadError: nothing was asked yet.
@@ -185,7 +185,7 @@ def _check_target(target: Path, *, overwrite: bool) -> None:
 
 
 async def _write(pieces: AsyncIterator[bytes], target: Path, *, overwrite: bool) -> int:
-    """Write a file whole or not at all; its bytes."""
+    """Write a file whole or not at all; returns its size."""
     partial = target.with_name(f".stepwell-{secrets.token_hex(8)}.partial")
     size = 0
     try:

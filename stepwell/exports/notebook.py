@@ -117,9 +117,9 @@ def _heading(cell: Cell, *, aside: bool) -> str:
     notes += ["left aside: a later cell goes back before it"] if aside else []
     if (back := cell.get("back_to")) is not None:
         notes.append(f"from the state after cell {back}" if back else "from the beginning")
-    said = f"**{cell['number']} · {purpose}**" + (f" ({'; '.join(notes)})" if notes else "")
+    heading = f"**{cell['number']} · {purpose}**" + (f" ({'; '.join(notes)})" if notes else "")
     thought = clean_prose(cell["thought"]).strip()
-    return f"{said}\n\n{thought}" if thought else said
+    return f"{heading}\n\n{thought}" if thought else heading
 
 
 def _ran(cell: Cell, drawn: Drawn) -> dict[str, Any]:

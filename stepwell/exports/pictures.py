@@ -34,11 +34,11 @@ class Drawn:
         self._by_cell, self._newest = by_cell, newest
 
     def of_cell(self, number: int, path: str) -> bytes:
-        """A figure as it was after a cell; empty when it cannot be had."""
+        """A figure as it was after a cell; empty when it is not available."""
         return self._by_cell.get(number, {}).get(path, b"")
 
     def of_answer(self, path: str) -> bytes:
-        """A picture by what an answer calls it; empty when it cannot be had."""
+        """A picture by the name that an answer uses; empty when it is not available."""
         plain = path.removeprefix("./")
         return self._newest.get(plain) or self._newest.get(f"outputs/{plain}") or b""
 
@@ -59,7 +59,7 @@ class Pictures:
         self._room = ALL_BYTES
 
     async def read(self, cells: Iterable[Cell]) -> Drawn:
-        """The figures of cells, and the published pictures; those that cannot be had are left out."""
+        """The figures of cells, and the published pictures; those that are not available are left out."""
         by_cell = await self._of_cells(cells)
         newest = {path: data for number in sorted(by_cell) for path, data in by_cell[number].items()}
         for path, one in self._published.items():
@@ -72,7 +72,7 @@ class Pictures:
         return Drawn(by_cell, newest)
 
     async def _of_cells(self, cells: Iterable[Cell]) -> dict[int, dict[str, bytes]]:
-        """The figures of cells, by the cell's number and the workspace path; those that cannot be had are left out."""
+        """The figures of cells, by cell number and workspace path; those that are not available are left out."""
         found: dict[int, dict[str, bytes]] = {}
         for cell in cells:
             for path in dict.fromkeys(cell["figures"]):
@@ -81,7 +81,7 @@ class Pictures:
         return found
 
     async def of_cell(self, cell: Cell, path: str) -> bytes:
-        """A figure as it was after a cell; empty when it cannot be had."""
+        """A figure as it was after a cell; empty when it is not available."""
         manifest = await self._manifest(cell.get("snapshot") or "")
         if manifest is not None and (file := manifest.files.get(path)) is not None:
             if len(file.chunks) != -(-file.size // CHUNK):
@@ -122,5 +122,5 @@ class Pictures:
 
 
 def picture_type(data: bytes) -> str:
-    """The MIME type of a picture by its first bytes; empty when it is none that a document takes."""
+    """The MIME type of a picture by its first bytes; empty for a type that documents do not take."""
     return next((mime for begins, mime in SIGNATURES.items() if data.startswith(begins)), "")

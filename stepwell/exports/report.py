@@ -200,7 +200,7 @@ def templates() -> "Environment":
 
 
 def data_address(data: bytes) -> str:
-    """A picture as an address that holds it; empty when it is none that a document takes."""
+    """A picture as a `data:` address; empty for a type that documents do not take."""
     mime = picture_type(data)
     return f"data:{mime};base64,{base64.b64encode(data).decode()}" if mime else ""
 

@@ -46,13 +46,13 @@ class SentFile:
     data: bytes
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> "SentFile":
+    def from_json(cls, value: Mapping[str, Any]) -> "SentFile":
         """What a client sent.
 
         Raises:
             ThreadError: it is no file.
         """
-        name, text, encoded = said.get("name", ""), said.get("text"), said.get("base64")
+        name, text, encoded = value.get("name", ""), value.get("text"), value.get("base64")
         if not isinstance(name, str) or not name.strip() or (text is None) == (encoded is None):
             raise ThreadError("A file has a `name` and either `text` or `base64`.")
         try:
@@ -153,7 +153,7 @@ class ClientSessions:
         return found
 
     def _check_paths(self, files: Sequence[str]) -> None:
-        """Say how a file can be had that lies outside of the folders; that it is refused is the inputs' own matter."""
+        """Say what to do about a file outside of the allowed folders; the inputs refuse it in any case."""
         for file in files:
             if "://" in file or any(Path(file).expanduser().resolve().is_relative_to(root) for root in self._roots):
                 continue
@@ -172,7 +172,7 @@ class ClientSessions:
         context: Context | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> Event:
-        """Have Stepwell's own model answer a question; gives the last event: `Finished`, `ApprovalAsked` or `Failed`.
+        """Ask Stepwell's own model a question; returns the last event: `Finished`, `ApprovalAsked` or `Failed`.
 
         Raises:
             ThreadError: there is no such session, or it cannot take a question.
@@ -212,11 +212,11 @@ class ClientSessions:
         return await self._cells.decide(await self.find(session), decision)
 
     async def go_back(self, session: str, step: str) -> str:
-        """Be at an earlier step again; what came after it stays in the tree."""
+        """Go back to an earlier step; what came after it stays in the tree."""
         return await fork_here(await self.find(session), step=step, new_turn=True, settings=self.settings)
 
     async def fork(self, session: str, step: str, name: str) -> str:
-        """A new session that begins at a step; gives its id."""
+        """Begin a new session at a step; returns its id."""
         thread = await self.find(session)
         new = await fork_thread(thread, step=step or None, new_turn=True, settings=self.settings)
         await self._begun(new, name)
@@ -232,7 +232,7 @@ class ClientSessions:
         return thread
 
     async def _for(self, session: str) -> tuple[str, str]:
-        """The thread that a session has; else nothing, and the name that a new one gets.
+        """The thread of a session; else None, and the name that a new session gets.
 
         Raises:
             ThreadError: a new one cannot have that name.
@@ -249,7 +249,7 @@ class ClientSessions:
         raise ThreadError(f"The name {name!r} is taken by a thread that is no session of agents; choose another.")
 
     async def _begun(self, thread: str, name: str) -> None:
-        """Mark a new session as one that agents reach; a name that cannot be had is refused with what to do."""
+        """Mark a new session as one that agents reach; refuse a name that cannot be used, and say what to do."""
         await tag(thread, TAG, settings=self.settings)
         self._own.add(thread)
         if name:

@@ -57,7 +57,7 @@ class Change:
     """The same text when nothing is to be done."""
 
     def write(self) -> None:
-        """Write it: whole or not at all, with the rights that the file has.
+        """Write it whole or not at all, with the file's permissions.
 
         Raises:
             UsageError: it cannot be written, or was changed meanwhile.
@@ -91,12 +91,12 @@ def client_named(name: str) -> Client:
 
 
 def command(options: Sequence[str] = ()) -> list[str]:
-    """What starts the server, for who has another environment: the interpreter by its full path."""
+    """The command that starts the server from any environment: the interpreter by its full path."""
     return [sys.executable, "-m", "stepwell", "mcp", *options]
 
 
 def install(client: Client, options: Sequence[str], environment: Mapping[str, str]) -> Change:
-    """How Stepwell's entry is put into a client's file, in the place of an earlier one.
+    """How Stepwell's entry is put into a client's file, replacing an earlier one.
 
     Args:
         client: The client.

@@ -29,8 +29,8 @@ TEXT_BYTES = 200_000
 BLOB_BYTES = 8 << 20
 
 
-def said(text: str, structured: dict[str, Any] | None = None, *, is_error: bool = False) -> CallToolResult:
-    """A result of text; and the same for programs."""
+def text_result(text: str, structured: dict[str, Any] | None = None, *, is_error: bool = False) -> CallToolResult:
+    """A result as text, and as data for programs."""
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=structured, is_error=is_error
     )
@@ -38,11 +38,11 @@ def said(text: str, structured: dict[str, Any] | None = None, *, is_error: bool 
 
 def listed(value: Any) -> CallToolResult:
     """JSON shapes, as text for models and as they are for programs."""
-    return said(json.dumps(value, ensure_ascii=False, indent=1, default=str), value)
+    return text_result(json.dumps(value, ensure_ascii=False, indent=1, default=str), value)
 
 
 async def ran(found: CellRun, backend: LocalBackend) -> CallToolResult:
-    """What came of a cell: what it printed, its figures, and where the session is."""
+    """The result of a cell: what it printed, its figures, and where the session is."""
     if found.cell is None:
         return _waits(found)
     cell = found.cell
@@ -77,7 +77,7 @@ def _waits(found: CellRun) -> CallToolResult:
         f"`stepwell resume {found.session} --approve`, `--reject REMARK`, or on the page (`stepwell open`)."
     )
     structured = {"session": found.session, "step": found.step, "status": "waiting", "code": found.asked.code}
-    return said(text, structured, is_error=True)
+    return text_result(text, structured, is_error=True)
 
 
 def restored_text(event: SessionRestored) -> str:
@@ -116,23 +116,25 @@ def answered(event: Event) -> CallToolResult:
                 "steps": event.cells,
                 "tokens": {"in": event.input_tokens, "out": event.output_tokens},
             }
-            return said("\n\n".join(lines), structured)
+            return text_result("\n\n".join(lines), structured)
         case ApprovalAsked():
             text = (
                 f"It waits for the user's approval (session {event.thread}); they decide with "
                 f"`stepwell resume {event.thread} --approve` or on the page (`stepwell open`)."
             )
-            return said(text, {"session": event.thread, "status": "waiting"}, is_error=True)
+            return text_result(text, {"session": event.thread, "status": "waiting"}, is_error=True)
         case Failed():
             text = f"It stopped: {event.error} (session {event.thread}; `stepwell resume` goes on)"
-            return said(text, {"session": event.thread, "status": "failed"}, is_error=True)
+            return text_result(text, {"session": event.thread, "status": "failed"}, is_error=True)
     raise AssertionError(event)
 
 
 def table(page: VariablePage) -> CallToolResult:
     """A part of a variable."""
     if not page.is_table:
-        return said(f"{page.name}: {page.type}\n{page.text}", {"name": page.name, "type": page.type, "text": page.text})
+        return text_result(
+            f"{page.name}: {page.type}\n{page.text}", {"name": page.name, "type": page.type, "text": page.text}
+        )
     lines = ["\t".join(["", *page.labels])]
     lines += ["\t".join([label, *cells]) for label, cells in zip(page.index, page.cells, strict=False)]
     head = f"{page.name}: {page.type}, {page.rows} rows, {page.columns} columns; from row {page.window.row}"
@@ -147,11 +149,11 @@ def table(page: VariablePage) -> CallToolResult:
         "index": list(page.index),
         "cells": [list(line) for line in page.cells],
     }
-    return said("\n".join([head, *lines]), structured)
+    return text_result("\n".join([head, *lines]), structured)
 
 
 def address(session: str, step: str, path: str) -> str:
-    """The resource that a file of a step is."""
+    """The resource URI of a file of a step."""
     return f"stepwell://{session}/{step}/{quote(path)}"
 
 

@@ -1,6 +1,6 @@
 """The server of the Model Context Protocol: its tools and resources over the sessions of whoever asks.
 
-What code does is data in a result. What a client can mend is a `ToolError` with one sentence.
+What code does is data in a result. What a client can fix is a `ToolError` with one sentence.
 """
 
 import asyncio
@@ -88,19 +88,19 @@ class Approval(BaseModel):
 
 
 def sentences(work: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-    """Turn what goes wrong into one sentence for the client."""
+    """Turn errors into one sentence for the client."""
 
     @functools.wraps(work)
-    async def told(*args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return await work(*args, **kwargs)
         except ERRORS as error:
             raise ToolError(str(error)) from None
 
-    return told
+    return call
 
 
-class Telling:
+class ProgressReports:
     """Tells a client what happens, in order and not too often; use with `async with`.
 
     Args:
@@ -114,7 +114,7 @@ class Telling:
         self._last = "running"
 
     def __call__(self, event: Event) -> None:
-        """Take an event in; what there is no room for is left out."""
+        """Take in an event; drop it when too many wait."""
         match event:
             case CellStarted():
                 text = f"step {event.number}: {event.purpose}"
@@ -129,7 +129,7 @@ class Telling:
         if text and not self._told.full():
             self._told.put_nowait(text[:MOST_TOLD])
 
-    async def __aenter__(self) -> "Telling":
+    async def __aenter__(self) -> "ProgressReports":
         self._task = asyncio.ensure_future(self._tell())
         return self
 
@@ -158,9 +158,8 @@ def make_server(sessions_of: SessionsOf) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
         "stepwell", instructions=INSTRUCTIONS, version=version("stepwell"), log_level="WARNING"
     )
-    _add_cells(server, sessions_of)
-    _add_looking(server, sessions_of)
-    _add_steps(server, sessions_of)
+    for add in (_add_cells, _add_variables, _add_files, _add_steps, _add_sessions):
+        add(server, sessions_of)
     return server
 
 
@@ -178,7 +177,7 @@ def _add_cells(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """Run a cell in a session, and keep its step. Variables and files of earlier cells are there."""
         sessions = await sessions_of(call)
         sent = [SentFile.from_json(one) for one in sent_files]
-        async with Telling(call) as telling:
+        async with ProgressReports(call) as telling:
             found = await sessions.run(code, session=session, purpose=purpose, files=files, sent=sent, on_event=telling)
         if found.asked is not None:
             found = await _decided(call, sessions, found)
@@ -199,7 +198,7 @@ def _add_cells(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """
         sessions = await sessions_of(call)
         sent = [SentFile.from_json(one) for one in sent_files]
-        async with Telling(call) as telling:
+        async with ProgressReports(call) as telling:
             return content.answered(
                 await sessions.ask(question, session=session, files=files, sent=sent, on_event=telling)
             )
@@ -217,7 +216,7 @@ async def _decided(call: Call[Any, Any], sessions: ClientSessions, found: CellRu
     return await sessions.decide(found.session, decision)
 
 
-def _add_looking(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
+def _add_variables(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
     @server.tool(annotations=READS, structured_output=False)
     @sentences
     async def list_variables(call: Call[Any, Any], session: Session, step: AtStep = "") -> CallToolResult:
@@ -244,6 +243,8 @@ def _add_looking(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         window = VariableWindow(first_row, first_column, rows, columns)
         return content.table(await sessions.backend.variable(thread, at, name, window))
 
+
+def _add_files(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
     @server.tool(annotations=READS, structured_output=False)
     @sentences
     async def list_files(call: Call[Any, Any], session: Session, step: AtStep = "") -> CallToolResult:
@@ -286,17 +287,6 @@ def _add_looking(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
             raise ResourceError(f"{path} has {size} bytes, which is too much for one message.")
         return data
 
-    @server.tool(annotations=READS, structured_output=False)
-    @sentences
-    async def list_sessions(call: Call[Any, Any]) -> CallToolResult:
-        """List the newest sessions."""
-        sessions = await sessions_of(call)
-        found = [
-            {"session": one.id, "name": one.name, "steps": one.cells, "newest": one.question[:200], "when": one.updated}
-            for one in await sessions.newest()
-        ]
-        return content.listed({"sessions": [{**one, "when": str(one["when"])} for one in found]})
-
 
 async def _file(sessions: ClientSessions, thread: str, step: str, path: str, most: int) -> tuple[bytes | None, int]:
     """A file's content, and its size; no content when that is too much."""
@@ -337,20 +327,7 @@ def _add_steps(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """Go back to a step: the next cell finds variables and files as they were after it. Later steps are kept."""
         sessions = await sessions_of(call)
         thread = await sessions.go_back(session, step)
-        return content.said(f"session {thread} is at step {step} again", {"session": thread, "step": step})
-
-    @server.tool(annotations=CHANGES, structured_output=False)
-    @sentences
-    async def fork_session(
-        call: Call[Any, Any],
-        session: Session,
-        step: AtStep = "",
-        name: Annotated[str, Field(description="What the new session is called.")] = "",
-    ) -> CallToolResult:
-        """Begin a new session at a step of another one; neither sees what happens in the other."""
-        sessions = await sessions_of(call)
-        new = await sessions.fork(session, step, name)
-        return content.said(f"session {new} begins there", {"session": new, "name": name})
+        return content.text_result(f"session {thread} is at step {step} again", {"session": thread, "step": step})
 
     @server.tool(annotations=READS, structured_output=False)
     @sentences
@@ -367,6 +344,32 @@ def _add_steps(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         other = await sessions.find(other_session) if other_session else one
         return content.listed(asdict(await sessions.backend.compare((one, step), (other, other_step))))
 
+
+def _add_sessions(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
+    @server.tool(annotations=READS, structured_output=False)
+    @sentences
+    async def list_sessions(call: Call[Any, Any]) -> CallToolResult:
+        """List the newest sessions."""
+        sessions = await sessions_of(call)
+        found = [
+            {"session": one.id, "name": one.name, "steps": one.cells, "newest": one.question[:200], "when": one.updated}
+            for one in await sessions.newest()
+        ]
+        return content.listed({"sessions": [{**one, "when": str(one["when"])} for one in found]})
+
+    @server.tool(annotations=CHANGES, structured_output=False)
+    @sentences
+    async def fork_session(
+        call: Call[Any, Any],
+        session: Session,
+        step: AtStep = "",
+        name: Annotated[str, Field(description="What the new session is called.")] = "",
+    ) -> CallToolResult:
+        """Begin a new session at a step of another one; neither sees what happens in the other."""
+        sessions = await sessions_of(call)
+        new = await sessions.fork(session, step, name)
+        return content.text_result(f"session {new} begins there", {"session": new, "name": name})
+
     @server.tool(annotations=REMOVES, structured_output=False)
     @sentences
     async def end_session(
@@ -379,4 +382,4 @@ def _add_steps(server: MCPServer[Any], sessions_of: SessionsOf) -> None:
         """End a session's process. Its steps stay, and the next cell brings it back, unless it is deleted."""
         sessions = await sessions_of(call)
         thread = await sessions.end(session, forget=delete)
-        return content.said(f"session {thread} is {'deleted' if delete else 'ended'}", {"session": thread})
+        return content.text_result(f"session {thread} is {'deleted' if delete else 'ended'}", {"session": thread})

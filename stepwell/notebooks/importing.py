@@ -10,7 +10,7 @@ from graph.context import Context
 from graph.functions.registry import HostFunction, functions_by_name
 from graph.settings import Settings
 from sandboxes.network import Network
-from stepwell.notebooks.reading import read_notebook
+from stepwell.notebooks.notebook_file import read_notebook
 from stepwell.runs import Run
 
 
@@ -24,7 +24,7 @@ async def import_notebook(
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
     network: Network | None = None,
 ) -> Run:
-    """Begin a thread that runs a notebook's code cells.
+    """Begin a thread that runs a notebook's code cells: `async for event in await stepwell.stream_notebook(…)`.
 
     Args:
         path: The notebook.

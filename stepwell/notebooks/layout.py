@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from models.situation import PromptInput
 from nodes.cell_magics.magics import inserted, parsed
-from stepwell.notebooks.reading import Notebook
+from stepwell.notebooks.notebook_file import Notebook
 
 MAX_UP = 3
 """How far above its own folder a notebook may look for files."""
@@ -24,7 +24,7 @@ PURPOSE = "Put the input files where the notebook looks for them"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class NotebookLayout:
     """Where things lie in the workspace."""
 
     folder: str
@@ -34,11 +34,11 @@ class Layout:
 
     @property
     def needed(self) -> bool:
-        """Whether a cell has to make it so."""
+        """Whether a cell has to set the workspace up."""
         return bool(self.folder or self.files)
 
 
-def lay_out(notebook: Notebook, inputs: Sequence[PromptInput]) -> Layout:
+def lay_out(notebook: Notebook, inputs: Sequence[PromptInput]) -> NotebookLayout:
     """Where the inputs of an import have to lie."""
     wanted = [(one["path"], target) for one in inputs for target in _targets(notebook, one, inputs)]
     levels = [_levels(target) for _, target in wanted if _levels(target) <= MAX_UP]
@@ -50,7 +50,7 @@ def lay_out(notebook: Notebook, inputs: Sequence[PromptInput]) -> Layout:
         place = posixpath.normpath(posixpath.join(folder, target))
         if not place.startswith("..") and place != source:
             files.setdefault(place, source)
-    return Layout(folder, tuple((source, target) for target, source in files.items()))
+    return NotebookLayout(folder, tuple((source, target) for target, source in files.items()))
 
 
 def _targets(notebook: Notebook, one: PromptInput, inputs: Sequence[PromptInput]) -> list[str]:
@@ -85,8 +85,8 @@ def _levels(path: str) -> int:
     return posixpath.normpath(path).split("/").count("..")
 
 
-def set_up(layout: Layout, sizes: dict[str, int]) -> str:
-    """The code of the cell that makes it so.
+def set_up(layout: NotebookLayout, sizes: dict[str, int]) -> str:
+    """The code of the cell that sets the workspace up.
 
     Args:
         layout: What is wanted.
@@ -105,7 +105,7 @@ def set_up(layout: Layout, sizes: dict[str, int]) -> str:
 
 
 def in_folder(code: str, number: int, first_move: int, folder: str) -> str:
-    """A cell's code that works where the notebook is by then: each cell of a thread begins in the workspace itself.
+    """A cell's code, run in the folder the notebook has moved to: each cell of a thread begins in the workspace itself.
 
     Args:
         code: The cell's.

@@ -1,30 +1,23 @@
-"""What answers in the place of a model while a notebook is imported: its cells, one after the other, and a report.
+"""What replies instead of a model while a notebook is imported: its cells, one after the other, and a report.
 
 It reads the situation and no text of a prompt, costs nothing, and keeps nothing between calls: where it goes on is
 said by the cells that have run.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
-from pydantic import PrivateAttr
 
 from graph.context import MOST_CELLS, Context
 from models.base import ChooseModel, ModelAccessError
 from models.messages import NO_MODEL
 from models.selection import NOTEBOOK
-from models.situation import PromptCell, PromptInput, Situation
+from models.situation import ProgramModel, PromptCell, PromptInput, Situation
 from stepwell.notebooks.layout import PURPOSE, in_folder, lay_out, set_up
-from stepwell.notebooks.reading import Notebook, NotebookCell
+from stepwell.notebooks.notebook_file import Notebook, NotebookCell
 
 KEY = "stepwell_notebook"
 """Where the question of an import carries the notebook: it is kept, forked and deleted with the thread."""
@@ -48,7 +41,7 @@ def import_knobs(context: Context) -> Context:
 
 
 class ModelsOfRun:
-    """Chooses the notebook for an import, and else what the settings name."""
+    """Chooses the notebook for an import, and otherwise the model that the settings name."""
 
     def __init__(self, configured: ChooseModel) -> None:
         self.notebook: Notebook | None = None
@@ -63,49 +56,46 @@ class ModelsOfRun:
         return NotebookModel(notebook=dict(self.notebook))
 
 
-class NotebookModel(BaseChatModel):
+class NotebookModel(ProgramModel):
     """A chat model that gives the cells of a notebook."""
 
     notebook: dict[str, Any]
-    _situation: Situation | None = PrivateAttr(default=None)
 
     @property
     def _llm_type(self) -> str:
         return NOTEBOOK
 
-    def with_situation(self, situation: Situation) -> "NotebookModel":
-        """The same, in this situation."""
-        copy = self.model_copy()
-        copy._situation = situation
-        return copy
+    def _reply(self, situation: Situation, messages: Sequence[BaseMessage]) -> AIMessage:
+        reply = self._next(cast("Notebook", self.notebook), situation)
+        reply.response_metadata = {NO_MODEL: True}
+        return reply
 
-    def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The same: its replies are calls in any case."""
-        return self
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        if self._situation is None:
-            raise ValueError("A notebook does not read prompts: give it a situation.")
-        reply = _reply(cast("Notebook", self.notebook), self._situation)
-        reply.response_metadata = {"model_name": NOTEBOOK, "finish_reason": "tool_calls", NO_MODEL: True}
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+    def _next(self, notebook: Notebook, situation: Situation) -> AIMessage:
+        if situation["wanted"] == "review":
+            return self.call("submit_review", {"good_enough": True, "missing": []}, situation)
+        own = [cell for cell in situation["cells"] if cell["turn"] == situation["turn"]]
+        done = progress(notebook, situation["inputs"], own)
+        if done.stopped or (own and not done.left) or situation["wanted"] == "answer":
+            answer = report(notebook, done, number=len(situation["cells"])).replace("{{", "{ {")  # no placeholders
+            skipped = [f"{number}: not all of its cells ran" for number in _unfinished(situation)]
+            return self.call("submit_answer", {"answer": answer, "skipped": skipped}, situation)
+        layout = lay_out(notebook, situation["inputs"])
+        before = 1 if layout.needed else 0
+        plan = {} if own else {"plan": notebook["sections"]}
+        if len(own) < before:
+            sizes = {one["path"]: one["size"] for one in situation["inputs"]}
+            made = {"purpose": PURPOSE, "code": set_up(layout, sizes), "step": 1}
+            return self.call("run_python", {**made, **plan}, situation)
+        place = len(own) - before
+        cell = notebook["cells"][place]
+        code = in_folder(cell["code"], place, notebook["first_move"], layout.folder)
+        wanted = {"purpose": cell["purpose"], "code": code, "step": cell["section"], **plan}
+        return self.call("run_python", wanted, situation, cell["markdown"])
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an import is."""
+class ImportProgress:
+    """How far an import has come."""
 
     ran: tuple[tuple[NotebookCell | None, PromptCell], ...]
     """The cells of the thread with those of the notebook; None: the cell that sets things up."""
@@ -124,8 +114,8 @@ class Progress:
         return [place for place, (known, cell) in enumerate(self.ran) if _failed(known, cell)]
 
 
-def progress(notebook: Notebook, inputs: Sequence[PromptInput], cells: Sequence[PromptCell]) -> Progress:
-    """How far an import is.
+def progress(notebook: Notebook, inputs: Sequence[PromptInput], cells: Sequence[PromptCell]) -> ImportProgress:
+    """How far an import has come.
 
     Args:
         notebook: What is imported.
@@ -136,7 +126,7 @@ def progress(notebook: Notebook, inputs: Sequence[PromptInput], cells: Sequence[
     known: list[NotebookCell | None] = [*([None] * before), *notebook["cells"]]
     ran = tuple(zip(known, cells, strict=False))
     failed = bool(ran) and _failed(*ran[-1]) and (ran[-1][0] is None or not notebook["keep_going"])
-    return Progress(ran, len(known) - max(len(ran), before), stopped=failed)
+    return ImportProgress(ran, len(known) - max(len(ran), before), stopped=failed)
 
 
 def stopped_at(values: Mapping[str, Any]) -> int:
@@ -154,41 +144,11 @@ def _failed(known: NotebookCell | None, cell: PromptCell) -> bool:
     return cell["status"] not in ("ok", "rejected") and not expected
 
 
-def _reply(notebook: Notebook, situation: Situation) -> AIMessage:
-    if situation["wanted"] == "review":
-        return _call("submit_review", {"good_enough": True, "missing": []}, situation)
-    own = [cell for cell in situation["cells"] if cell["turn"] == situation["turn"]]
-    done = progress(notebook, situation["inputs"], own)
-    if done.stopped or (own and not done.left) or situation["wanted"] == "answer":
-        answer = report(notebook, done, number=len(situation["cells"])).replace("{{", "{ {")  # no placeholders
-        skipped = [f"{number}: not all of its cells ran" for number in _unfinished(situation)]
-        return _call("submit_answer", {"answer": answer, "skipped": skipped}, situation)
-    layout = lay_out(notebook, situation["inputs"])
-    before = 1 if layout.needed else 0
-    plan = {} if own else {"plan": notebook["sections"]}
-    if len(own) < before:
-        sizes = {one["path"]: one["size"] for one in situation["inputs"]}
-        made = {"purpose": PURPOSE, "code": set_up(layout, sizes), "step": 1}
-        return _call("run_python", {**made, **plan}, situation)
-    place = len(own) - before
-    cell = notebook["cells"][place]
-    code = in_folder(cell["code"], place, notebook["first_move"], layout.folder)
-    wanted = {"purpose": cell["purpose"], "code": code, "step": cell["section"], **plan}
-    return _call("run_python", wanted, situation, cell["markdown"])
-
-
 def _unfinished(situation: Situation) -> list[int]:
     return [number for number, step in enumerate(situation["plan"], 1) if not step["done"]]
 
 
-def _call(name: str, arguments: dict[str, Any], situation: Situation, said: str = "") -> AIMessage:
-    """A tool call; its id follows from the situation."""
-    told = json.dumps([name, arguments, situation["turn"], len(situation["cells"])])
-    identity = f"notebook_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-    return AIMessage(said, tool_calls=[{"name": name, "args": arguments, "id": identity, "type": "tool_call"}])
-
-
-def report(notebook: Notebook, done: Progress, *, number: int) -> str:
+def report(notebook: Notebook, done: ImportProgress, *, number: int) -> str:
     """What an import says at its end: how many cells ran, which failed, and what was not run and why.
 
     Args:
@@ -271,6 +231,6 @@ def _listed(items: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """A text of the notebook's, which nothing in the report may be read out of."""
+    """A text of the notebook as code, so that it cannot act as Markdown in the report."""
     text = " ".join(text.replace("`", "'").split())
     return f"`{text if len(text) <= 300 else text[:299] + '…'}`"

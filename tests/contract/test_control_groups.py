@@ -120,7 +120,7 @@ def test_what_memory_cost_its_life_does_not_explain_a_later_death() -> None:
     )
 
     def dies() -> None:
-        door = group.take_door()
+        door = group.take_join_fd()
         try:
             done = subprocess.run([sys.executable, "-c", swallows, str(door)], pass_fds=[door])
         finally:
@@ -157,7 +157,7 @@ print({path for number, controllers, path in lines if number == '0' or 'memory' 
 def test_waiting_early_leaves_a_process_in_its_group() -> None:
     group = control_groups.new_group(64 * MEGABYTE)
     assert group is not None
-    door = group.take_door()
+    door = group.take_join_fd()
     enter = "import os, sys\nos.write(int(sys.argv[1]), b'0')\nprint(flush=True)\nsys.stdin.read()"
     command = [sys.executable, "-c", enter, str(door)]
     with subprocess.Popen(command, pass_fds=[door], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as inside:

@@ -15,7 +15,7 @@ import pytest
 
 from sandboxes.base import SandboxUnavailableError
 from sandboxes.host import tasks, workspace
-from sandboxes.host.processes import Connection, Order
+from sandboxes.host.processes import Order, StartedProcess
 from sandboxes.local.isolation import IsolationConfig, IsolationRequest
 from sandboxes.local.isolation_choice import choose
 from sandboxes.local.zygote import ZygotePool
@@ -225,7 +225,7 @@ def made(folder: Path) -> Path:
     return folder
 
 
-async def leave(connection: Connection) -> None:
+async def leave(connection: StartedProcess) -> None:
     connection.process.kill()
     await connection.process.gone
     for end in (connection.control, connection.stdout, connection.stderr):

@@ -266,6 +266,11 @@ async def test_what_an_editor_gets_wrong_is_said(settings: Settings, tmp_path: P
             await user.ask(session, ResourceContentBlock(type="resource_link", name="a", uri="file://host/a.csv"))
         with pytest.raises(RequestError, match="not base64"):
             await user.ask(session, "a", ImageContentBlock(type="image", mime_type="image/png", data="é"))
+        with pytest.raises(RequestError):
+            await user.connection.authenticate(method_id="none")
+        with pytest.raises(RequestError):
+            await user.connection.ext_method("stepwell.dev/nothing", {})
+        await user.connection.ext_notification("stepwell.dev/nothing", {})
         with pytest.raises(RequestError, match="no option"):
             await user.connection.set_config_option(config_id="a", session_id=session, value="b")
         missing = ResourceContentBlock(type="resource_link", name="gone.csv", uri=(tmp_path / "gone.csv").as_uri())

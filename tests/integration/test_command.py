@@ -42,7 +42,7 @@ class Desk:
         paths = {"PYTHONPATH": str(Path(__file__).parents[2]), "STEPWELL_HOME": str(self.home)}
         return {**kept, **paths, "COLUMNS": "100", "TERM": "xterm-256color", **self.variables}
 
-    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *words: str, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*COMMAND, *words],
             cwd=self.folder,
@@ -50,7 +50,7 @@ class Desk:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=patience,
         )
 
     def start(self, *words: str) -> subprocess.Popen[str]:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from sandboxes.base import Sandbox, SandboxError, SandboxLostError, SandboxRefusedError, SandboxUnavailableError
-from sandboxes.docker.engine import Engine
+from sandboxes.docker.engine import ContainerEngine
 from sandboxes.docker.machine import DockerMachine
 from sandboxes.docker.options import DockerOptions
 from sandboxes.host.limits import Limits
@@ -367,7 +367,7 @@ async def test_cancelling_while_a_container_is_made_leaves_none_running(tmp_path
 
 async def test_two_processes_that_make_one_have_the_same(tmp_path: Path, engine: EmulatedEngine) -> None:
     options = engine.options()
-    machines = [DockerMachine(Engine(options.command, 60.0), options, "one") for _ in range(4)]
+    machines = [DockerMachine(ContainerEngine(options.command, 60.0), options, "one") for _ in range(4)]
     assert await asyncio.gather(*(machine.life(start=True) for machine in machines)) == [1, 1, 1, 1]
     assert len(engine.names) == 1
 
@@ -418,7 +418,7 @@ def test_docker_s_own_command_takes_our_flags(engine: EmulatedEngine) -> None:
     """It looks at flags before it asks its daemon; the daemon need not be there."""
     assert DOCKER is not None
     options = replace(engine.options(cpus=1.5), limits=Limits(cpu=10))
-    machine = DockerMachine(Engine(("docker",), 60.0), options, "one", keep=False)
+    machine = DockerMachine(ContainerEngine(("docker",), 60.0), options, "one", keep=False)
     given = machine.parameters(1 << 30)
     asked = [DOCKER, "--host", "tcp://127.0.0.1:9", "create", *given]
     done = subprocess.run(asked, capture_output=True, text=True, timeout=60)

@@ -75,3 +75,13 @@ def test_links_between_documents_lead_somewhere() -> None:
     for file in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#:]+)\)", file.read_text()):
             assert (file.parent / target).exists(), (file.name, target)
+
+
+def test_the_files_that_newcomers_are_sent_to_are_there() -> None:
+    for file in (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"):
+        named = re.findall(
+            r"(?:graph|nodes|sandboxes|storage|models|stepwell|server|evals|tests|bench|docs)/[\w./*-]+",
+            file.read_text(),
+        )
+        assert len(named) > 10
+        assert [path for path in named if not any(ROOT.glob(path.rstrip("/.")))] == []

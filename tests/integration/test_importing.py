@@ -14,7 +14,7 @@ from graph.context import Context
 from graph.events import CellFinished, Finished
 from graph.settings import Settings
 from stepwell.forks import fork_thread
-from stepwell.notebooks.reading import NotebookError
+from stepwell.notebooks.notebook_file import NotebookError
 from stepwell.restored_step import at
 from stepwell.runs import start
 from stepwell.threads import read_thread

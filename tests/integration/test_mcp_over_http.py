@@ -1,66 +1,24 @@
 """`stepwell mcp --http`: two users with keys of their own, who see nothing of each other."""
 
 import asyncio
-import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 
 from graph.settings import Settings
 from server.api_keys import line_of, new_key
-from tests.mcp_client import Agent
+from tests.mcp_client import served, user_of
 from tests.other_process import environment
-
-
-@asynccontextmanager
-async def served(settings: Settings, folder: Path, *options: str, **more: str) -> AsyncIterator[tuple[str, list[str]]]:
-    """A server with two users: its address, and their keys."""
-    keys = [new_key(), new_key()]
-    (folder / "keys").write_text("".join(f"{line_of(f'user{n}', key)}\n" for n, key in enumerate(keys)))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    told = environment(settings, "http://127.0.0.1:9", STEPWELL_API_KEYS=str(folder / "keys"), **more)
-    command = [sys.executable, "-m", "stepwell", "mcp", "--http", str(port), *options]
-    process = await asyncio.to_thread(subprocess.Popen, command, env=told, cwd=folder)
-    address = f"http://127.0.0.1:{port}/mcp"
-    try:
-        async with asyncio.timeout(60), httpx.AsyncClient() as client:
-            while True:
-                try:
-                    await client.get(address)
-                    break
-                except httpx.TransportError:
-                    assert process.poll() is None
-                    await asyncio.sleep(0.1)
-        yield address, keys
-    finally:
-        process.terminate()
-        await asyncio.to_thread(process.wait, 60)
-
-
-@asynccontextmanager
-async def user_of(address: str, key: str) -> AsyncIterator[Agent]:
-    async with (
-        create_mcp_http_client({"Authorization": f"Bearer {key}"}) as http,
-        Client(streamable_http_client(address, http_client=http)) as client,
-    ):
-        yield Agent(client)
 
 
 async def test_two_users_see_nothing_of_each_other(settings: Settings, tmp_path: Path) -> None:
     async with (
-        served(settings, tmp_path) as (address, (one_key, other_key)),
-        user_of(address, one_key) as one,
-        user_of(address, other_key) as other,
+        served(settings, tmp_path) as server,
+        user_of(server, 0) as one,
+        user_of(server, 1) as other,
     ):
         first, second = await asyncio.gather(
             one.told("run_code", code="n = 'of one'; open('outputs/a.txt', 'w').write(n)", session="same"),
@@ -98,9 +56,9 @@ async def test_two_users_see_nothing_of_each_other(settings: Settings, tmp_path:
 
 async def test_sessions_of_all_users_count_together(settings: Settings, tmp_path: Path) -> None:
     async with (
-        served(settings, tmp_path, STEPWELL_MAX_SANDBOXES="1") as (address, (one_key, other_key)),
-        user_of(address, one_key) as one,
-        user_of(address, other_key) as other,
+        served(settings, tmp_path, STEPWELL_MAX_SANDBOXES="1") as server,
+        user_of(server, 0) as one,
+        user_of(server, 1) as other,
     ):
         await one.told("run_code", code="n = 'of one'", session="s")
         await other.told("run_code", code="n = 'of other'", session="s")
@@ -110,7 +68,8 @@ async def test_sessions_of_all_users_count_together(settings: Settings, tmp_path
 
 
 async def test_nobody_comes_in_without_a_key(settings: Settings, tmp_path: Path) -> None:
-    async with served(settings, tmp_path) as (address, (key, _)), httpx.AsyncClient() as client:
+    async with served(settings, tmp_path) as server, httpx.AsyncClient() as client:
+        address, key = server.address, server.keys[0]
         for headers in ({}, {"Authorization": "Bearer sw_wrong"}, {"Authorization": f"Basic {key}"}, {"X-Api-Key": ""}):
             for method in ("GET", "POST", "DELETE"):
                 answer = await client.request(method, address, headers=headers, json={})

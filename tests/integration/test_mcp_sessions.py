@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
-import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from mcp_types import ElicitRequestParams, ElicitResult, ImageContent
 import stepwell
 from bench.snapshots import WORKLOADS
 from graph.settings import Settings
-from tests.mcp_client import Agent, agent, text_of
+from tests.mcp_client import Agent, agent, http_agent, settings_over_http, text_of
 from tests.other_process import wait_for_flag
 from tests.scripted_model import ScriptedServer
 from tests.scripted_replies import Call
@@ -25,10 +27,30 @@ TOOLS = {
 FRAME = "import pandas as pd\ndf = pd.DataFrame({'a': range(200), 'b': 'x'})"
 
 
-async def test_every_tool_over_stdin_and_stdout(settings: Settings, tmp_path: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """How a client reaches the server, and where its threads are then."""
+
+    opened: Callable[..., AbstractAsyncContextManager[Agent]]
+    settings_of: Callable[[Settings], Settings]
+
+
+TRANSPORTS = {
+    "stdio": Transport(agent, lambda settings: settings),
+    "http": Transport(http_agent, settings_over_http),
+}
+
+
+@pytest.fixture(params=["stdio", pytest.param("http", marks=pytest.mark.slow)])
+def transport(request: pytest.FixtureRequest) -> Transport:
+    """Each of both."""
+    return TRANSPORTS[request.param]
+
+
+async def test_every_tool(transport: Transport, settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open" / "sales.csv").write_text("a,b\n1,2\n")
-    async with agent(settings, tmp_path, "--files", str(tmp_path / "open")) as user:
+    async with transport.opened(settings, tmp_path, "--files", str(tmp_path / "open")) as user:
         assert {one.name for one in (await user.client.list_tools()).tools} == TOOLS
         first = await user.told("run_code", code=f"{FRAME}\nprint('said')", session="sales", purpose="Load")
         assert (first["step"], first["status"], first["variables"][-1]["name"]) == ("1", "ok", "df")
@@ -81,7 +103,7 @@ async def test_every_tool_over_stdin_and_stdout(settings: Settings, tmp_path: Pa
         await user.told("end_session", session="other", delete=True)
         assert "no session" in await user.refused("list_steps", session="other")
         assert "no session" in await user.refused("list_steps", session=forked["session"])
-    listed = await stepwell.list_threads(settings=settings)
+    listed = await stepwell.list_threads(settings=transport.settings_of(settings))
     assert [(one.name, one.cells, one.tags) for one in listed] == [("sales", 3, ("agents",))]
 
 
@@ -113,28 +135,56 @@ async def test_what_a_client_gets_wrong_is_said(settings: Settings, tmp_path: Pa
     assert len(await stepwell.list_threads(settings=settings)) == 2
 
 
-async def test_a_kill_between_calls_costs_nothing(settings: Settings, tmp_path: Path) -> None:
-    async with agent(settings, tmp_path) as user:
+async def test_a_kill_between_calls_costs_nothing(transport: Transport, settings: Settings, tmp_path: Path) -> None:
+    async with transport.opened(settings, tmp_path) as user:
         await user.told("run_code", code=f"{FRAME}\nshared = [df]\nother = shared", session="long")
         user.kill()
-    async with agent(settings, tmp_path) as user:
-        await user.told("list_sessions")
-        time.perf_counter()
+    async with transport.opened(settings, tmp_path) as user:
         back = await user.told("run_code", code="other is shared and len(df)", session="long")
     assert "200" in back["output"]
     assert back["notices"] == ["The session was brought back from the snapshot after step 1."]
 
 
-async def test_a_kill_in_a_cell_is_told_and_the_cell_is_not_repeated(settings: Settings, tmp_path: Path) -> None:
-    async with agent(settings, tmp_path) as user:
+@pytest.mark.slow
+async def test_a_kill_between_any_two_calls_costs_nothing(
+    transport: Transport, settings: Settings, tmp_path: Path
+) -> None:
+    """Each call is of a server that is killed as soon as it has answered."""
+
+    async def answered(tool: str, **arguments: Any) -> dict[str, Any]:
+        async with transport.opened(settings, tmp_path) as user:
+            told = await user.told(tool, **arguments)
+            user.kill()
+        return told
+
+    begun = await answered("run_code", code="n = [1]; m = n", session="s")
+    assert "[1, 2]" in (await answered("run_code", code="n.append(2); m", session="s"))["output"]
+    variables = (await answered("list_variables", session="s"))["variables"]
+    assert {one["name"] for one in variables} == {"n", "m"}
+    forked = await answered("fork_session", session="s", name="other")
+    assert forked["session"] != begun["session"]
+    await answered("go_back", session="s", step="1")
+    assert "[1]" in (await answered("run_code", code="m", session="s"))["output"]
+    assert "[1, 2]" in (await answered("run_code", code="m", session="other"))["output"]
+    assert [one["step"] for one in (await answered("list_steps", session="s"))["steps"]] == ["1", "2", "2b"]
+    await answered("end_session", session="s")
+    assert "[1, 3]" in (await answered("run_code", code="n.append(3); m", session="s"))["output"]
+    await answered("end_session", session="other", delete=True)
+    assert [one["name"] for one in (await answered("list_sessions"))["sessions"]] == ["s"]
+
+
+async def test_a_kill_in_a_cell_is_told_and_the_cell_is_not_repeated(
+    transport: Transport, settings: Settings, tmp_path: Path
+) -> None:
+    async with transport.opened(settings, tmp_path) as user:
         await user.told("run_code", code="n = 1", session="long")
         code = "n = 2; open('outputs/flag', 'w').close(); import time; time.sleep(600)"
         running = asyncio.ensure_future(user.call("run_code", code=code, session="long", purpose="Count on"))
-        await wait_for_flag(settings)
+        await wait_for_flag(transport.settings_of(settings))
         user.kill()
         with pytest.raises(Exception, match=r"(?i)closed|connection|end"):
             await asyncio.wait_for(running, 60)
-    async with agent(settings, tmp_path) as user:
+    async with transport.opened(settings, tmp_path) as user:
         back = await user.told("run_code", code="import os; n, os.listdir('outputs')", session="long")
     assert "(1, [])" in back["output"]
     assert "The cell before this one ('Count on') was broken off and was not repeated" in " ".join(back["notices"])
@@ -190,13 +240,13 @@ async def test_a_client_that_cannot_ask_is_told_how_it_goes_on(settings: Setting
     assert row["name"] == "n"
 
 
-async def test_a_question_is_asked(settings: Settings, tmp_path: Path) -> None:
+async def test_a_question_is_asked(transport: Transport, settings: Settings, tmp_path: Path) -> None:
     script = [
         Call("run_python", purpose="Look", code="open('outputs/n.txt', 'w').write(str(n))"),
         Call("submit_answer", answer="n is 41, in [n.txt](outputs/n.txt)."),
         Call("submit_review", good_enough=True, missing=[]),
     ]
-    async with ScriptedServer(script) as model, agent(settings, tmp_path, model=model.base_url) as user:
+    async with ScriptedServer(script) as model, transport.opened(settings, tmp_path, model=model.base_url) as user:
         await user.told("run_code", code="n = 41", session="s")
         answered = await user.told("ask", question="What is n?", session="s")
         assert answered["answer"].startswith("n is 41")

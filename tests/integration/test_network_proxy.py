@@ -14,7 +14,7 @@ import pytest
 
 from sandboxes.inside.kernel.packages import proxy_environment
 from sandboxes.local.network.egress import Egress, listen_on_loopback
-from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
+from sandboxes.local.network.proxy import ProxiedConnection, Proxy, ProxyLimits
 from sandboxes.local.network.resolver import Streams
 from sandboxes.network import Network
 from tests.proxied import SOMEWHERE, Wire, origin, proxied
@@ -281,7 +281,7 @@ async def test_the_egress_writes_what_was_connected_to_beside_the_workspace(
         (7, "example.test", False),
         (7, "other.test", True),
     ]
-    assert set(lines[0]) == set(Connection.__dataclass_fields__)
+    assert set(lines[0]) == set(ProxiedConnection.__dataclass_fields__)
     assert "cell 7: example.test:80 allowed" in caplog.text
 
 
@@ -344,7 +344,7 @@ async def test_a_socket_that_listens_in_another_network_is_served_from_this_one(
     ours, theirs = socket.socketpair()
     async with origin() as server:
         wire = Wire(dict(NAMES), {(SOMEWHERE, 80): server.port})
-        logged: list[Connection] = []
+        logged: list[ProxiedConnection] = []
         proxy = Proxy(ALLOWED, logged.append, resolve=wire.resolve, dial=wire.dial)
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-c", INSIDE, str(theirs.fileno()), str(server.port),

@@ -306,3 +306,40 @@ def test_a_server_of_the_installed_package_answers(wheel: Path, project: Path, t
     left = {file.name for file in project.iterdir()}
     assert not {".langgraph_api", "langgraph.json"} & left
     assert (here.home / "stepwell" / "server" / "langgraph.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_agents_editors_and_notebooks_reach_the_installed_package(wheel: Path, project: Path, tmp_path: Path) -> None:
+    here = Installation(tmp_path / "environment", wheel, extras=["acp", "jupyter", "mcp"])
+    offered = here.run("stepwell", "kernel", "install", cwd=project)
+    assert offered.returncode == 0, offered.stderr
+    shutil.copy(ROOT / "tests" / "installed_clients.py", tmp_path)
+    done = here.run("python", "-P", str(tmp_path / "installed_clients.py"), cwd=project)
+    expected = ["agent 1 ok (nothing was printed)", "agent 2 ok 42", "editor end_turn True", "notebook ok True"]
+    assert done.stdout.splitlines() == expected, done.stderr[-2000:]
+    threads = here.run("stepwell", "threads", "--json", cwd=project)
+    assert len(threads.stdout.splitlines()) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_installing_line_of_the_container_s_recipe_works(wheel: Path, tmp_path: Path) -> None:
+    """No engine is needed for that: the line is run in an environment of its own, with a folder for the image's."""
+    recipe = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
+    [line] = [line for line in recipe.splitlines() if line.startswith("RUN pip install")]
+    build = tmp_path / "build"
+    build.mkdir()
+    shutil.copy(wheel, build)
+    shutil.copy(ROOT / "requirements.lock", build)
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    line = line.removeprefix("RUN ").replace("/build", str(build)).replace("--system", f"--python {environment}")
+    variables = {**os.environ, "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "-euc", line.replace("--no-cache ", "")], env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert not build.exists()
+    there = [str(environment / "bin" / "stepwell"), "mcp", "--help"]
+    assert "--host" in subprocess.run(there, env=variables, capture_output=True, text=True, check=True).stdout

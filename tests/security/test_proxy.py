@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from sandboxes.local.network.egress import listen_on_loopback
-from sandboxes.local.network.proxy import Connection, Proxy, ProxyLimits
+from sandboxes.local.network.proxy import ProxiedConnection, Proxy, ProxyLimits
 from sandboxes.local.network.resolver import dial
 from sandboxes.network import Network
 from tests.proxied import SOMEWHERE, Proxied, Wire, origin, proxied
@@ -270,7 +270,7 @@ async def test_a_host_that_sends_no_reply_is_told_as_that(reply: bytes) -> None:
 
 
 async def test_by_the_systems_own_resolver_and_dialler_this_machine_is_not_reached() -> None:
-    logged: list[Connection] = []
+    logged: list[ProxiedConnection] = []
     with socket.create_server(("127.0.0.1", 0)) as target:
         port = target.getsockname()[1]
         proxy = Proxy(Network.only(f"localhost:{port}"), logged.append)

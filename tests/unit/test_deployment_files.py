@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -292,9 +293,9 @@ def test_all_sandboxes_at_their_limits_fit_into_the_container(file: Path) -> Non
 
 
 def test_every_image_has_a_version() -> None:
-    dockerfile = (DEPLOY / "aegra/Dockerfile").read_text()
     images = [image for file in [*COMPOSE, *KUBERNETES] for image, _ in containers(file)]
-    images += re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)
+    for dockerfile in ("aegra/Dockerfile", "Dockerfile"):
+        images += re.findall(r"^FROM (\S+)", (DEPLOY / dockerfile).read_text(), re.MULTILINE)
     for image in images:
         name, _, version = image.rpartition(":")
         assert name, image
@@ -317,6 +318,31 @@ def test_the_image_for_aegra_copies_what_is_there_and_gets_what_is_locked() -> N
         assert (ROOT / f"{module.replace('.', '/')}.py").exists()
     file, _, name = served["graphs"]["stepwell"].partition(":")
     assert f"import {name}" in (DEPLOY / "aegra" / file).read_text()
+
+
+def test_the_image_of_the_command_is_made_of_the_wheel() -> None:
+    """Its installing line is run by `test_wheel.py`."""
+    text = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+    instructions = [line.split(maxsplit=1) for line in text.splitlines() if line and line[0] not in "# "]
+    copied = [rest.split() for word, rest in instructions if word == "COPY"]
+    assert copied == [["requirements.lock", "dist/stepwell-*.whl", "/build/"]]
+    assert taken_along("requirements.lock")
+    assert taken_along("dist/stepwell-0.1.0-py3-none-any.whl")
+    said = dict(instructions)
+    assert said["USER"] == "10001:10001", "not root"
+    assert json.loads(said["ENTRYPOINT"]) == ["stepwell"]
+    command = json.loads(said["CMD"])
+    assert command[:2] == ["mcp", "--http"]
+    assert command[2] == said["EXPOSE"]
+    variables = dict(one.split("=") for one in said["ENV"].split())
+    assert variables["STEPWELL_HOME"] == said["VOLUME"]
+    known = {f"STEPWELL_{name.upper()}" for name in Settings.model_fields}
+    assert {name for name in variables if name.startswith("STEPWELL_")} <= known
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    [extras] = re.findall(r"stepwell\[([\w,]+)\]", said["RUN"])
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    [version] = re.findall(r"python:(\d+\.\d+)", said["FROM"])
+    assert tuple(map(int, version.split("."))) >= (3, 11)
 
 
 def taken_along(source: str) -> bool:

@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from sandboxes.inside.bridge.kernel_process import KernelProcess, Output
+from sandboxes.inside.bridge.kernel_process import KernelProcess, StreamCapture
 from sandboxes.inside.kernel import frames
 
 JUNK = """
@@ -44,7 +44,7 @@ def test_a_pipe_with_nothing_in_it_is_not_one_that_nobody_can_write_into() -> No
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
     try:
-        output = Output(ours)
+        output = StreamCapture(ours)
         assert output.read() == 0
         os.write(theirs, b"abc")
         assert (output.read(), output.read()) == (3, 0)

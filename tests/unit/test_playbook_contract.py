@@ -14,8 +14,8 @@ from graph.context import Context
 from graph.state import Cell, CellStatus, FileChange, Pending, Review, State, Turn, Variable
 from models.base import PromptForm
 from models.completion import ask
-from models.playbook.inputs import Table, read_profiles
 from models.playbook.model import Playbook
+from models.playbook.profiled_inputs import ProfiledTable, read_profiles
 from nodes.answer_checks.answer_numbers import unprinted_numbers
 from nodes.generate import generate
 from nodes.prompts.conversation import situation_of
@@ -147,7 +147,7 @@ def test_a_workbook_has_a_table_for_each_sheet_and_half_an_expression_is_none() 
     broken = "### inputs/c.csv\nread with: pd.read_csv(…)\n"
     found = read_profiles([make_input("inputs/b.xlsx", profile), make_input("inputs/c.csv", broken)])
     assert found.tables == (
-        Table("b.xlsx [one]", "inputs/b.xlsx", "pd.read_excel('b', sheet_name=0)"),
-        Table("b.xlsx [two]", "inputs/b.xlsx", "pd.read_excel('b', sheet_name=1)"),
-        Table("c.csv", "inputs/c.csv", "pd.read_csv('inputs/c.csv')"),
+        ProfiledTable("b.xlsx [one]", "inputs/b.xlsx", "pd.read_excel('b', sheet_name=0)"),
+        ProfiledTable("b.xlsx [two]", "inputs/b.xlsx", "pd.read_excel('b', sheet_name=1)"),
+        ProfiledTable("c.csv", "inputs/c.csv", "pd.read_csv('inputs/c.csv')"),
     )

@@ -29,7 +29,7 @@ from sandboxes.host.session_pool import Owner, owner
 from sandboxes.inside.kernel import values
 from sandboxes.inside.reader import pieces
 from sandboxes.inside.reader import tables as reading_tables
-from sandboxes.inside.reader.walls import NOBODY
+from sandboxes.inside.reader.confinement import NOBODY
 from tests.unit.test_functions import parquet, sent_table
 from tests.unit.test_manifests import cost_of_parsing, longest_gap
 
@@ -282,7 +282,7 @@ def test_a_table_with_flipped_bytes_is_read_or_refused(data: st.DataObject) -> N
 
 CLOSED_IN = """
 import errno, json, os, socket
-from sandboxes.inside.reader.walls import confine
+from sandboxes.inside.reader.__main__ import confine
 server, score = socket.create_server(("127.0.0.1", 0)), open("/proc/self/oom_score_adj")
 TRIED = {
     "read": lambda: open("/dev/null"),

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from sandboxes.inside.bridge.client import Request
+from sandboxes.inside.bridge.requests import HostRequest
 from sandboxes.inside.bridge.supervision import BoundedOutput, FirstBytes, Sampler, complaint
 
 
@@ -39,7 +39,7 @@ def test_a_complaint_is_the_last_line_of_a_traceback_or_the_first_line() -> None
 
 def test_a_request_is_interrupted_twice_and_then_killed(tmp_path: Path) -> None:
     now = time.monotonic()
-    request = Request(str(tmp_path), {"n": 1, "timeout": 1_000, "grace": 10})
+    request = HostRequest(str(tmp_path), {"n": 1, "timeout": 1_000, "grace": 10})
     assert (request.due_action(now + 900), request.late) == ("", False)
     assert (request.due_action(now + 1_100), request.late) == ("interrupt", True)
     assert [request.due_action(now + after) for after in (1_104, 1_106, 1_109, 1_112)] == ["", "interrupt", "", "kill"]
@@ -47,13 +47,13 @@ def test_a_request_is_interrupted_twice_and_then_killed(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_before_the_kernel_is_there_is_not_forgotten_when_it_greets(tmp_path: Path) -> None:
-    request = Request(str(tmp_path), {"n": 1, "timeout": 1_000, "fresh": True})
+    request = HostRequest(str(tmp_path), {"n": 1, "timeout": 1_000, "fresh": True})
     request.interrupt(4.0)
     request.begin()
     assert request.due_action(time.monotonic()) == "interrupt"
 
 
 def test_a_kernel_that_never_greets_is_killed_without_an_interrupt(tmp_path: Path) -> None:
-    request = Request(str(tmp_path), {"n": 1, "timeout": 1_000, "fresh": True})
+    request = HostRequest(str(tmp_path), {"n": 1, "timeout": 1_000, "fresh": True})
     assert request.due_action(time.monotonic() + 61) == "kill"
     assert not request.late

@@ -13,7 +13,7 @@ SHARE = 2
 
 
 def retire(base: str, names: Iterable[str]) -> None:
-    """The store has these blobs now: out of the spool with them, into the folder from which snapshots are restored.
+    """Move blobs that the store has by now out of the spool, into the folder from which snapshots are restored.
 
     A manifest among them is the newest: what it does not name goes.
     """
@@ -33,7 +33,7 @@ def retire(base: str, names: Iterable[str]) -> None:
 
 
 def retire_all(base: str) -> None:
-    """What a session left in the spool is of no use to another one there, but may save an upload."""
+    """What a session left in the spool is useless to another one there, but may save an upload."""
     spool, blobs = os.path.join(base, "spool"), os.path.join(base, "blobs")
     os.makedirs(blobs, exist_ok=True)
     for name in names_in(spool):

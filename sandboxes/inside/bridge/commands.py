@@ -18,8 +18,8 @@ from typing import Any
 from ..kernel import frames
 from . import blobs, tree
 from .attach import SEPARATOR, reach
-from .client import note
 from .kernel_process import run_program
+from .requests import note
 
 START_SECONDS = 20.0
 FOLDERS = ("home", "tmp", "cache", "spool", "blobs", "in", "out", "inbox", "programs")
@@ -82,7 +82,7 @@ def forget(base: str, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _have_bridge(base: str) -> None:
-    """Start the bridge if none runs: here, so that it is no child of an interpreter context, which may be ended."""
+    """Start the bridge if none runs. Here it is not a child of an interpreter context, which may be ended."""
     connection = reach(base)
     if connection is None:
         start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")

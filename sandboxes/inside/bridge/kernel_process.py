@@ -18,7 +18,7 @@ OF_THE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-class Output:
+class StreamCapture:
     """One stream of a kernel: all of its head, then samples, and in the end its tail.
 
     Args:
@@ -61,7 +61,7 @@ class Output:
             taken += size
 
     def head(self) -> bytes:
-        """What has come of the head since it was last taken."""
+        """The part of the head that arrived since it was last taken."""
         head = bytes(self._kept.head[self._sent :])
         self._sent += len(head)
         return head
@@ -107,7 +107,7 @@ class KernelProcess:
         self.control.setblocking(False)
         for ours, _ in pipes:
             os.set_blocking(ours, False)
-        self.stdout, self.stderr = Output(pipes[0][0]), Output(pipes[1][0])
+        self.stdout, self.stderr = StreamCapture(pipes[0][0]), StreamCapture(pipes[1][0])
         self.unpacker = frames.Unpacker()
         self.greeted = False
         """Whether its hello has come."""
@@ -130,7 +130,7 @@ class KernelProcess:
         return self.process.poll() is not None
 
     def send(self, data: bytes = b"") -> bool:
-        """Send as much as goes without waiting.
+        """Send as much as possible without blocking.
 
         Returns:
             Whether there is more to send.
@@ -237,7 +237,7 @@ def reap(kernel: int) -> None:
 
 
 def kill_children() -> None:
-    """End all children of this process, and theirs, which become its children by that."""
+    """Kill all children of this process, and their children, which become its own then."""
     until = time.monotonic() + END_SECONDS
     with suppress(ChildProcessError):
         while time.monotonic() < until:

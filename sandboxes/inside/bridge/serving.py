@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from . import blobs
-from .client import Client, Inbox, Request, note, packed
-from .kernel_process import KernelProcess, Output, become_subreaper, reap
+from .kernel_process import KernelProcess, StreamCapture, become_subreaper, reap
+from .requests import BridgeClient, HostRequest, Inbox, note, packed
 from .supervision import complaint
 
 POLL_SECONDS = 0.02
@@ -51,8 +51,8 @@ class Bridge:
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
         self._inbox = Inbox(base)
         self._kernel: KernelProcess | None = None
-        self._request: Request | None = None
-        self._client: Client | None = None
+        self._request: HostRequest | None = None
+        self._client: BridgeClient | None = None
         self._owner, self._who = "", ""
         self._last_heard = 0.0
         """When the last message of the owner came."""
@@ -75,10 +75,10 @@ class Bridge:
     def _accept(self) -> None:
         with suppress(OSError):
             connection, _ = self._listener.accept()
-            client = Client(connection)
+            client = BridgeClient(connection)
             self._selector.register(connection, selectors.EVENT_READ, lambda: self._read_client(client))
 
-    def _read_client(self, client: Client) -> None:
+    def _read_client(self, client: BridgeClient) -> None:
         descriptor = client.connection
         messages = client.read()
         if client.closed:
@@ -93,7 +93,7 @@ class Bridge:
         with suppress(KeyError, ValueError):
             self._selector.unregister(descriptor)
 
-    def _answer(self, client: Client, header: dict[str, Any], body: bytes) -> None:
+    def _answer(self, client: BridgeClient, header: dict[str, Any], body: bytes) -> None:
         if header.get("do") == "attach":
             self._attach(client, header, body)
         elif header.get("do") == "end":
@@ -101,7 +101,7 @@ class Bridge:
         else:
             self._hang_up(client, packed("nothing"))
 
-    def _hang_up(self, client: Client, data: bytes = b"") -> None:
+    def _hang_up(self, client: BridgeClient, data: bytes = b"") -> None:
         self._forget(client.connection)
         if client.closed:
             return
@@ -110,7 +110,7 @@ class Bridge:
         client.send(data, last=True)
         client.close()
 
-    def _end(self, client: Client, header: dict[str, Any]) -> None:
+    def _end(self, client: BridgeClient, header: dict[str, Any]) -> None:
         """End the session if the client owns it. `keep`: the client goes on with another one."""
         ours = header.get("token") == self._owner or self._free_in() <= 0
         if ours:
@@ -139,7 +139,7 @@ class Bridge:
         self._who, self._last_heard = str(header.get("who", "")), time.monotonic()
         return True
 
-    def _attach(self, client: Client, header: dict[str, Any], body: bytes) -> None:
+    def _attach(self, client: BridgeClient, header: dict[str, Any], body: bytes) -> None:
         if header.get("token") != self._owner and (header.get("again") or not header.get("fresh")):
             # It means a session that is not here any more, or has begun in a life of the sandbox that is over.
             self._hang_up(client, packed("lost", why="the sandbox was started anew, or another worker took it over"))
@@ -182,7 +182,7 @@ class Bridge:
         fresh = bool(header.get("fresh"))
         if fresh or (self._kernel is not None and self._kernel.ended):
             self._drop_kernel("")
-        request, self._calls = Request(self._base, header), 0
+        request, self._calls = HostRequest(self._base, header), 0
         self._request = request
         self._send("begun")  # a client whose connection is dead by now sees that it does not come
         blobs.retire(self._base, header.get("drop", []))
@@ -200,7 +200,7 @@ class Bridge:
         self._send_to_kernel(body)
         request.last_sent = time.monotonic()
 
-    def _read_output(self, stream: Output) -> None:
+    def _read_output(self, stream: StreamCapture) -> None:
         if stream.read() is None:
             with suppress(KeyError, ValueError):
                 self._selector.unregister(stream.pipe)
@@ -261,7 +261,7 @@ class Bridge:
             self._drop_connection(kernel)
 
     def _drop_connection(self, kernel: KernelProcess) -> None:
-        """The kernel's connection is of no use any more: it has ended, or something else wrote to it."""
+        """The kernel's connection cannot be used any more: it has ended, or something else wrote to it."""
         with suppress(KeyError, ValueError):
             self._selector.unregister(kernel.control)
         deadline = time.monotonic() + 2.0
@@ -350,7 +350,7 @@ class Bridge:
         elif self._client.waiting:
             self._client.send()
 
-    def _limit(self, request: Request, kernel: KernelProcess, now: float) -> None:
+    def _limit(self, request: HostRequest, kernel: KernelProcess, now: float) -> None:
         action = request.due_action(now)
         if action == "interrupt":
             kernel.interrupt()

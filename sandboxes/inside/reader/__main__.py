@@ -22,8 +22,8 @@ if not __package__:  # started by file path: the folder above is the package, wh
     __package__ = "stepwell_inside.reader"
 
 from . import pieces
-from .tables import RefusedError, prepare, write_table
-from .walls import confine
+from .confinement import confine
+from .tables import UnreadableTableError, prepare, write_table
 
 LENGTH = struct.Struct("!Q")
 
@@ -41,21 +41,21 @@ def main(arguments: list[str]) -> None:
     confine(memory=asked["memory"], seconds=asked["seconds"], written=asked["written"])
     size = os.fstat(source).st_size
     data = memoryview(mmap.mmap(source, size, prot=mmap.PROT_READ) if size else b"")
-    said: dict[str, Any] = {"sizes": []}
+    summary: dict[str, Any] = {"sizes": []}
     try:
         for start, end in asked["parts"]:
-            said["sizes"].append(READING[asked["what"]](data[start:end], target, asked))
-    except RefusedError as error:
-        said = {"refused": str(error)}
+            summary["sizes"].append(READING[asked["what"]](data[start:end], target, asked))
+    except UnreadableTableError as error:
+        summary = {"refused": str(error)}
     except pieces.UnsplittableError as error:
-        said = {"refused": str(error)}
+        summary = {"refused": str(error)}
     except RecursionError:
-        said = {"refused": "it is nested too deep"}
+        summary = {"refused": "it is nested too deep"}
     except MemoryError:
-        said = {"refused": "reading it needs more memory than is allowed"}
+        summary = {"refused": "reading it needs more memory than is allowed"}
     except OSError as error:
-        said = {"refused": f"it has more bytes than are allowed ({error.strerror})"}
-    last = json.dumps(said).encode()
+        summary = {"refused": f"it has more bytes than are allowed ({error.strerror})"}
+    last = json.dumps(summary).encode()
     write(target, last + LENGTH.pack(len(last)))
 
 
@@ -72,7 +72,7 @@ def read_json(data: memoryview, target: int, asked: dict[str, Any]) -> int:
     try:
         value = json.loads(bytes(data))
     except ValueError:
-        raise RefusedError("it is not JSON") from None
+        raise UnreadableTableError("it is not JSON") from None
     return sum(write(target, piece) for piece in pieces.cut(value))
 
 

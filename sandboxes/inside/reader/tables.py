@@ -21,7 +21,7 @@ MAX_OBJECTS = 10_000_000
 """Values that are no plain numbers: each becomes an object of Python's in a table of pandas."""
 
 
-class RefusedError(Exception):
+class UnreadableTableError(Exception):
     """It is not read; the message says why."""
 
 
@@ -45,7 +45,7 @@ def write_table(data: memoryview, target: int, *, max_bytes: int, max_cells: int
 
     Raises:
         MemoryError: it needs more memory than there is.
-        RefusedError: it is no Parquet, or too large.
+        UnreadableTableError: it is no Parquet, or too large.
     """
     import pyarrow
     import pyarrow.ipc
@@ -67,30 +67,30 @@ def write_table(data: memoryview, target: int, *, max_bytes: int, max_cells: int
                 objects += sum(map(_objects, _differing(batch.columns, before)))
                 before = batch.columns
                 if written > max_bytes:
-                    raise RefusedError(f"it has more than {max_bytes:,} bytes")
+                    raise UnreadableTableError(f"it has more than {max_bytes:,} bytes")
                 if rows * max(len(schema), 1) > max_cells:
-                    raise RefusedError(f"it has more than {max_cells:,} values")
+                    raise UnreadableTableError(f"it has more than {max_cells:,} values")
                 if objects > MAX_OBJECTS:
-                    raise RefusedError(f"it has more than {MAX_OBJECTS:,} texts and other values that are no numbers")
+                    raise UnreadableTableError(f"it has more than {MAX_OBJECTS:,} values that are not numbers")
                 out.write_batch(batch)
     except MemoryError:
         raise
     except pyarrow.ArrowMemoryError:
         raise MemoryError from None
     except (pyarrow.ArrowException, OSError) as error:
-        raise RefusedError(f"it cannot be read: {str(error)[:200]}") from None
+        raise UnreadableTableError(f"it cannot be read: {str(error)[:200]}") from None
 
 
 def _check(metadata: Any, schema: Any, max_cells: int) -> None:
     if metadata.num_rows * max(metadata.num_columns, 1) > max_cells:
-        raise RefusedError(f"it has more than {max_cells:,} values")
+        raise UnreadableTableError(f"it has more than {max_cells:,} values")
     if len(schema) > MAX_COLUMNS:
-        raise RefusedError(f"it has more than {MAX_COLUMNS:,} columns")
-    said = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
-    if sum(len(key) + len(value) for one in said for key, value in one.items()) > MAX_METADATA:
-        raise RefusedError(f"what it says of its columns has more than {MAX_METADATA:,} bytes")
+        raise UnreadableTableError(f"it has more than {MAX_COLUMNS:,} columns")
+    metadata = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
+    if sum(len(key) + len(value) for one in metadata for key, value in one.items()) > MAX_METADATA:
+        raise UnreadableTableError(f"what it says of its columns has more than {MAX_METADATA:,} bytes")
     if max((len(name) for name in schema.names), default=0) > MAX_NAME:  # pandas may read names as literals of Python
-        raise RefusedError(f"a name of a column in it has more than {MAX_NAME:,} characters")
+        raise UnreadableTableError(f"a name of a column in it has more than {MAX_NAME:,} characters")
 
 
 def _differing(columns: list[Any], before: list[Any]) -> list[Any]:
@@ -108,7 +108,7 @@ def _objects(array: Any) -> int:
     """How many objects of Python a column becomes at most; what is within lists and dictionaries counts, too.
 
     Raises:
-        RefusedError: it is of a kind that is not known to be harmless.
+        UnreadableTableError: it is of a kind that is not known to be harmless.
     """
     from pyarrow import types
 
@@ -129,7 +129,7 @@ def _objects(array: Any) -> int:
         parts = [array.field(at) for at in range(kind.num_fields)]
         return len(array) * (1 + len(parts)) + sum(map(_objects, parts))
     if types.is_nested(kind) or types.is_run_end_encoded(kind):
-        raise RefusedError(f"it has a column of the type {str(kind)[:100]}, which is not read")
+        raise UnreadableTableError(f"it has a column of the type {str(kind)[:100]}, which is not read")
     return len(array)
 
 

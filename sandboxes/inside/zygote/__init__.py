@@ -1,1 +1,1 @@
-"""The warm parent of local sandboxes: standard library only, started by file path, it forks and walls in each one."""
+"""The zygote of local sandboxes: standard library only, started by file path, it forks each one and isolates it."""

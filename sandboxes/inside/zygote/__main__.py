@@ -1,4 +1,4 @@
-"""Run as a program, the folder is the warm parent of local sandboxes: `… FOLDER CONTROL`, CONTROL a descriptor."""
+"""Run as a program, the folder is the zygote of local sandboxes: `… FOLDER CONTROL`, CONTROL a descriptor."""
 
 import sys
 

@@ -22,7 +22,7 @@ FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class _Base:
-    """An open folder that paths start from; closed when none does any more."""
+    """An open folder that paths start from; closed with the last of them."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -162,7 +162,7 @@ class Folder:
 
     @property
     def allowance(self) -> int:
-        """Bytes, now."""
+        """The bytes that it may have now."""
         return max(self.allowed, self.had or 0)
 
     def walk(self, seconds: float, fell: int) -> bool:
@@ -224,7 +224,7 @@ class DiskUsage:
         self._next = 0.0
 
     def begin(self) -> None:
-        """See what is there before anything runs, as far as that takes no time."""
+        """Measure what is there before anything runs, as far as that takes no time."""
         self._free = self._room()
         self._begun = self._free[0]
         for folder in self._folders:
@@ -233,7 +233,7 @@ class DiskUsage:
         self._next = 0.0
 
     def look(self, hold: Hold) -> dict[str, Any]:
-        """Look whether it is too much.
+        """Check whether it is too much.
 
         Args:
             hold: Has the sandbox stand still meanwhile.

@@ -34,23 +34,23 @@ from .system import (
 
 
 class ControlGroupJoin:
-    """The entering of groups by this process, which has begun and goes on in a thread.
+    """Enters control groups with this process, in a thread that has started.
 
     Args:
-        doors: Descriptors of their `cgroup.procs`; closed once they are entered.
+        join_fds: Descriptors of their `cgroup.procs`; closed once they are entered.
     """
 
-    def __init__(self, doors: Iterable[int]) -> None:
-        self._doors = tuple(doors)
+    def __init__(self, join_fds: Iterable[int]) -> None:
+        self._join_fds = tuple(join_fds)
         self._error: OSError | None = None
         self._thread = threading.Thread(target=self._enter)
-        if self._doors:
+        if self._join_fds:
             self._thread.start()
 
     def _enter(self) -> None:
         try:
-            for door in self._doors:
-                os.write(door, b"0")
+            for fd in self._join_fds:
+                os.write(fd, b"0")
         except OSError as error:
             self._error = error
 
@@ -60,10 +60,10 @@ class ControlGroupJoin:
         Raises:
             OSError: it is refused.
         """
-        if self._doors:
+        if self._join_fds:
             self._thread.join()
-        for door in self._doors:
-            os.close(door)
+        for fd in self._join_fds:
+            os.close(fd)
         if self._error is not None:
             raise OSError(self._error.errno, f"its control group: {self._error}")
 
@@ -103,7 +103,7 @@ def serve(config: dict[str, Any], given: list[int], proc: int) -> None:
     Args:
         config: The zygote's.
         given: Descriptors: the kernel's connection, what the sandbox prints into, the same for stderr, our connection,
-            and the door to a control group, if there is one.
+            and the descriptor that joins a control group, if there is one.
         proc: A descriptor of a `/proc` that shows this process and its children.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -240,8 +240,8 @@ class Init:
                 private_root.attach_places(given, hidden=order["hidden"], needed=self._config["read_only"])
             self._watching.begin(order)
             if self._config["network"]:
-                with listen() as door:
-                    socket.send_fds(self._host, [json.dumps({"event": "door"}).encode()], [door.fileno()])
+                with listen() as listener:
+                    socket.send_fds(self._host, [json.dumps({"event": "door"}).encode()], [listener.fileno()])
             if self._config["become"]:
                 system.switch_user(self._config["user"], self._config["group"])
             no_new_privileges()
@@ -255,7 +255,7 @@ class Init:
         self._watching.measure_baseline()
 
     def _register_standby(self, poll: select.poll) -> None:
-        """Learn which process is the frozen copy: its number comes from the operating system, not from what it says."""
+        """Learn which process is the standby: its number comes from the operating system, not from what it says."""
         try:
             message, attached, _, _ = self._notices.recvmsg(64, socket.CMSG_SPACE(CREDENTIALS.size))
         except OSError:
@@ -311,7 +311,7 @@ class Init:
         return measuring.tree(self._proc, _own_number(self._proc))
 
     def _goes_on(self) -> bool:
-        """Whether more than a waiting runner and its frozen copy is there."""
+        """Whether more than a waiting runner and its standby is there."""
         processes = self._others()
         expected = 2 if self._standby else 1
         return len(processes) > expected or any(measuring.threads(self._proc, one) > 1 for one in processes)
@@ -404,7 +404,7 @@ class Init:
                 self._kill(one, signal.SIGCONT)
 
     def _tell(self, said: dict[str, Any]) -> None:
-        """Say something to the host; without one there is nothing left to do."""
+        """Send the host a message; exit when there is no host."""
         if not _tell(self._host, said):
             self._end()
 

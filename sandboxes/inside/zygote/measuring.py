@@ -245,7 +245,7 @@ class LimitMonitor:
         self._disk = DiskUsage(folders, self._held)
 
     def measure_baseline(self) -> None:
-        """See what is on the disk while nothing of the user's runs: that much may stay there."""
+        """Measure what is on the disk while nothing of the user runs: that much may stay."""
         if self._disk is not None:
             self._disk.begin()
 
@@ -278,7 +278,7 @@ class LimitMonitor:
         """Bytes that are used, and how many of them are files in memory."""
         files = files_in_memory(self._in_memory)
         used = resident(self._proc, processes) + files
-        if used > self._allowed["memory"]:  # what a runner shares with its frozen copy was counted twice
+        if used > self._allowed["memory"]:  # what a runner shares with its standby was counted twice
             held = proportional(self._proc, processes, self._devices() if files > FEW_FILES else frozenset())
             used = held + files if held else used
         return used, files
@@ -291,7 +291,7 @@ class LimitMonitor:
         return frozenset(found)
 
     def _measure_slow_limits(self, used: int) -> dict[str, Any]:
-        """Measure what takes longer to find out."""
+        """Measure what takes longer."""
         if time.monotonic() < self._next:
             return {}
         self._next = time.monotonic() + CLOSER_SECONDS

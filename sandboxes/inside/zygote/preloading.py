@@ -27,7 +27,7 @@ OWN = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) rw.p \S+ \S+ 0 *(?:\[heap\])?$")
 
 
 def collapse() -> None:
-    """Put what is dense of this process's own memory into huge pages, as far as the system does that."""
+    """Put dense parts of this process's own memory into huge pages, where the system allows it."""
     if os.sysconf("SC_PAGE_SIZE") != PAGE:
         return
     with suppress(OSError), open("/proc/self/pagemap", "rb", buffering=0) as pages:
@@ -39,7 +39,7 @@ def collapse() -> None:
 
 
 def _whole() -> Iterator[int]:
-    """Where huge pages could begin."""
+    """The addresses at which huge pages could begin."""
     with open("/proc/self/maps", "rb") as lines:
         for line in lines:
             if found := OWN.match(line.rstrip(b"\n")):

@@ -31,7 +31,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 
 
 def unmount(target: str) -> None:
-    """Take a mount away, also while it is in use."""
+    """Unmount something, also while it is in use."""
     checked(libc.umount2(os.fsencode(target), MNT_DETACH), f"unmount {target}")
 
 
@@ -68,7 +68,7 @@ def attach(tree: int, target: str) -> None:
 
 
 def enter_root(folder: str) -> None:
-    """Make a mounted folder the root of this process's view, and let go of the old one.
+    """Make a mounted folder the root of this process's view, and unmount the old one.
 
     Raises:
         OSError: it is refused.

@@ -28,7 +28,7 @@ PER_USER_LIMITS = {
 
 
 def run(config: dict[str, Any], proc: int) -> None:
-    """Wall this process in, wait for the order, and carry it out; does not return.
+    """Isolate this process, wait for the order, and carry it out; does not return.
 
     Args:
         config: The zygote's.
@@ -67,7 +67,7 @@ def _called() -> bool:
 
 
 def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
-    """Enter the workspace, close the last door, and become the kernel or a program."""
+    """Enter the workspace, close the last descriptor, and become the kernel or a program."""
     os.chdir(order["workspace"])
     if config["landlock"] and landlock.abi():
         landlock.restrict(**_landlock_rules(config, order), network=config["network"])
@@ -80,7 +80,7 @@ def begin(config: dict[str, Any], order: dict[str, Any]) -> None:
 
 
 def _landlock_rules(config: dict[str, Any], order: dict[str, Any]) -> dict[str, list[str]]:
-    """What Landlock leaves open."""
+    """The paths that Landlock leaves open."""
     if config["private_paths"]:
         return {
             "read": ["/"],
@@ -113,7 +113,7 @@ def _limit(limits: dict[str, int]) -> None:
 
 
 def _reseed() -> None:
-    """All forks of one parent would draw the same numbers otherwise."""
+    """Reseed random generators: forks of one parent would draw the same numbers."""
     for name in ("random", "numpy.random"):
         if name in sys.modules:
             sys.modules[name].seed()

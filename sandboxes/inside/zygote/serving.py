@@ -10,12 +10,10 @@ import json
 import os
 import signal
 import socket
-import sys
-import sysconfig
 from contextlib import suppress
 from typing import Any
 
-from . import init, landlock, measuring, seccomp, system
+from . import init, interpreter, landlock, measuring, seccomp, system
 from .preloading import preload, threads
 from .private_root import MS_PRIVATE, MS_REC, copy_of_tree, mount, restrict_mount
 from .system import MACHINE, die_with_parent
@@ -29,7 +27,7 @@ def serve(control: int) -> None:
     config = json.loads(host.recv(MAX_MESSAGE))
     try:
         _refuse_when_lacking(config)
-        config["read_only"] += [path for path in _interpreter() if path not in config["read_only"]]
+        config["read_only"] += [path for path in interpreter.places() if path not in config["read_only"]]
         if config["private_root"]:
             _enter(config)
         os.environ.update(config.pop("caches"))
@@ -55,22 +53,6 @@ def _refuse_when_lacking(config: dict[str, Any]) -> None:
         raise OSError(f"there is no filter of system calls for this Python on {MACHINE}")
     if not config["private_root"] and not landlock.abi():
         raise OSError("this kernel has no Landlock, or it is switched off")
-
-
-def _interpreter() -> list[str]:
-    """Where this Python and its packages lie."""
-    folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
-    folders += [os.path.realpath(folder) for folder in folders]
-    paths = [path for folder in folders for path in _parts(folder)]
-    paths += [path for name, path in sysconfig.get_paths().items() if "lib" in name]
-    return [path for path in paths if os.path.exists(path) and path != "/"]
-
-
-def _parts(folder: str) -> list[str]:
-    """Of a virtual environment only what belongs to it: `python -m venv .` makes one of a folder with other files."""
-    if not os.path.exists(f"{folder}/pyvenv.cfg"):
-        return [folder]
-    return [f"{folder}/{name}" for name in ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")]
 
 
 def _enter(config: dict[str, Any]) -> None:

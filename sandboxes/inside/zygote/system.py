@@ -3,6 +3,8 @@
 import ctypes
 import os
 import platform
+import re
+from collections.abc import Callable
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
@@ -112,6 +114,40 @@ def own_users(proc: int, inside: int, flags: int = 0) -> None:
     _write(proc, "self/setgroups", "deny")
     _write(proc, "self/uid_map", f"{inside} {user} 1\n")
     _write(proc, "self/gid_map", f"{inside} {group} 1\n")
+
+
+CAP_CHOWN, CAP_SETGID, CAP_SETUID, CAP_SYS_ADMIN = 0, 6, 7, 21
+
+
+def may_become(user: int, *capabilities: int) -> bool:
+    """Whether this process is a root that can go on as that user and group.
+
+    The root of a container often cannot: it has no such user, or has been left without what a root can do.
+
+    Args:
+        user: The id of the user, and of the group.
+        capabilities: What it needs besides.
+    """
+    if os.geteuid():
+        return False
+    try:
+        held = re.search(r"^CapEff:\s*([0-9a-f]+)", _read("status"), re.MULTILINE)
+        lacks = [one for one in (CAP_SETGID, CAP_SETUID, *capabilities) if held and not int(held[1], 16) >> one & 1]
+        return not lacks and _read("setgroups").strip() == "allow" and all(map(_known(user), ("uid_map", "gid_map")))
+    except OSError:  # a system without these files
+        return True
+
+
+def _known(user: int) -> Callable[[str], bool]:
+    """Says of a map whether a user is in it."""
+    return lambda name: any(
+        int(first) <= user < int(first) + int(count) for first, _, count in map(str.split, _read(name).splitlines())
+    )
+
+
+def _read(name: str) -> str:
+    with open(f"/proc/self/{name}", encoding="ascii", errors="replace") as reading:
+        return reading.read()
 
 
 def switch_user(user: int, group: int) -> None:

@@ -26,7 +26,7 @@ from sandboxes.local.network.resolver import Dial, Resolve, dial
 from sandboxes.network import Network
 
 if TYPE_CHECKING:
-    from sandboxes.local.network.proxy import Connection, ProxyLimits
+    from sandboxes.local.network.proxy import ProxiedConnection, ProxyLimits
 
 LOG = logging.getLogger("stepwell.network")
 PORT = 3128
@@ -34,7 +34,7 @@ PORT = 3128
 BACKLOG = 128
 FILE = "connections.jsonl"
 MAX_BYTES = 8_000_000
-"""Then the file becomes `connections.jsonl.1`, in the place of an older one."""
+"""Then the file becomes `connections.jsonl.1`, replacing an older one."""
 MAX_WAITING = 5_000
 """Lines that wait for the disk; what comes beyond that is counted."""
 
@@ -95,7 +95,7 @@ class ConnectionLog:
         self._left_out = 0
         self._writing: asyncio.Task[None] | None = None
 
-    def add(self, connection: "Connection") -> None:
+    def add(self, connection: "ProxiedConnection") -> None:
         """Log a connection that has ended; call it in the event loop."""
         if len(self._waiting) >= MAX_WAITING:
             self._left_out += 1

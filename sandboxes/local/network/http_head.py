@@ -41,7 +41,7 @@ class BrokenReplyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestHead:
     """The head of a request, and the connection that it came over."""
 
     client: h11.Connection
@@ -53,7 +53,7 @@ class Request:
     """The request as it goes to the host; None: a tunnel, through which bytes go both ways without being looked at."""
 
 
-def read_request(head: bytes) -> Request:
+def read_request(head: bytes) -> RequestHead:
     """Read the head of a request, up to and with its empty line.
 
     Raises:
@@ -69,7 +69,7 @@ def read_request(head: bytes) -> Request:
         if not port:
             raise BadRequestError("a tunnel needs a port, such as example.org:443")
         client, _ = _parse(head, host, port, default_port=port)
-        return Request(client, host, port)
+        return RequestHead(client, host, port)
     scheme, found, rest = target.partition("://")
     if not found or scheme.lower() != "http":
         raise BadRequestError("this is a proxy: it takes http:// addresses in full, and CONNECT for everything else")
@@ -81,7 +81,7 @@ def read_request(head: bytes) -> Request:
         path = "*" if method == b"OPTIONS" and not path else f"/{path}"
     headers = [(b"Host", _written(host, port)), *_passing(received), *_framing(received, LENGTH.findall(head))]
     message = h11.Request(method=method, target=path, headers=[*headers, (b"Connection", b"close")])
-    return Request(client, host, port, message)
+    return RequestHead(client, host, port, message)
 
 
 def read_reply(head: bytes, server: h11.Connection) -> h11.InformationalResponse | h11.Response:

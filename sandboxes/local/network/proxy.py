@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sandboxes.host.descriptors import SHARE, Share
-from sandboxes.local.network.http_head import BadRequestError, BrokenReplyError, Request, read_request
+from sandboxes.local.network.http_head import BadRequestError, BrokenReplyError, RequestHead, read_request
 from sandboxes.local.network.relay import Idle, Tally, end_of, exchange, tunnel
 from sandboxes.local.network.resolver import Dial, Resolve, Streams, SystemResolver, dial, is_public, written_address
 from sandboxes.network import Network
@@ -49,7 +49,7 @@ class ProxyLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ProxiedConnection:
     """What became of one connection that code in the sandbox made."""
 
     cell: int
@@ -94,7 +94,7 @@ class Proxy:
     def __init__(
         self,
         network: Network,
-        on_connection: Callable[[Connection], None],
+        on_connection: Callable[[ProxiedConnection], None],
         *,
         resolve: Resolve | None = None,
         dial: Dial = dial,
@@ -193,14 +193,14 @@ class Proxy:
                 await self._answer(reader, writer, _Stop(503, FULL, refused=True))
             finally:
                 writer.transport.abort()
-        self._tell(Connection(self._cell, "", 0, refused=FULL))
+        self._tell(ProxiedConnection(self._cell, "", 0, refused=FULL))
 
     async def _take(self, client: socket.socket) -> None:
         cell, began, tally = self._cell, time.monotonic(), Tally()
         if (opened := await self._opened(client)) is None:
             return
         reader, writer = opened
-        known = Connection(cell, "", 0)
+        known = ProxiedConnection(cell, "", 0)
         try:
             try:
                 request = await self._request(reader)
@@ -241,14 +241,14 @@ class Proxy:
         finally:
             self._share.give_back()
 
-    def _tell(self, done: Connection) -> None:
+    def _tell(self, done: ProxiedConnection) -> None:
         LOG.info(
             "cell %d: %s:%d %s (%d bytes sent, %d received)",
             done.cell, done.host, done.port, done.refused or done.failed or "allowed", done.sent, done.received,
         )  # fmt: skip
         self._on_connection(done)
 
-    async def _request(self, reader: asyncio.StreamReader) -> Request:
+    async def _request(self, reader: asyncio.StreamReader) -> RequestHead:
         """The request of a client, as far as it is in order.
 
         Raises:
@@ -274,7 +274,7 @@ class Proxy:
             raise _Stop(503, sentence, refused=True)
         return request
 
-    async def _reach(self, request: Request) -> tuple[str, Streams]:
+    async def _reach(self, request: RequestHead) -> tuple[str, Streams]:
         """A connection to where a request goes, if that is allowed.
 
         Raises:
@@ -322,7 +322,7 @@ class Proxy:
                 why = error
         raise why
 
-    async def _relay(self, request: Request, client: Streams, server: Streams, tally: Tally) -> None:
+    async def _relay(self, request: RequestHead, client: Streams, server: Streams, tally: Tally) -> None:
         """Pass on what goes over a connection, until it ends.
 
         Raises:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import h11
 
-from sandboxes.local.network.http_head import BadRequestError, BrokenReplyError, Request, read_reply
+from sandboxes.local.network.http_head import BadRequestError, BrokenReplyError, RequestHead, read_reply
 from sandboxes.local.network.resolver import Streams
 
 CHUNK = 1 << 16
@@ -66,7 +66,7 @@ async def tunnel(client: Streams, server: Streams, tally: Tally, idle: Idle) -> 
     )
 
 
-async def exchange(request: Request, client: Streams, server: Streams, tally: Tally, idle: Idle) -> None:
+async def exchange(request: RequestHead, client: Streams, server: Streams, tally: Tally, idle: Idle) -> None:
     """Send a request to its host and pass on the reply, each as h11 writes it anew: nothing comes before or after.
 
     Raises:

@@ -62,7 +62,7 @@ def is_public(address: str) -> bool:
 
 
 def written_address(text: str) -> str:
-    """An address that stands in the place of a name: `192.0.2.7`, `[2001:db8::7]`.
+    """An address instead of a name: `192.0.2.7`, `[2001:db8::7]`.
 
     Returns:
         It in its usual form; empty when it is not one in full (four decimal numbers, or IPv6 in brackets).

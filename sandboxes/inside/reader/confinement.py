@@ -40,7 +40,7 @@ def confine(*, memory: int, seconds: int, written: int) -> None:
         value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         with suppress(ValueError, OSError):  # a system may not take it
             resource.setrlimit(what, (value, value))
-    if os.geteuid() == 0:
+    if system.may_become(NOBODY):
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)

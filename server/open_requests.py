@@ -31,7 +31,7 @@ class OpenRequest:
         """What answers it."""
 
     def cancel(self) -> None:
-        """Answer it no further."""
+        """Stop answering it."""
         if not self.let_go:
             self.let_go = True
             self.task.cancel()
@@ -44,7 +44,7 @@ class Connections:
         self._open: set[OpenRequest] = set()
 
     def middleware(self, app: ASGIApp) -> ASGIApp:
-        """Middleware that knows of each request."""
+        """Middleware that registers each request."""
 
         async def watched(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] not in ("http", "websocket"):
@@ -74,7 +74,7 @@ class Connections:
         return watched
 
     async def let_go(self, seconds: float) -> None:
-        """Hang up on those that wait for runs, and, when this time is up, on all others."""
+        """Close those that wait for runs, and all others when this time is up."""
         for one in tuple(self._open):
             if one.waits:
                 one.cancel()

@@ -1,4 +1,4 @@
-"""Who is connected to the bridge, what they ask, and the messages that they upload meanwhile."""
+"""Clients of the bridge: connections, requests, and messages that are uploaded while a request runs."""
 
 import os
 import secrets
@@ -18,7 +18,7 @@ START_SECONDS = 60.0
 """How long a kernel may take until it says hello; a cold disk is slow."""
 
 
-class Request:
+class HostRequest:
     """One request of the host's.
 
     Args:
@@ -59,7 +59,7 @@ class Request:
             self.begin()
 
     def begin(self) -> None:
-        """Count its time from now, unless it was interrupted before the kernel was there."""
+        """Start its time limit now, unless it was interrupted before the kernel was there."""
         if not self._limited:
             self._interrupt_at(time.monotonic() + self._timeout)
 
@@ -124,7 +124,7 @@ def packed(kind: str, **fields: Any) -> bytes:
     return frames.pack({"type": kind, **fields})
 
 
-class Client:
+class BridgeClient:
     """One connection.
 
     Args:
@@ -158,7 +158,7 @@ class Client:
         return bool(self._out) and not self.closed
 
     def send(self, data: bytes = b"", *, last: bool = False) -> None:
-        """Send what goes without waiting, and keep the rest; hang up after the last."""
+        """Send what can be sent without blocking, and keep the rest; hang up after the last."""
         self._out += data
         self._last = self._last or last
         try:
@@ -196,7 +196,7 @@ class Inbox:
         """Names of what was taken: an upload whose answer was lost may be made again."""
 
     def clear(self) -> None:
-        """Somebody else writes from now on: what is there, whole or not, is of no use."""
+        """Somebody else writes from now on: what is there, whole or not, is discarded."""
         self._taken.clear()
         for name in os.listdir(self._folder):
             with suppress(OSError):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.connections import Connections
+from server.open_requests import Connections
 
 
 class Asked:

@@ -1,4 +1,4 @@
-"""The user's files as their profiles tell of them, and the code that reads them."""
+"""The user's files as their profiles describe them, and the code that reads them."""
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
@@ -20,7 +20,7 @@ USUAL_READERS = {"csv": "csv", "tsv": "table", "xlsx": "excel", "xls": "excel", 
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ProfiledTable:
     """A table that can be read with one expression."""
 
     name: str
@@ -32,7 +32,7 @@ class Table:
 class Inputs:
     """The user's files."""
 
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ProfiledTable, ...] = ()
     others: tuple[str, ...] = ()
     """Workspace paths of readable files that are no tables."""
     unreadable: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Inputs:
 
 def read_profiles(files: Iterable[PromptInput]) -> Inputs:
     """Sort the files by what their profiles say of them."""
-    tables: list[Table] = []
+    tables: list[ProfiledTable] = []
     others: list[str] = []
     unreadable: list[str] = []
     for file in files:
@@ -50,13 +50,13 @@ def read_profiles(files: Iterable[PromptInput]) -> Inputs:
         elif file["problem"]:
             unreadable.append(path)
         elif usual := USUAL_READERS.get(path.rpartition(".")[2].lower()):
-            tables.append(Table(path.removeprefix("inputs/"), path, f"pd.read_{usual}({path!r})"))
+            tables.append(ProfiledTable(path.removeprefix("inputs/"), path, f"pd.read_{usual}({path!r})"))
         else:
             others.append(path)
     return Inputs(tuple(tables), tuple(others), tuple(unreadable))
 
 
-def _tables(path: str, abstract: str) -> list[Table]:
+def _tables(path: str, abstract: str) -> list[ProfiledTable]:
     """The tables of a file: a profile has a heading for each of several, and the expression that reads it."""
     label, found = path.removeprefix("inputs/"), dict[str, str]()
     for line in abstract.splitlines():
@@ -64,7 +64,7 @@ def _tables(path: str, abstract: str) -> list[Table]:
             label = f"{path.removeprefix('inputs/')} [{(line[3:].rpartition(':')[0] or line[3:]).strip()}]"
         elif line.startswith("read with:") and _is_expression(expression := line.partition(":")[2].strip()):
             found[label if label not in found else f"{label} ({len(found) + 1})"] = expression
-    return [Table(name, path, expression) for name, expression in found.items()]
+    return [ProfiledTable(name, path, expression) for name, expression in found.items()]
 
 
 def _is_expression(source: str) -> bool:
@@ -112,7 +112,7 @@ def loading_code(inputs: Inputs, findings: Sequence[str], *, tolerant: bool, sam
     return "\n".join(lines)
 
 
-def _modules(tables: Iterable[Table]) -> list[str]:
+def _modules(tables: Iterable[ProfiledTable]) -> list[str]:
     trees = [ast.parse(table.expression, mode="eval") for table in tables]
     return sorted({node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)} & MODULES)
 
