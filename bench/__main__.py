@@ -20,6 +20,7 @@ from bench import (
     server_turns,
     snapshots,
     start,
+    step_costs,
     tokens,
 )
 
@@ -27,6 +28,7 @@ BENCHMARKS = (
     "overhead",
     "tokens",
     "snapshots",
+    "steps",
     "earlier",
     "proving",
     "long",
@@ -41,6 +43,7 @@ BENCHMARKS = (
 )
 MEASURED = {
     "snapshots": snapshots.measure,
+    "steps": step_costs.measure,
     "earlier": earlier.measure,
     "proving": proving.measure,
     "long": long_analyses.measure,

@@ -17,6 +17,7 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 
 from graph.checkpoints.damage import clear_store_failure, recording_store_failure, reporting_disk_errors
 from graph.checkpoints.factory import open_checkpoints
+from graph.checkpoints.holds import Holds
 from graph.checkpoints.order import advance_ids_past
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.task_writes import Write, whole_writes
@@ -246,6 +247,8 @@ class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                     except (GraphDrained, RunInterruptedError):
                         logger.info("A run is paused, since this server ends.", extra={"thread_id": thread})
                     finally:
+                        if isinstance(holds := getattr(self.checkpointer, "holds", None), Holds):
+                            await holds.leave(thread)
                         clear_store_failure(thread)
         await self.draining.paused()
 

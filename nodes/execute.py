@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from graph.checkpoints.given_up import given_up_here, take_back_here
+from graph.checkpoints.holds import holds_of
 from graph.checkpoints.journal import CallEntry, CellEntry, Journal, journal_of
 from graph.context import Context, context_of
 from graph.events import (
@@ -43,6 +44,7 @@ from nodes.next_step import Next, tick
 from nodes.prompts.observation import cell_record, namespace_rows
 from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.line import cells_in_effect, next_state_id, start_of_cell
+from nodes.restoration.proofs import Proofs
 from nodes.restoration.restore import RestoreService
 from nodes.restoration.snapshots import SnapshotStore
 from nodes.restoration.unknown_outcome import unknown_outcome
@@ -107,10 +109,19 @@ async def execute(
         result, notices = await restoring.recover(result, sandbox, attempt.start, runtime)
         attempt.notices += notices
         result = attempt.with_calls(result, calls)
-    done = await attempt.record(result, calls.lines, restoring)
-    if journal is not None:
-        await journal.finished(done, records_of(attempt.pending))
+    done = await attempt.record(result, calls.lines, restoring.proofs)
+    keep = attempt.keep(done, restoring) if result.variables_kept else attempt.finished(done)
+    holds = holds_of(config)
+    if journal is not None and holds is not None and result.variables_kept and _asks_model({**state, **done}):
+        holds.begin(journal.thread, keep)  # it writes into what State learns before any of that is stored
+    else:
+        done["notices"] = [*done["notices"], *await keep]
     return done
+
+
+def _asks_model(state: State) -> bool:
+    """Whether `generate` follows, which needs no snapshot and waits for it before it ends."""
+    return not (state.get("pending") or state.get("proposal") or state.get("direct"))
 
 
 class _Attempt:
@@ -188,13 +199,13 @@ class _Attempt:
             return replace(result, note=result.note + calls.effects())
         return result
 
-    async def record(self, result: CellResult, calls: list[str], restoring: RestoreService) -> State:
-        """Keep the step, and give what State learns of it.
+    async def record(self, result: CellResult, calls: list[str], proofs: Proofs) -> State:
+        """What State learns of the step, without its snapshot.
 
         Args:
             result: How the cell ended.
             calls: Its calls, a line each.
-            restoring: Keeps the step, and has it proved.
+            proofs: What has been proved of earlier steps.
         """
         state, context, sandbox = self._state, self._context, self._sandbox
         limit = context.observation_chars
@@ -204,30 +215,45 @@ class _Attempt:
         if calls:
             cell["calls"] = calls
         emit(self._runtime, CellFinished(cell))
-        kept = result.variables_kept
-        if kept:
-            # The result is out already: nobody waits for the snapshot.
-            most = context.max_snapshot_bytes
-            self.notices += await _keep(cell, state, self._runtime, sandbox, restoring.snapshots, limit_bytes=most)
-        proved, notices = restoring.proofs.take(sandbox.id, self._runtime)
+        proved, notices = proofs.take(sandbox.id, self._runtime)
         self.notices += notices
-        at = cell.get("snapshot") or sandbox.head or self._after  # it may be asleep by now, and then it has no head
+        at = self._after if result.variables_kept else self._before
         messages = result_messages(self.pending, cell)
         messages += self._drop_rest() if cell["status"] != "ok" else []
-        approval = context.approval_after(state.get("approval"))
-        if kept and at == sandbox.head:
-            restoring.proofs.begin(sandbox, cell, always=approval == "cells" and not self._rest)
         return {
             **answered,
             **({"proofs": proved} if proved else {}),
             "cells": [cell],
             "pending": self._rest,
-            "approval": approval,
+            "approval": context.approval_after(state.get("approval")),
             "notices": self.notices,
             "messages": list(messages),
             "namespace": await self._namespace(result, cell),
-            "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at if kept else self._before),
+            "sandbox": SandboxRef(kind=sandbox.kind, id=sandbox.id, snapshot=at),
         }
+
+    async def keep(self, done: State, restoring: RestoreService) -> list[str]:
+        """Keep the step, put its name into what State learns of it, and write down that the cell has finished.
+
+        The step is proved from then on.
+
+        Returns:
+            What the model must be told.
+        """
+        cell, sandbox, most = done["cells"][0], self._sandbox, self._context.max_snapshot_bytes
+        told = await _keep(cell, self._state, self._runtime, sandbox, restoring.snapshots, limit_bytes=most)
+        # It may be asleep by now, and then it has no head.
+        at = done["sandbox"]["snapshot"] = cell.get("snapshot") or sandbox.head or self._after
+        if at == sandbox.head:
+            asked = done["approval"] == "cells" and not self._rest
+            restoring.proofs.begin(sandbox, cell, always=asked)
+        return told + await self.finished({**done, "notices": [*done["notices"], *told]})
+
+    async def finished(self, done: State) -> list[str]:
+        """Write down that the cell has finished; there is nothing to tell of that."""
+        if self._journal is not None:
+            await self._journal.finished(done, records_of(self.pending))
+        return []
 
     async def _namespace(self, result: CellResult, cell: Cell) -> list[Variable]:
         """The variables after the cell; one that left none after it went back has those of the step it went to."""

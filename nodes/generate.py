@@ -1,7 +1,9 @@
 """Ask the model for the next cell, or for the answer."""
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from graph.checkpoints.holds import holds_of
 from graph.context import Context, context_of
 from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
 from graph.settings import Prices
@@ -17,6 +19,7 @@ from sandboxes.network import NO_NETWORK, Network
 async def generate(
     state: State,
     runtime: Runtime[Context],
+    config: RunnableConfig | None = None,
     *,
     choose_model: ChooseModel,
     prices: Prices | None = None,
@@ -26,28 +29,50 @@ async def generate(
 ) -> State:
     """Ask for the next cell or the answer of this turn; for another plan where somebody rejected the first.
 
+    The snapshot of the cell before may be taken meanwhile; this waits for it, however it ends.
+
     Raises:
         ModelError: no usable reply could be had; the thread can be resumed.
         SettingsError: a server that offers functions cannot be reached.
+        Exception: what the storage met when the step before was to be kept.
     """
-    offer = await functions.ready()
-    if reason := budget_reached(state, context_of(runtime), prices):
-        return _stopped(state, reason)
-    found = await next_step(
-        state,
-        runtime,
-        node="generate",
-        choose_model=choose_model,
-        functions=offer.descriptions,
-        network=network,
-    )
-    if found.get("pending") and found.get("approval") == "cells":  # somebody is asked next, which may take days
-        thread = thread_of(runtime)
-        await proofs.settle(thread)
-        proved, notices = proofs.take(thread, runtime)
-        if proved:
-            found |= {"proofs": proved, "notices": [*found.get("notices", state.get("notices") or []), *notices]}
-    return found
+
+    async def ask() -> State:
+        offer = await functions.ready()
+        if reason := budget_reached(state, context_of(runtime), prices):
+            return _stopped(state, reason)
+        return await next_step(
+            state,
+            runtime,
+            node="generate",
+            choose_model=choose_model,
+            functions=offer.descriptions,
+            network=network,
+        )
+
+    holds, info = holds_of(config), runtime.execution_info
+    if holds is None or info is None or not info.thread_id:
+        return await _proved(await ask(), state, runtime, proofs)
+    try:
+        said = await ask()
+    except BaseException:
+        await holds.leave(info.thread_id)
+        raise
+    if told := await holds.settle(info.thread_id):
+        said["notices"] = [*said.get("notices", state.get("notices") or []), *told]
+    return await _proved(said, state, runtime, proofs)
+
+
+async def _proved(said: State, state: State, runtime: Runtime[Context], proofs: Proofs) -> State:
+    """What is told with what proofs under way find, where somebody is asked next, which may take days."""
+    if not (said.get("pending") and said.get("approval") == "cells"):
+        return said
+    thread = thread_of(runtime)
+    await proofs.settle(thread)
+    proved, notices = proofs.take(thread, runtime)
+    if not proved:
+        return said
+    return {**said, "proofs": proved, "notices": [*said.get("notices", state.get("notices") or []), *notices]}
 
 
 def _stopped(state: State, reason: str) -> State:

@@ -208,13 +208,16 @@ class Sandbox(Protocol):
             SandboxUnavailableError: a session cannot be started.
         """
 
-    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
         """Copy blobs out of the spool into a host folder, each under its name. What they hold is not checked.
 
         Args:
             names: The blobs.
             folder: The host folder.
             max_bytes: What they may have together, holes in files included; None: no limit.
+
+        Returns:
+            The SHA-256 of what was written into the folder, by name, of those that were hashed as they were copied.
 
         Raises:
             SnapshotMissingError: one is not in the spool.

@@ -304,9 +304,10 @@ class FakeSandbox:
         self._head = ""
         return BrokenOff("nothing runs in this sandbox")
 
-    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`."""
         await asyncio.to_thread(self._snapshots.copy_out, names, folder, max_bytes)
+        return {}
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool; see `Sandbox.drop_blobs`."""

@@ -62,6 +62,8 @@ class TelemetryCallback(AsyncCallbackHandler):
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._begun: dict[UUID, ActiveSpan] = {}
+        self._late: dict[str, Mapping[str, Any]] = {}
+        """Cells whose snapshot is taken while the next node works, by thread."""
 
     async def on_chain_start(
         self,
@@ -97,7 +99,11 @@ class TelemetryCallback(AsyncCallbackHandler):
         said: dict[str, Any] = {"seconds": round(seconds, 3)}
         if begun.name in NODES:
             NODE_SECONDS.labels(begun.name).observe(seconds)
+            self._count_late(begun)
             said |= _counted(begun, outputs if isinstance(outputs, dict) else {})
+            for cell in outputs.get("cells") or [] if isinstance(outputs, dict) else []:
+                if "snapshot" not in cell:
+                    self._late[begun.thread] = cell
         self._tell(begun, "ended", said)
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
@@ -114,8 +120,13 @@ class TelemetryCallback(AsyncCallbackHandler):
             # Its message may quote a file or an address with a key in it; its kind does not.
             said["error"] = type(error).__name__
             if begun.name in NODES:
+                self._count_late(begun)
                 FAILURES.labels(begun.name, said["error"]).inc()
             self._tell(begun, "failed", said)
+
+    def _count_late(self, begun: ActiveSpan) -> None:
+        """Count a snapshot that was not there when its cell had ended; by now it is, or there is none."""
+        SNAPSHOT_BYTES.inc(self._late.pop(begun.thread, {}).get("snapshot_bytes") or 0)
 
     def _tell(self, begun: ActiveSpan, what: str, said: dict[str, Any]) -> None:
         what_ended = begun.name if begun.name in NODES else "run"

@@ -265,6 +265,8 @@ class Run:
                                 yield read_event(data)
                     except STOPS as error:
                         ending = Failed(self.thread, str(error))
+                    finally:  # while the thread is still held
+                        await saver.holds.leave(self.thread)
                 if ending is None:
                     mark, after = await saver.mark(self.thread), await graph.aget_state(self.config)
                     seconds, prices = time.monotonic() - started, settings.price_list

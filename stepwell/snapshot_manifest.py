@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -135,11 +135,17 @@ def _hashes(step: SnapshotManifest, packs: dict[str, bytes]) -> dict[str, str]:
                 place = hashlib.sha256(data).hexdigest()
             else:
                 place = ",".join(stream["blobs"])
-            whole = json.dumps([unit["names"], place, [one["blobs"] for one in unit["buffers"]]])
+            whole = json.dumps([unit["names"], place, [_content_of(one, step.packs) for one in unit["buffers"]]])
             found |= dict.fromkeys(map(str, unit["names"]), hashlib.sha256(whole.encode()).hexdigest())
-    except (KeyError, TypeError, IndexError) as error:
+    except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
         raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
     return found
+
+
+def _content_of(buffer: dict[str, Any], packs: Sequence[str]) -> list[object]:
+    """What two buffers of the same content have in common; patches of the same content may lie in other packs."""
+    patches = [[at, size, packs[pack], place] for at, size, pack, place in buffer.get("patches", ())]
+    return [*(buffer["base"] if patches else buffer["blobs"]), *patches]
 
 
 MAX_BYTES, MAX_ITEMS = 64 << 20, 2_000_000

@@ -29,7 +29,9 @@ PIECE = 1 << 20
 GRACE_SECONDS = 3_600.0
 """What is younger is left alone by `delete`: it may belong to a snapshot that no checkpoint names yet."""
 AT_ONCE = 4
-"""Blobs that are fetched at the same time."""
+"""Blobs that are fetched or looked at at the same time, and …"""
+SEVERAL = 1 << 20
+"""… the bytes from which on several are looked at."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -95,8 +97,15 @@ class Blobs:
         """
         await self._do(self._add, [(file, checked(name))], move=False)
 
-    async def ingest(self, files: Mapping[str, Path], *, max_bytes: int) -> int:
+    async def ingest(
+        self, files: Mapping[str, Path], *, max_bytes: int, hashes: Mapping[str, str] | None = None
+    ) -> int:
         """The same for several files, by name, that lie in a folder of `staging`: they are moved, in this order.
+
+        Args:
+            files: The files.
+            max_bytes: What they may have together.
+            hashes: The SHA-256 of what this process wrote into them, by name, as far as it was taken then.
 
         Returns:
             Their size in the store, in bytes.
@@ -111,7 +120,7 @@ class Blobs:
             size = sum(file.stat().st_size for file, _ in named)
             if size > max_bytes:
                 raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
-            return self._add(named, move=True)
+            return self._add(named, move=True, hashes=hashes)
 
         return await self._do(ingest)
 
@@ -249,25 +258,24 @@ class Blobs:
             partial.unlink(missing_ok=True)
         return self._owner.read_text("utf-8", "replace")
 
-    def _add(self, files: list[tuple[Path, str]], *, move: bool) -> int:
+    def _add(self, files: list[tuple[Path, str]], *, move: bool, hashes: Mapping[str, str] | None = None) -> int:
         if name := self._owner_name():
             self._backend.note_owner(name)
         mine = (
             files if move else [(self._backend.staging() / f"{name}.{secrets.token_hex(4)}", name) for _, name in files]
         )
         try:
-            with ThreadPoolExecutor(AT_ONCE) as pool:
-                if move:
-                    hashes = list(pool.map(_hash, [file for file, _ in files]))
-                else:
-                    hashes = [_copy(file.open("rb"), copy)[0] for (file, _), (copy, _) in zip(files, mine, strict=True)]
-            for found, (_, name) in zip(hashes, files, strict=True):
+            if move:
+                known = hashes or {}
+                contents = _each(lambda one: known.get(one[1]) or _hash(one[0]), files)
+            else:
+                contents = [_copy(file.open("rb"), copy)[0] for (file, _), (copy, _) in zip(files, mine, strict=True)]
+            for found, (_, name) in zip(contents, files, strict=True):
                 if found != name:
                     raise BlobError(
                         f"A blob that should be {name[:12]}… has other content ({found[:12]}…); it was refused."
                     )
-            with ThreadPoolExecutor(AT_ONCE) as pool:
-                list(pool.map(compress_file, [file for file, _ in mine]))
+            _each(lambda one: compress_file(one[0]), mine)
             size = sum(file.stat().st_size for file, _ in mine)
             with self._backend.batch_writer() as put:
                 for file, name in mine:
@@ -368,6 +376,14 @@ def _bounded(opened: Callable[[], BinaryIO], name: str, max_bytes: int) -> bytes
     if len(data) > max_bytes:
         raise BlobTooLargeError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
     return data
+
+
+def _each(call: Callable[[tuple[Path, str]], T], files: list[tuple[Path, str]]) -> list[T]:
+    """Call something with each file; several at a time where that takes longer than threads take to start."""
+    if sum(file.stat().st_size for file, _ in files) < SEVERAL:
+        return [call(one) for one in files]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(call, files))
 
 
 def _hash(file: Path) -> str:

@@ -29,7 +29,10 @@ def compress_file(file: Path) -> None:
     with file.open("rb") as stream:
         begins = stream.read(SAMPLE)
         must = begins.startswith(MAGIC)
-        if not must and (not SMALLEST <= size <= WHOLE or not _shrinks(begins)):
+        if not must and not SMALLEST <= size <= WHOLE:
+            return
+        tried = b"" if must else _compress(begins)
+        if not must and len(tried) >= WORTH * len(begins):
             return
         partial = file.with_name(f"{file.name}.packed")
         if must:  # however large it is: a piece at a time
@@ -37,7 +40,7 @@ def compress_file(file: Path) -> None:
             with partial.open("wb") as out:
                 _compressor().copy_stream(stream, out, size=size)
         else:
-            packed = _compress(begins + stream.read())
+            packed = tried if size <= SAMPLE else _compress(begins + stream.read())
             if len(packed) >= WORTH * size:
                 return
             partial.write_bytes(packed)
@@ -83,10 +86,6 @@ class _Unpacking(io.RawIOBase):
         """Close the stored blob too."""
         self._stream.close()
         super().close()
-
-
-def _shrinks(sample: bytes) -> bool:
-    return len(_compress(sample)) < WORTH * len(sample)
 
 
 def _compress(data: bytes) -> bytes:

@@ -22,8 +22,9 @@ from graph.settings import Settings
 from graph.wiring import make_blobs, make_sandboxes, wire
 from storage.artifacts import Artifacts
 
-Point = Literal["started", "finished", "returned", "never"]
-"""After *started* was written; after *finished* was; after what `execute` returned was, before its checkpoint."""
+Point = Literal["started", "kept", "finished", "returned", "never"]
+"""After *started* was written; once the snapshot is stored; after *finished* was written; after what `execute` returned
+was, before its checkpoint."""
 THREAD = "5b0b9a3c-2f0e-4a8e-9c55-0d7d2f3c1a77"
 CELL = 2
 
@@ -39,12 +40,14 @@ class Crashing(Saver):
     point: Point = "never"
     started = 0
 
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    async def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> None:
         """Keep the writes, then die if it is time to."""
-        await super().aput_writes(config, writes, task_id, task_path)
         channels = {channel for channel, _ in writes}
+        if self.point == "kept" and self.started == CELL and FINISHED in channels:
+            die()
+        await super()._put_writes(config, writes, task_id, task_path)  # type: ignore[safe-super]  # a real one follows
         self.started += STARTED in channels
         if self.started != CELL:
             return

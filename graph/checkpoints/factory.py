@@ -69,13 +69,22 @@ async def open_checkpoints(settings: Settings) -> AsyncIterator[Saver]:
         await asyncio.to_thread(load_postgres)
         from graph.checkpoints.postgres_saver import open_postgres
 
-        async with open_postgres(url, plain_values()) as saver:
+        async with open_postgres(url, plain_values()) as distant:
             await asyncio.to_thread(make_home, settings.home)
-            await asyncio.to_thread(note_database, settings, await saver.identity())
-            yield saver
+            await asyncio.to_thread(note_database, settings, await distant.identity())
+            async with _settling(distant):
+                yield distant
         return
-    async with _open_sqlite(settings.home) as saver:
+    async with _open_sqlite(settings.home) as saver, _settling(saver):
         yield saver
+
+
+@asynccontextmanager
+async def _settling(saver: Saver) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await saver.holds.leave()
 
 
 @asynccontextmanager

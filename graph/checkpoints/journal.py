@@ -26,7 +26,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, PendingWrite
 from langgraph.runtime import Runtime
 
-from graph.checkpoints.damage import store_failure
+from graph.checkpoints.damage import store_failure, thread_id_in
 from graph.state import CallRecord
 from sandboxes.functions import Call, Raised, Returned
 
@@ -97,6 +97,8 @@ class Journal:
         self._task = task
         key = f"{task}:{hashlib.sha256(code.encode('utf-8', 'replace')).hexdigest()}"
         self._key = key
+        self.thread = thread_id_in(config)
+        """The thread whose cell it is."""
         self._started, self._finished = (str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}:{what}")) for what in (0, 1))
 
     async def look(self) -> CellEntry | None:

@@ -19,10 +19,9 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from graph.checkpoints import given_up as giving_up
 from graph.checkpoints import labels as labelling
-from graph.checkpoints.damage import recording_store_failure
 from graph.checkpoints.given_up import GivenUp, given_up_in, rows_of
 from graph.checkpoints.labels import Change, Labels, labels_in
-from graph.checkpoints.order import MADE, advance_ids_past, with_time
+from graph.checkpoints.order import MADE, advance_ids_past
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
 from graph.checkpoints.summaries import KEPT, TABLE, mark_of
 from graph.checkpoints.task_writes import (
@@ -32,7 +31,6 @@ from graph.checkpoints.task_writes import (
     Link,
     all_but_newest,
     deletable,
-    whole_writes,
 )
 from graph.settings import SettingsError
 
@@ -117,24 +115,10 @@ class PostgresSaver(Saver, AsyncPostgresSaver):
         newest = await self._rows("select max(checkpoint_id) as newest from checkpoints")
         advance_ids_past(str(newest[0]["newest"] or ""))  # so that a new thread is the newest one
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
+    async def _put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, versions: ChannelVersions
     ) -> RunnableConfig:
-        """Keep a checkpoint."""
-        metadata = with_time(checkpoint, metadata)
-        with recording_store_failure(config):
-            return await AsyncPostgresSaver.aput(self, config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        with recording_store_failure(config, writes):
-            await self._put_writes(config, whole_writes(writes), task_id, task_path)
+        return await AsyncPostgresSaver.aput(self, config, checkpoint, metadata, versions)
 
     async def _put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str

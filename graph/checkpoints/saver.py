@@ -3,16 +3,32 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, DeltaChannelHistory
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
 
-from graph.checkpoints.damage import check_checkpoint, check_write, reporting_damage
+from graph.checkpoints.damage import (
+    OURS,
+    check_checkpoint,
+    check_write,
+    recording_store_failure,
+    reporting_damage,
+    thread_id_in,
+)
 from graph.checkpoints.given_up import GivenUp
+from graph.checkpoints.holds import Holds
 from graph.checkpoints.labels import Change, Labels
-from graph.checkpoints.order import advance_ids_past
-from graph.checkpoints.task_writes import interrupted_tasks, is_last, without_values_of
+from graph.checkpoints.order import advance_ids_past, with_time
+from graph.checkpoints.task_writes import interrupted_tasks, is_last, whole_writes, without_values_of
 
 COPIED = "stepwell_copied_from"
 """In the metadata of a copied checkpoint: the thread that it came from. It does not belong to its run any more."""
@@ -59,6 +75,11 @@ class Saver(BaseCheckpointSaver[str], ABC):
     Checkpoint ids grow within a thread that one process at a time works on, whatever the clock does: who reads a
     checkpoint names the next ones after the newest of its thread.
     """
+
+    @cached_property
+    def holds(self) -> Holds:
+        """The checkpoints that wait for a snapshot."""
+        return Holds()
 
     on_delete: Callable[[str], None] | None = None
     """Called with each thread that is to be deleted, in the place of deleting it: whoever opened this calls
@@ -200,12 +221,61 @@ class Saver(BaseCheckpointSaver[str], ABC):
         """
         return await self.aget_delta_channel_history(config=config, channels=channels)
 
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint; later, if its thread waits for a snapshot."""
+        metadata = with_time(checkpoint, metadata)
+
+        async def put() -> RunnableConfig:
+            with recording_store_failure(config):
+                return await self._put(config, checkpoint, metadata, new_versions)
+
+        if not self.holds.defers(config, put):
+            return await put()
+        at = config["configurable"]
+        named = {"thread_id": at["thread_id"], "checkpoint_ns": at.get("checkpoint_ns", "")}
+        return {"configurable": {**named, "checkpoint_id": checkpoint["id"]}}
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was.
+
+        Later, if its thread waits for a snapshot; the journal does not wait.
+        """
+
+        async def put() -> None:
+            with recording_store_failure(config, writes):
+                await self._put_writes(config, whole_writes(writes), task_id, task_path)
+
+        ours = all(channel.startswith(OURS) for channel, _ in writes)
+        if ours or not self.holds.defers(config, put):
+            await put()
+
+    @abstractmethod
+    async def _put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Store a checkpoint."""
+
+    @abstractmethod
+    async def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        """Store what a task wrote."""
+
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """A checkpoint, without what was written by a node that was broken off as it ended.
 
         Raises:
             DamagedThreadError: it cannot be read.
         """
+        await self.holds.wait(thread_id_in(config))
         with reporting_damage(str((config.get("configurable") or {}).get("thread_id"))):
             found = await super().aget_tuple(config)
             if found is None:

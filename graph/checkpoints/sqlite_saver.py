@@ -19,12 +19,11 @@ from graph.checkpoints.damage import (
     DamagedThreadError,
     check_checkpoint,
     check_write,
-    recording_store_failure,
     reporting_damage,
 )
 from graph.checkpoints.given_up import GivenUp, given_up_in, rows_of
 from graph.checkpoints.labels import Change, Labels, labels_in
-from graph.checkpoints.order import MADE, advance_ids_past, with_time
+from graph.checkpoints.order import MADE, advance_ids_past
 from graph.checkpoints.saver import COPIED, CheckpointRow, Saver, ThreadHead, WrittenRow, run_of
 from graph.checkpoints.summaries import HEAD, KEPT, NEWEST, TABLE, WRITTEN, mark_of
 from graph.checkpoints.task_writes import (
@@ -34,7 +33,6 @@ from graph.checkpoints.task_writes import (
     Link,
     all_but_newest,
     deletable,
-    whole_writes,
 )
 from sandboxes.host.tasks import uncancellable
 
@@ -89,27 +87,18 @@ class SqliteSaver(Saver, AsyncSqliteSaver):
         advance_ids_past(str(newest[0][0] or ""))  # so that a new thread is the newest one
         self._has_all_tables = True
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
+    async def _put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, versions: ChannelVersions
     ) -> RunnableConfig:
-        """Keep a checkpoint."""
-        metadata = with_time(checkpoint, metadata)
         # One that was begun and not committed would lock all others out.
-        with recording_store_failure(config):
-            return await uncancellable(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, new_versions))
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Keep what a task wrote, and which run it belongs to; of one that was broken off, only that it was."""
-        with recording_store_failure(config, writes):
-            await uncancellable(self._put_writes(config, whole_writes(writes), task_id, task_path))
+        return await uncancellable(AsyncSqliteSaver.aput(self, config, checkpoint, metadata, versions))
 
     async def _put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        await uncancellable(self._commit_writes(config, writes, task_id, task_path))
+
+    async def _commit_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> None:
         await self.setup()

@@ -267,7 +267,7 @@ class SnapshotStore:
             if id not in known.manifests:
                 coming.add(id)
             room = limit + MAX_NEW
-            await sandbox.take_blobs(sorted(coming), folder, max_bytes=room)
+            hashes = await sandbox.take_blobs(sorted(coming), folder, max_bytes=room)
             if id in coming:
                 names = await self._coming(folder / id)
             else:
@@ -278,11 +278,11 @@ class SnapshotStore:
             behind = names - coming - (known.blobs & known.there)
             if behind:
                 room -= await asyncio.to_thread(_size_of, folder)
-                await sandbox.take_blobs(sorted(behind), folder, max_bytes=room)
+                hashes |= await sandbox.take_blobs(sorted(behind), folder, max_bytes=room)
             files = {name: folder / name for name in sorted((coming | behind) - {id})}
             if id in coming:
                 files[id] = folder / id
-            size = await self._blobs.ingest(files, max_bytes=limit + MAX_NEW)
+            size = await self._blobs.ingest(files, max_bytes=limit + MAX_NEW, hashes=hashes)
         await sandbox.drop_blobs(sorted({id} | coming | behind))
         known.manifests.add(id)
         known.blobs |= names

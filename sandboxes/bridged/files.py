@@ -79,7 +79,7 @@ class BridgedFiles:
         with self._lease.in_use():
             return await _fetch(self._place, path, target, max_bytes)
 
-    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`.
 
         Raises:
@@ -91,6 +91,7 @@ class BridgedFiles:
                 raise SnapshotMissingError(f"The sandbox has no blob {name} any more.")
         with self._lease.in_use():
             await _take_blobs(self._place, names, folder, max_bytes)
+        return {}  # they were written by the client of the machine
 
     async def supply_blobs(self, files: Sequence[Path]) -> None:
         """Give the sandbox blobs for a restore.

@@ -5,12 +5,14 @@ functions block; call them in a thread.
 """
 
 import errno
+import hashlib
 import math
 import os
 import re
 import shutil
 import stat
 import sys
+import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,11 +25,17 @@ PARTIAL = ".stepwell-"
 PIECE = 1 << 20
 """Bytes that are copied at a time."""
 AT_ONCE = 4
-"""Files that are copied at the same time."""
+"""Files that are copied at the same time, and …"""
+SEVERAL = 4 << 20
+"""… the bytes from which on several are."""
+ZEROS = bytes(64 << 10)
 
 
-def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | None = None) -> None:
+def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
     """Copy blobs into a folder, each whole or not at all. Holes in files stay holes, and count as what they stand for.
+
+    Returns:
+        The SHA-256 of what was copied, by name.
 
     Raises:
         SnapshotMissingError: one is not a regular file in the spool.
@@ -38,15 +46,24 @@ def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | No
     if (size := sum(_size(spool, name) for name in wanted)) > room:
         raise too_large(size, max_bytes or 0)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in wanted:
+    left, turn = [room], threading.Lock()
+
+    def take_one(name: str) -> str:
         partial = folder / f"{PARTIAL}{name}"
-        with _opened(spool, name) as reading, partial.open("wb") as writing:
+        with _opened(spool, name) as reading, partial.open("wb", buffering=0) as writing:
             size = os.fstat(reading.fileno()).st_size
-            room -= size
-            if room < 0:
-                raise too_large(size, max_bytes or 0)
-            _copy(reading.fileno(), writing.fileno(), size)
+            with turn:
+                left[0] -= size
+                if left[0] < 0:
+                    raise too_large(size, max_bytes or 0)
+            found = _copy(reading.fileno(), writing.fileno(), size)
         partial.replace(folder / name)
+        return found
+
+    if size < SEVERAL:
+        return {name: take_one(name) for name in wanted}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return dict(zip(wanted, pool.map(take_one, wanted), strict=True))
 
 
 def too_large(size: int, limit: int) -> SnapshotTooLargeError:
@@ -72,10 +89,15 @@ def _opened(spool: Path, name: str) -> BinaryIO:
     return os.fdopen(descriptor, "rb", buffering=0)
 
 
-def _copy(source: int, target: int, size: int) -> None:
-    """Copy so many bytes, and nothing where there are holes; what is missing at the end is a hole, too."""
-    at = 0
+def _copy(source: int, target: int, size: int) -> str:
+    """Copy so many bytes, and nothing where there are holes; what is missing at the end is a hole, too.
+
+    Returns:
+        The SHA-256 of what the copy holds.
+    """
+    at, digest = 0, hashlib.sha256()
     while at < size and (start := _data(source, at)) < size:
+        _hash_hole(digest, start - at)
         end = min(_hole(source, start), size)
         os.lseek(source, start, os.SEEK_SET)
         os.lseek(target, start, os.SEEK_SET)
@@ -83,11 +105,19 @@ def _copy(source: int, target: int, size: int) -> None:
             left = memoryview(piece)
             while left:
                 left = left[os.write(target, left) :]
+            digest.update(piece)
             start += len(piece)
+        at = start
         if start < end:
             break  # it was cut off meanwhile
-        at = end
+    _hash_hole(digest, size - at)
     os.ftruncate(target, size)
+    return digest.hexdigest()
+
+
+def _hash_hole(digest: "hashlib._Hash", size: int) -> None:
+    for start in range(0, size, len(ZEROS)):
+        digest.update(ZEROS[: size - start])
 
 
 def _data(source: int, at: int) -> int:

@@ -217,7 +217,7 @@ class LocalSandbox(KernelSandbox[Session]):
         """
         return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
 
-    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> None:
+    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`.
 
         Raises:
@@ -225,7 +225,7 @@ class LocalSandbox(KernelSandbox[Session]):
             SnapshotTooLargeError: they have more than `max_bytes`.
         """
         with self._lease.in_use():
-            await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder, max_bytes=max_bytes)
+            return await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder, max_bytes=max_bytes)
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool."""

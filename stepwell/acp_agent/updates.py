@@ -26,6 +26,7 @@ from acp.schema import ToolCallProgress, ToolCallStart
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from graph.events import (
+    ApprovalAsked,
     CellFinished,
     CellStarted,
     Event,
@@ -45,6 +46,8 @@ SHOWN_SECONDS = 0.3
 """How often what a cell prints is shown anew."""
 MOST_SHOWN = 8_000
 """Characters of it, the newest ones."""
+AFTER_FIGURES = (SnapshotSaved, CellStarted, CellFinished, ApprovalAsked, Finished, Failed)
+"""What comes once the figures of a cell are kept, or never will be; the model may be asked before that."""
 Picture = Callable[[Cell, str], Awaitable[tuple[bytes, str]]]
 """A figure of a cell and its MIME type; no bytes when it cannot be had."""
 
@@ -68,7 +71,7 @@ class RunUpdates:
 
     async def of(self, event: Event) -> AsyncIterator[SessionUpdate]:
         """What an event is shown as."""
-        if self._drawn is not None:
+        if self._drawn is not None and isinstance(event, AFTER_FIGURES):
             snapshot = event.snapshot if isinstance(event, SnapshotSaved) else ""
             drawn, self._drawn = Cell(**{**self._drawn, "snapshot": snapshot}), None
             yield await self._ended(drawn)

@@ -55,6 +55,41 @@ async def test_only_what_changed_is_written_and_a_cell_that_changes_nothing_writ
     assert (await steps.keep()).bytes < 1_700_000
 
 
+WRITES = (
+    "a[5_000_000:5_008_192] += 1",
+    "io.BytesIO(os.urandom(8_192)).readinto(memoryview(a)[9_000_000:9_008_192])",
+    "end = os.open('b', os.O_CREAT | os.O_RDWR); os.pwrite(end, os.urandom(8_192), 0); "
+    "os.preadv(end, [memoryview(a)[100:8_292]], 0); os.close(end); os.remove('b'); del end",
+    "t = threading.Thread(target=lambda: a[20 << 20 : (20 << 20) + 8_192].sort()); t.start(); t.join(); del t",
+    "ctypes.memset(a.ctypes.data + (23 << 20) + 7, 9, 8_192)",
+)
+"""What writes 8 kB into an array: Python, C, the system, another thread, an address."""
+
+
+async def test_small_changes_of_a_large_array_take_little_and_come_back(steps: Steps) -> None:
+    await steps.run("""
+        import ctypes, hashlib, io, os, threading
+        import numpy as np
+        a = np.random.default_rng(0).integers(0, 255, 24 << 20, dtype="u1")
+        mark = lambda: hashlib.sha256(a).hexdigest()
+    """)
+    assert (await steps.keep()).bytes > 24 << 20
+    marks: list[tuple[str, str]] = []
+    for write in WRITES:
+        said = await steps.run(f"{write}\nprint(mark())")
+        taken = await steps.keep()
+        assert 0 < taken.bytes < 150_000
+        marks.append((taken.id, said))
+    assert len({said for _, said in marks}) == len(WRITES)
+    for id, said in (marks[1], marks[-1]):
+        await steps.take_up_at(id)
+        assert await steps.run("print(mark())") == said
+    said = await steps.run("a[::3 << 20] ^= 1; print(mark())")
+    assert (await steps.keep()).bytes < 400_000, "what was restored is known, with its patches"
+    await steps.take_up()
+    assert await steps.run("print(mark())") == said
+
+
 @pytest.mark.parametrize(
     "change",
     [

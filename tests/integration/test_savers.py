@@ -24,6 +24,7 @@ from typing_extensions import TypedDict
 from graph.checkpoints.advisory_lock import hold_thread_in_database
 from graph.checkpoints.factory import open_checkpoints, plain_values
 from graph.checkpoints.given_up import GivenUp
+from graph.checkpoints.journal import STARTED
 from graph.checkpoints.postgres_saver import open_postgres, watched
 from graph.checkpoints.saver import Saver
 from graph.settings import Settings, SettingsError
@@ -44,6 +45,30 @@ async def test_it_passes_the_conformance_suite_in_full(store: Settings) -> None:
     assert set(report.results) == {
         "put", "put_writes", "get_tuple", "list", "delete_thread", "delete_for_runs", "copy_thread", "prune",
     }  # fmt: skip
+
+
+async def test_what_waits_for_a_snapshot_is_seen_by_nobody_before(store: Settings, saver: Saver) -> None:
+    config: RunnableConfig = {"configurable": {"thread_id": str(uuid.uuid4()), "checkpoint_ns": ""}}
+    go, checkpoint = asyncio.Event(), empty_checkpoint()
+
+    async def keep() -> list[str]:
+        await go.wait()
+        return []
+
+    saver.holds.begin(config["configurable"]["thread_id"], keep())
+    at = await saver.aput(config, checkpoint, {"source": "loop", "step": 0, "parents": {}}, {})
+    assert at["configurable"]["checkpoint_id"] == checkpoint["id"]
+    await saver.aput_writes(at, [("cells", [{"number": 1}])], str(uuid.uuid4()))
+    await saver.aput_writes(at, [(STARTED, {"task": "t"})], str(uuid.uuid4()))
+    async with open_checkpoints(store) as other:
+        assert await other.aget_tuple(config) is None
+    reading = asyncio.ensure_future(saver.aget_tuple(config))
+    go.set()
+    async with open_checkpoints(store) as other:
+        for found in (await reading, await other.aget_tuple(config)):
+            assert found is not None
+            assert found.checkpoint["id"] == checkpoint["id"]
+            assert {channel for _, channel, _ in found.pending_writes or []} == {"cells", STARTED}
 
 
 def add_cell(state: Any) -> Any:

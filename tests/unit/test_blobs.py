@@ -143,6 +143,9 @@ async def test_other_content_than_the_name_says_is_refused(blobs: Blobs, make: M
         (folder / "x").write_bytes(b"bad")
         with pytest.raises(BlobError, match="other content"):
             await blobs.ingest({name: folder / "x"}, max_bytes=100)
+        (folder / "x").write_bytes(b"good")
+        with pytest.raises(BlobError, match="other content"):
+            await blobs.ingest({name: folder / "x"}, max_bytes=100, hashes={name: "0" * 64})
     assert await listed(blobs) == set()
 
 

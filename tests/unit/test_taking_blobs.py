@@ -62,8 +62,21 @@ def test_what_is_copied_is_what_was_there(parts: list[tuple[int, bytes]], more: 
                 file.seek(at)
                 file.write(data)
             file.truncate(os.fstat(file.fileno()).st_size + 4_096 * more)
-        blobs.take(spool, NAMES[:1], Path(folder) / "out")
-        assert (Path(folder) / "out" / NAMES[0]).read_bytes() == (spool / NAMES[0]).read_bytes()
+        hashes = blobs.take(spool, NAMES[:1], Path(folder) / "out")
+        copied = (Path(folder) / "out" / NAMES[0]).read_bytes()
+        assert copied == (spool / NAMES[0]).read_bytes()
+        assert hashes == {NAMES[0]: hashlib.sha256(copied).hexdigest()}
+
+
+def test_many_are_hashed_as_they_are_copied(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    for number, name in enumerate(NAMES):  # none of them is what its name says
+        (spool / name).write_bytes(bytes([number]) * (1 << 20))
+    hashes = blobs.take(spool, NAMES, tmp_path / "out", max_bytes=10 << 20)
+    assert hashes == {name: hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() for name in NAMES}
+    with pytest.raises(SnapshotTooLargeError):
+        blobs.take(spool, NAMES, tmp_path / "out", max_bytes=(10 << 20) - 1)
 
 
 def test_only_regular_files_are_copied(tmp_path: Path) -> None:

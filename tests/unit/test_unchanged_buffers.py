@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from sandboxes.inside.kernel.snapshots.blobs import hash_of
-from sandboxes.inside.kernel.snapshots.change_detection import BufferDigests, MappedBlobs, change_detector
+from sandboxes.inside.kernel.snapshots.change_detection import (
+    BLOCK,
+    UNKNOWN,
+    BufferDigests,
+    Change,
+    MappedBlobs,
+    change_detector,
+)
 
 Before = BufferDigests | MappedBlobs
 KEY = ("df", 0, 6 << 20)
@@ -30,10 +37,10 @@ def keep(before: Before, tmp_path: Path) -> Callable[[np.ndarray], list[str]]:
         cut = pieces(array)
         before.begin()
         names = []
-        for piece, known in zip(cut, before.names(KEY, cut), strict=True):
-            names.append(known or hash_of(piece))
+        for piece, (known, blocks) in zip(cut, before.changes(KEY, cut), strict=True):
+            names.append(hash_of(piece) if blocks or not known else known)
             (tmp_path / names[-1]).write_bytes(piece)
-        before.note(KEY, names)
+        before.note(KEY, names, [True] * len(names))
         before.settle()
         return names
 
@@ -51,14 +58,14 @@ def made() -> np.ndarray:
 
 def test_what_was_never_kept_is_not_known(before: Before) -> None:
     before.begin()
-    assert before.names(KEY, pieces(made())) == [""] * 6
+    assert before.changes(KEY, pieces(made())) == [UNKNOWN] * 6
 
 
 def test_what_did_not_change_keeps_its_names(before: Before, keep: Callable[[np.ndarray], list[str]]) -> None:
     array = made()
     names = keep(array)
     before.begin()
-    assert before.names(KEY, pieces(array.copy())) == names
+    assert before.changes(KEY, pieces(array.copy())) == [(name, ()) for name in names]
     assert names == [hash_of(piece) for piece in pieces(array)]
 
 
@@ -68,8 +75,9 @@ def test_one_changed_byte_is_noticed(before: Before, keep: Callable[[np.ndarray]
     names = keep(array)
     array[at] ^= 1
     before.begin()
-    found = before.names(KEY, pieces(array))
-    assert [number for number, name in enumerate(found) if not name] == [at >> 20]
+    found = before.changes(KEY, pieces(array))
+    block = (at & (1 << 20) - 1) // BLOCK
+    assert found == [(name, (block,) if number == at >> 20 else ()) for number, name in enumerate(names)]
     assert keep(array) != names
     array[at] ^= 1
     assert keep(array) == names
@@ -78,7 +86,7 @@ def test_one_changed_byte_is_noticed(before: Before, keep: Callable[[np.ndarray]
 def test_a_buffer_of_another_length_is_not_known(before: Before, keep: Callable[[np.ndarray], list[str]]) -> None:
     keep(made())
     before.begin()
-    assert before.names(KEY, pieces(made()[: 5 << 20])) == [""] * 5
+    assert before.changes(KEY, pieces(made()[: 5 << 20])) == [UNKNOWN] * 5
 
 
 def test_what_a_refused_snapshot_saw_does_not_count(before: Before, keep: Callable[[np.ndarray], list[str]]) -> None:
@@ -87,7 +95,31 @@ def test_what_a_refused_snapshot_saw_does_not_count(before: Before, keep: Callab
     changed = array.copy()
     changed[7] ^= 1
     before.begin()
-    before.note(KEY, [name or "0" * 64 for name in before.names(KEY, pieces(changed))])
+    before.changes(KEY, pieces(changed))
+    before.note(KEY, ["0" * 64, *names[1:]], [True, *[False] * 5])
     before.begin()  # it was never settled
-    assert before.names(KEY, pieces(array)) == names
-    assert before.names(KEY, pieces(changed))[0] == ""
+    assert before.changes(KEY, pieces(array)) == [(name, ()) for name in names]
+    assert before.changes(KEY, pieces(changed))[0] == (names[0], (0,))
+
+
+def test_what_is_patched_is_compared_with_its_blob(before: Before, keep: Callable[[np.ndarray], list[str]]) -> None:
+    array = made()
+    names, changed = keep(array), list[Change]()
+    for at in (5, 40_000):  # a block more each time, all of them beside the blob
+        array[at] ^= 1
+        before.begin()
+        changed = before.changes(KEY, pieces(array))
+        before.note(KEY, names, [False] * 6)
+        before.settle()
+    assert changed == [(names[0], (0, 2)), *((name, ()) for name in names[1:])]
+
+
+def test_what_a_restored_snapshot_has_is_known(before: Before, tmp_path: Path) -> None:
+    array = made()
+    names = [hash_of(piece) for piece in pieces(array)]
+    for name, piece in zip(names, pieces(array), strict=True):
+        (tmp_path / name).write_bytes(piece)
+    before.learn(KEY, names, pieces(array.copy()))
+    array[3 << 20] ^= 1
+    before.begin()
+    assert before.changes(KEY, pieces(array)) == [(name, (0,) if at == 3 else ()) for at, name in enumerate(names)]

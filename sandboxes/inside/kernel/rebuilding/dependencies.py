@@ -4,6 +4,7 @@ from typing import Any
 
 from ..snapshots import manifest
 from ..snapshots.blobs import Blobs, MissingBlobError, hash_of
+from ..snapshots.buffers import blobs_of
 from ..snapshots.pickling import load
 from .cell_code import OPAQUE, OPAQUE_ATTRIBUTES, NameUse
 
@@ -60,9 +61,14 @@ class VariableTable:
                 self.held[name] = SavedVariable((type(value), repr(value)), (), plain=True, code=False)
             return
         place = hash_of(stream) if stream else repr(unit["stream"]) + repr(self._packs)
-        content = (place, tuple(tuple(buffer["blobs"]) for buffer in unit["buffers"]))
+        content = (place, tuple(self._content_of(buffer) for buffer in unit["buffers"]))
         for name in names:
             self.held[name] = SavedVariable(content, names, plain=False, code=bool(unit.get("code")))
+
+    def _content_of(self, buffer: dict[str, Any]) -> tuple[object, ...]:
+        """What two buffers of the same content have in common, as a rule."""
+        patches = [(at, size, self._packs[pack], place) for at, size, pack, place in buffer.get("patches", ())]
+        return (*blobs_of(buffer), *patches)
 
 
 class Step:

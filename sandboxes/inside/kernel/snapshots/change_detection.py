@@ -25,6 +25,12 @@ LARGEST = 8 << 30
 ALONE = 4 << 20
 """Bytes of a buffer that are compared without further threads."""
 
+BLOCK = 16 << 10
+"""Bytes that are looked at together."""
+Change = tuple[str, tuple[int, ...]]
+"""The blob that a piece was, and the numbers of the blocks that differ from it now."""
+UNKNOWN: Change = ("", ())
+"""Of a piece of which nothing is known."""
 Key = tuple[str, int, int]
 """The first variable of a unit, the number of a buffer in it, and its size: only a hint where to look."""
 
@@ -47,37 +53,49 @@ class MappedBlobs:
         """Begin a snapshot."""
         self._now = {}
 
-    def names(self, key: Key, pieces: list[memoryview]) -> list[str]:
-        """The blobs that pieces of a buffer are equal to; an empty name where that is not known."""
+    def changes(self, key: Key, pieces: list[memoryview]) -> list[Change]:
+        """What the pieces of a buffer are, beside the blobs that they were."""
         known = self._maps.get(key)
         numpy = sys.modules.get("numpy")
         if known is None or numpy is None or len(known) != len(pieces):
-            return [""] * len(pieces)
+            return [UNKNOWN] * len(pieces)
 
-        def name(index: int) -> str:
-            held, piece = known[index][1], pieces[index]
+        def change(index: int) -> Change:
+            (name, held), piece = known[index], pieces[index]
             if len(held) != len(piece):
-                return ""
-            live, kept = numpy.frombuffer(piece, "u1"), numpy.frombuffer(held, "u1")
-            same = self._memcmp(live.ctypes.data, kept.ctypes.data, len(piece)) == 0
-            return known[index][0] if same else ""
+                return UNKNOWN
+            live, kept = (numpy.frombuffer(one, "u1").ctypes.data for one in (piece, held))
+            if self._memcmp(live, kept, len(piece)) == 0:
+                return name, ()
+            starts = range(0, len(piece), BLOCK)
+            sizes = (min(BLOCK, len(piece) - start) for start in starts)
+            differ = [self._memcmp(live + at, kept + at, size) for at, size in zip(starts, sizes, strict=True)]
+            return name, tuple(block for block, one in enumerate(differ) if one)
 
         # One job for each thread, not one for each piece: handing over a job costs as much as comparing 200 KB.
         threads = min(THREADS, os.cpu_count() or 1)
         shares = [range(first, len(pieces), threads) for first in range(threads)]
         if sum(map(len, pieces)) < ALONE or threads == 1:
-            return [name(index) for index in range(len(pieces))]
-        found = [""] * len(pieces)
+            return [change(index) for index in range(len(pieces))]
+        found = [UNKNOWN] * len(pieces)
         with ThreadPoolExecutor(threads - 1) as pool:
-            jobs = [pool.submit(lambda share: [name(index) for index in share], share) for share in shares[1:]]
-            found[::threads] = [name(index) for index in shares[0]]
+            jobs = [pool.submit(lambda share: [change(index) for index in share], share) for share in shares[1:]]
+            found[::threads] = [change(index) for index in shares[0]]
             for first, job in enumerate(jobs, 1):
                 found[first::threads] = job.result()
         return found
 
-    def note(self, key: Key, names: list[str]) -> None:
-        """Note which blobs a buffer is now."""
+    def note(self, key: Key, names: list[str], written: list[bool]) -> None:
+        """Note which blobs a buffer is now, patches aside, and which of them were written anew."""
         self._now[key] = names
+
+    def learn(self, key: Key, names: list[str], pieces: list[memoryview]) -> None:
+        """Note which blobs a buffer is in a restored snapshot."""
+        if sum(size for _, _, size in self._maps) + key[2] > LARGEST:
+            return
+        maps = [(name, self._map(name)) for name in names]
+        if all(held is not None for _, held in maps):
+            self._maps[key] = [(name, held) for name, held in maps if held is not None]
 
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""
@@ -116,29 +134,50 @@ class BufferDigests:
 
     def __init__(self, digest: Digest) -> None:
         self._digest = digest
-        self._known: dict[Key, list[tuple[str, bytes]]] = {}
-        self._fresh: dict[Key, list[bytes]] = {}
-        self._now: dict[Key, list[tuple[str, bytes]]] = {}
+        self._known: dict[Key, list[tuple[str, list[bytes]]]] = {}
+        """The blobs of each buffer, and the digests of their blocks."""
+        self._fresh: dict[Key, list[list[bytes]]] = {}
+        self._now: dict[Key, list[tuple[str, list[bytes]]]] = {}
 
     def begin(self) -> None:
         """Begin a snapshot."""
         self._fresh, self._now = {}, {}
 
-    def names(self, key: Key, pieces: list[memoryview]) -> list[str]:
-        """The blobs that pieces of a buffer are equal to; an empty name where that is not known."""
+    def changes(self, key: Key, pieces: list[memoryview]) -> list[Change]:
+        """What the pieces of a buffer are, beside the blobs that they were."""
         known = self._known.get(key, [])
-        fresh = self._fresh[key] = [self._digest(piece) for piece in pieces]
+        fresh = self._fresh[key] = [self._digests(piece) for piece in pieces]
         if len(known) != len(pieces):
-            return [""] * len(pieces)
-        return [name if digest == now else "" for (name, digest), now in zip(known, fresh, strict=True)]
+            return [UNKNOWN] * len(pieces)
+        found: list[Change] = []
+        for (name, before), now in zip(known, fresh, strict=True):
+            if before == now:
+                found.append((name, ()))
+            elif len(before) != len(now):
+                found.append(UNKNOWN)
+            else:
+                found.append((name, tuple(block for block, one in enumerate(now) if one != before[block])))
+        return found
 
-    def note(self, key: Key, names: list[str]) -> None:
-        """Note which blobs a buffer is now."""
-        self._now[key] = list(zip(names, self._fresh[key], strict=True))
+    def note(self, key: Key, names: list[str], written: list[bool]) -> None:
+        """Note which blobs a buffer is now, patches aside, and which of them were written anew."""
+        fresh, known = self._fresh[key], self._known.get(key, [])
+        self._now[key] = [
+            (name, fresh[place] if is_new else known[place][1])
+            for place, (name, is_new) in enumerate(zip(names, written, strict=True))
+        ]
+
+    def learn(self, key: Key, names: list[str], pieces: list[memoryview]) -> None:
+        """Note which blobs a buffer is in a restored snapshot."""
+        self._known[key] = [(name, self._digests(piece)) for name, piece in zip(names, pieces, strict=True)]
 
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""
         self._known = self._now
+
+    def _digests(self, piece: memoryview) -> list[bytes]:
+        digest = self._digest
+        return [digest(piece[start : start + BLOCK]) for start in range(0, len(piece), BLOCK)]
 
 
 def change_detector(folders: list[str]) -> BufferDigests | MappedBlobs:

@@ -15,6 +15,7 @@ from typing import Any
 
 from . import manifest, memory
 from .blobs import THREADS, Blobs, MissingBlobError
+from .buffers import blobs_of, packs_of, patch
 from .load import RawUnit, fill_memory
 from .partial_loading import load_partially
 from .pickling import load
@@ -157,19 +158,23 @@ class EarlierSnapshot:
         packs = self._content["packs"]
         stream = unit["stream"]
         names = [packs[stream["pack"]]] if "pack" in stream else list(stream["blobs"])
-        names += [name for buffer in unit["buffers"] for name in buffer["blobs"]]
+        for buffer in unit["buffers"]:
+            names += [*blobs_of(buffer), *packs_of(buffer, packs)]
         buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
         waiting: list[Any] = []
         try:
             with ThreadPoolExecutor(1) as asking, ThreadPoolExecutor(THREADS) as pool:
                 wait = self._supply_ahead(asking, names)
                 for target, buffer in zip(buffers, unit["buffers"], strict=True):
-                    waiting += fill_memory(pool, self._blobs, memoryview(target), buffer["blobs"], wait)
+                    waiting += fill_memory(pool, self._blobs, memoryview(target), blobs_of(buffer), wait)
                 for filled in waiting:
                     filled.result()
                 for name in names:
                     wait(name)
-            data = manifest.read(stream, packs, self._blobs, {})
+            cache: dict[str, bytes] = {}
+            data = manifest.read(stream, packs, self._blobs, cache)
+            for target, buffer in zip(buffers, unit["buffers"], strict=True):
+                patch(memoryview(target), buffer, packs, self._blobs, cache)
         except MissingBlobError as error:
             raise StepError(f"The snapshot of {self._step} cannot be read: {error}.") from None
         return RawUnit(unit, data, buffers)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from ..own_library import own_library
 from . import interpreter_state, manifest, memory, module_state, modules
 from .blobs import THREADS, Blobs, MissingBlobError
+from .buffers import blobs_of, patch
 from .partial_loading import load_foreign, load_partially
 from .pickling import load
 from .save import CELL, LAST_RESULT, MODULE_PREFIX, SETTING_PREFIX, Lost, SnapshotWriter, module_key, shown_name
@@ -96,11 +97,19 @@ class SnapshotReader:
                 self._taking.packs.learn(stream, unit["stream"], named)
                 buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
                 for target, buffer in zip(buffers, unit["buffers"], strict=True):
-                    waiting += fill_memory(pool, self._blobs, memoryview(target), buffer["blobs"])
-                    known.update(buffer["blobs"])
+                    waiting += fill_memory(pool, self._blobs, memoryview(target), blobs_of(buffer))
+                    known.update(blobs_of(buffer))
                 parts.append(RawUnit(unit, stream, buffers))
             for filled in waiting:
                 filled.result()
+        for part, unit in zip(parts, content["variables"]["units"], strict=True):
+            for number, (target, buffer) in enumerate(zip(part.buffers, unit["buffers"], strict=True)):
+                view = memoryview(target)
+                sizes = [self._blobs.size(name) for name in blobs_of(buffer)]
+                self._taking.buffers.learn((part.names[0], number), buffer, view, sizes)
+                patch(view, buffer, named, self._blobs, cache)
+                for at, size, pack, place in buffer.get("patches", ()):
+                    self._taking.packs.learn(view[at : at + size], {"pack": pack, "at": place}, named)
         self._blobs.check(set(content["blobs"]) - known - set(cache))
         self._taking.spool.known.update(content["blobs"])
         return parts

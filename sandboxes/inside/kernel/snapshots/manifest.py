@@ -3,6 +3,7 @@
 import json
 import platform
 import sys
+from collections import Counter
 from typing import Any
 
 from .blobs import Blobs, MissingBlobError, Spool, cut, hash_of
@@ -45,7 +46,7 @@ def cache_tag() -> str:
 SMALL = 256 << 10
 """Bytes of a stream that goes into a pack."""
 MAX_PACKS = 32
-"""A snapshot that would need more of them writes all of its small streams anew."""
+"""A snapshot that would need more of them writes anew what is in those from which it needs least, half of them."""
 
 Place = dict[str, Any]
 """Where bytes are: `{"pack": n, "at": offset, "size": bytes}`, or `{"blobs": […], "size": bytes}`."""
@@ -57,7 +58,7 @@ class Packs:
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, int]] = {}
 
-    def learn(self, data: bytes, place: Place, packs: list[str]) -> None:
+    def learn(self, data: bytes | memoryview, place: Place, packs: list[str]) -> None:
         """Note where a restored snapshot has a stream."""
         if "pack" in place:
             self._known[hash_of(data)] = (packs[place["pack"]], place["at"])
@@ -72,7 +73,12 @@ class Packs:
         names = [hash_of(data) if len(data) <= SMALL else "" for data in streams]
         live = {name: self._known[name] for name in names if name in self._known}
         if len({pack for pack, _ in live.values()}) >= MAX_PACKS:
-            live = {}
+            needed: Counter[str] = Counter()
+            for name, size in dict(zip(names, map(len, streams), strict=True)).items():
+                if name in live:
+                    needed[live[name][0]] += size
+            large = {pack for pack, _ in needed.most_common(MAX_PACKS // 2)}
+            live = {name: place for name, place in live.items() if place[0] in large}
         joined = bytearray()
         fresh: dict[str, int] = {}
         for data, name in zip(streams, names, strict=True):

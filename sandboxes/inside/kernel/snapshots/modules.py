@@ -1,6 +1,8 @@
 """Which modules were imported, so that they are there again before what needs them."""
 
 import importlib
+import json
+import operator
 import os
 import sys
 from types import ModuleType
@@ -24,12 +26,53 @@ def aliases(values: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def imported(before: frozenset[str]) -> list[str]:
-    """The names of the modules that were imported in the session, in the order of their imports.
+class ImportedModules:
+    """The modules of a session, looked through again only once others are there than before.
+
+    There are thousands of them, and a snapshot that asked each what it is would do little else. What is known of a
+    module is what it was when it was first seen: where it came from does not change.
 
     Args:
-        before: Those that were there when it began.
+        root: The workspace.
     """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._before: frozenset[str] = frozenset()
+        self._names: list[str] = []
+        self._modules: list[Any] = []
+        self.imported: list[str] = []
+        """Those that were imported in the session, in the order of their imports."""
+        self.made: dict[str, ModuleType] = {}
+        """Those that cells or libraries have made without a file."""
+        self.of_workspace: dict[str, ModuleType] = {}
+        """Those that were imported from files of the workspace; what was installed is not the user's."""
+        self.versions: dict[str, str] = {}
+        """The versions of their packages, as far as they say."""
+        self.written = b"[]"
+        """Their names as a snapshot has them."""
+
+    def look(self, preloaded: list[str], before: frozenset[str]) -> None:
+        """Bring it up to date.
+
+        Args:
+            preloaded: Names of modules that count as imported by the session, and come first.
+            before: Those that were there when it began.
+        """
+        names, modules = list(sys.modules), list(sys.modules.values())
+        same = before is self._before and names == self._names and len(modules) == len(self._modules)
+        if same and all(map(operator.is_, modules, self._modules)):
+            return
+        self._before, self._names, self._modules = before, names, modules
+        self.imported = [*preloaded, *imported(before)]
+        self.made = {name: one for name, one in zip(names, modules, strict=True) if name not in before and is_made(one)}
+        self.of_workspace = workspace_modules(self._root, self.imported)
+        self.versions = versions(self.imported)
+        self.written = json.dumps(self.imported).encode()
+
+
+def imported(before: frozenset[str]) -> list[str]:
+    """The modules that were imported since, in the order of their imports."""
     found = []
     for name, module in list(sys.modules.items()):
         spec: Any = getattr(module, "__spec__", None)
@@ -44,7 +87,10 @@ def versions(names: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names:
         if "." not in name and name not in sys.stdlib_module_names:
-            version = getattr(sys.modules.get(name), "__version__", None)
+            try:
+                version = getattr(sys.modules.get(name), "__version__", None)
+            except Exception:  # modules may make it when it is asked for, and warn that this will end
+                continue
             if isinstance(version, str):
                 found[name] = version[:100]
     return found

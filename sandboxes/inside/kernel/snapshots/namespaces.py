@@ -17,15 +17,14 @@ def is_made(module: Any) -> bool:
     return all(getattr(module, name, None) is None for name in MADE_BY_FILE) and module.__name__ != "__main__"
 
 
-def registered(before: frozenset[str], sources: list[str]) -> dict[str, ModuleType]:
-    """The modules that cells have made and put where `import` finds them; libraries make some of their own.
+def registered(made: dict[str, ModuleType], sources: list[str]) -> dict[str, ModuleType]:
+    """Of the modules that were made where `import` finds them, those of cells; libraries make some of their own.
 
     Args:
-        before: Names of modules that were there when the session began.
+        made: All of them.
         sources: What the cells are written in, one of which names the module.
     """
-    made = {name: module for name, module in list(sys.modules.items()) if name not in before and is_made(module)}
-    return {name: module for name, module in made.items() if any(name in source for source in sources)}
+    return {name: one for name, one in made.items() if is_made(one) and any(name in source for source in sources)}
 
 
 def made_modules() -> dict[int, ModuleType]:

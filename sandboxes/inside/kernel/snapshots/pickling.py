@@ -35,6 +35,7 @@ from . import (
 )
 from .functions import home_of, reduce_function
 from .identity import WRITTEN, LoadedNans, WrittenNans, is_nan, known_nans, sentinel_reducer
+from .memo_table import MemoTable
 from .vendored import cloudpickle
 
 Reduce = Callable[[Any, Any], Any]
@@ -207,6 +208,14 @@ class Stream:
         """Identities of the classes and functions that it holds instead of naming them."""
         found: set[int] = self._pickler.by_value
         return found
+
+    def table(self) -> MemoTable:
+        """The memo of its pickler, to be asked."""
+        return MemoTable(self._pickler)
+
+    def is_own(self, identity: int) -> bool:
+        """Whether an object, if it is in the memo, is not one that every stream names."""
+        return identity not in self._special
 
     def memo(self) -> dict[int, tuple[int, Any]]:
         """All objects in it, by identity, without those that every stream names."""

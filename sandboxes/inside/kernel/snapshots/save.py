@@ -10,14 +10,14 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from pickle import PickleBuffer
 from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
 from . import interpreter_state, library_patches, manifest, module_state, modules, namespaces
-from .blobs import CHUNK, Spool, TooLargeError
-from .change_detection import SMALLEST, change_detector
+from .blobs import Spool, TooLargeError
+from .buffers import BufferWriter, blobs_of
+from .change_detection import change_detector
 from .files import FileTable
 from .manifest import Packs
 from .outside import OutsideFiles
@@ -25,8 +25,6 @@ from .singletons import CurrentSession
 from .units import Partition, Unit
 from .vendored import cloudpickle
 
-ROW = 64 << 10
-"""Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
 EXCLUDED_NAMES = frozenset(
     {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__file__", "__cached__",
      "__warningregistry__"}
@@ -72,8 +70,9 @@ class SnapshotWriter:
         self.files = FileTable(root)
         self.outside = OutsideFiles(start.environment, start.outside, root)
         self.packs = Packs()
-        self.before = change_detector([spool.folder, blobs])
+        self.buffers = BufferWriter(spool, change_detector([spool.folder, blobs]))
         self._partition = Partition()
+        self._modules = modules.ImportedModules(root)
         self._sources: dict[str, tuple[Any, str]] = {}
         """Name of a cell's file → its entry in linecache, and what it is joined."""
         self.files_of: tuple[str, dict[str, Any], dict[str, Any]] = ("", {}, {})
@@ -119,17 +118,17 @@ class SnapshotWriter:
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
         aliases = modules.aliases(values)
-        imported = [*interpreter_state.PRELOADED, *modules.imported(self.start.modules)]
+        self._modules.look(interpreter_state.PRELOADED, self.start.modules)
         found = {name: value for name, value in values.items() if name not in aliases}
         found |= {
             SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
         }
         found |= {SETTING_PREFIX + name: value for name, value in patches.items()}
-        made = namespaces.registered(self.start.modules, list(self._cell_sources().values()))
+        made = namespaces.registered(self._modules.made, list(self._cell_sources().values()))
         cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
         stale: list[Lost] = []
-        for module_name, module in modules.workspace_modules(self._root, imported).items():
+        for module_name, module in self._modules.of_workspace.items():
             kept = module_state.capture(module)
             found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
             if module_state.is_stale(module):
@@ -142,11 +141,12 @@ class SnapshotWriter:
         finally:
             sys.modules["__main__"] = main
         lost = [*self._lost(found, reasons, cell), *stale]
-        self.before.begin()
+        self.buffers.begin()
         buffers = [self._buffers(unit, sizes) for unit in units]
-        extra = self._extra(imported, futures)
-        streams = [unit.stream.data for unit in units]
-        places, packs = self.packs.place([*streams, *(memoryview(data) for data in extra.values())], self.spool)
+        extra = self._extra(futures)
+        small = [*(unit.stream.data for unit in units), *(memoryview(data) for data in extra.values())]
+        places, packs = self.packs.place([*small, *self.buffers.patches()], self.spool)
+        self.buffers.place(places[len(small) :])
         files = self._files(lost, sizes)
         outside = self._outside(lost, sizes)
         content = {
@@ -164,8 +164,8 @@ class SnapshotWriter:
                 ],
             },
             "modules": aliases,
-            "packages": modules.versions(imported),
-            "extra": dict(zip(extra, places[len(units) :], strict=True)),
+            "packages": self._modules.versions,
+            "extra": dict(zip(extra, places[len(units) : len(small)], strict=True)),
             "packs": packs,
             "files": files,
             **({"outside": outside} if outside else {}),
@@ -174,7 +174,7 @@ class SnapshotWriter:
         id, new = self.spool.commit(manifest.pack(content, _blobs(content)))
         self.files_of = (id, files, outside)
         self.packs.settle()
-        self.before.settle()
+        self.buffers.settle()
         return id, new, lost
 
     def restore_functions(self, names: list[str]) -> None:
@@ -195,19 +195,9 @@ class SnapshotWriter:
     def _buffers(self, unit: Unit, sizes: dict[str, int]) -> list[dict[str, Any]]:
         total = len(unit.stream.data) + sum(memoryview(buffer).nbytes for buffer in unit.stream.buffers)
         sizes[_shown(unit.names)] = total
-        return [self._buffer((unit.names[0], number), buffer) for number, buffer in enumerate(unit.stream.buffers)]
-
-    def _buffer(self, place: tuple[str, int], buffer: PickleBuffer) -> dict[str, Any]:
-        """Write what is new of a buffer."""
-        size, cut = memoryview(buffer).nbytes, cut_buffer(buffer)
-        if size < SMALLEST:
-            return {"size": size, "blobs": self.spool.put_all(cut)}
-        key = (*place, size)
-        names = self.before.names(key, cut)
-        changed = iter(self.spool.put_all([piece for piece, name in zip(cut, names, strict=True) if not name]))
-        names = [name or next(changed) for name in names]
-        self.before.note(key, names)
-        return {"size": size, "blobs": names}
+        return [
+            self.buffers.write((unit.names[0], number), buffer) for number, buffer in enumerate(unit.stream.buffers)
+        ]
 
     def _files(self, lost: list[Lost], sizes: dict[str, int]) -> dict[str, Any]:
         try:
@@ -224,7 +214,7 @@ class SnapshotWriter:
             sizes.update(self.outside.sizes())
             raise
 
-    def _extra(self, imported: list[str], futures: int) -> dict[str, bytes]:
+    def _extra(self, futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
         functions = stub_names(self._main.__dict__)
         early = {
@@ -234,7 +224,7 @@ class SnapshotWriter:
         }
         extra = {
             "early": json.dumps(early).encode(),
-            "imported": json.dumps(imported).encode(),
+            "imported": self._modules.written,
         }
         extra |= {name: source.encode("utf-8", "surrogatepass") for name, source in self._cell_sources().items()}
         return extra
@@ -291,28 +281,13 @@ def module_key(name: str) -> tuple[str, module_state.Key]:
     return module, (path, variable)
 
 
-def cut_buffer(buffer: PickleBuffer) -> list[memoryview]:
-    """A buffer cut into blobs: where its rows end when they are long, else at every so many bytes."""
-    shaped, flat = memoryview(buffer), buffer.raw()
-    shape = shaped.shape or (1,)
-    row = shaped.nbytes // shape[0] if len(shape) == 2 and shape[0] > 1 and shaped.c_contiguous else 0
-    if row < ROW:
-        row = len(flat)
-    ends = range(0, len(flat), max(row, 1))
-    return [
-        flat[start : min(start + CHUNK, begin + row)]
-        for begin in ends
-        for start in range(begin, min(begin + row, len(flat)), CHUNK)
-    ]
-
-
 def _blobs(content: dict[str, Any]) -> set[str]:
     """All blobs that a manifest names."""
     found: set[str] = set(content["packs"])
     for unit in content["variables"]["units"]:
         found.update(unit["stream"].get("blobs", ()))
         for buffer in unit["buffers"]:
-            found.update(buffer["blobs"])
+            found.update(blobs_of(buffer))
     for place in content["extra"].values():
         found.update(place.get("blobs", ()))
     for entries in (content["files"], *content.get("outside", {}).values()):

@@ -117,8 +117,27 @@ class Unit:
         self.plain = not roots
         """Whether it holds single small values only, which share nothing."""
         self.stream = stream
-        self.memo = stream.memo() if roots else {}
-        self.roots = {id(value) for value in roots.values() if type(value) not in VALUES and id(value) in self.memo}
+        self._table = stream.table() if roots else None
+        self._memo: dict[int, tuple[int, Any]] | None = None
+        self.roots = {id(value) for value in roots.values() if type(value) not in VALUES and self.holds(id(value))}
+
+    @property
+    def size(self) -> int:
+        """How many objects it holds."""
+        return 0 if self._table is None else len(self._table)
+
+    def holds(self, identity: int) -> bool:
+        """Whether an object is in it."""
+        if self._table is None:
+            return False
+        nans = self.stream.nans
+        if nans is not None and identity in nans.own:
+            return True
+        return identity in self._table and self.stream.is_own(identity)
+
+    def forget(self) -> None:
+        """Do not be asked again."""
+        self._table, self._memo, self.roots = None, None, set()
 
     def links(self, roots: set[int], named: NamedKinds) -> set[int]:
         """Identities of the objects by which another unit would have to be pickled with this one.
@@ -129,7 +148,9 @@ class Unit:
         """
         by_value = self.stream.by_value
         found = set(self.roots)
-        for identity, (_, value) in self.memo.items():
+        if self._memo is None:
+            self._memo = {} if self._table is None else self.stream.memo()
+        for identity, (_, value) in self._memo.items():
             if identity in by_value or identity in roots or not named.has(value):
                 found.add(identity)
         return found
@@ -164,7 +185,7 @@ class Partition:
             units.sort(key=lambda unit: min(order[name] for name in unit.names))
             self._with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
             for unit in units:
-                unit.memo = {}
+                unit.forget()
         finally:
             if enabled:
                 gc.enable()
@@ -228,7 +249,7 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
             index = parent[index]
         return index
 
-    order = sorted(range(len(units)), key=lambda index: len(units[index].memo))
+    order = sorted(range(len(units)), key=lambda index: units[index].size)
     roots = {identity for unit in units for identity in unit.roots}
     first: dict[int, int] = {}
     named = NamedKinds()
@@ -238,9 +259,9 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
             if other != index:
                 parent[find(index)] = find(other)
     for index in order[-1:]:
-        memo, roots = units[index].memo, units[index].roots
+        largest, roots = units[index], units[index].roots
         for identity, other in first.items():
-            if identity in memo or identity in roots:
+            if identity in roots or largest.holds(identity):
                 parent[find(index)] = find(other)
     groups: dict[int, list[Unit]] = {}
     for index, unit in enumerate(units):

@@ -1,0 +1,128 @@
+"""Checkpoints that wait for a snapshot are stored after it, in their order, or not at all."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+
+from graph.checkpoints import holds as holding
+from graph.checkpoints.holds import Holds, holds_of
+from graph.checkpoints.journal import DURABILITY, SAVER
+
+ONE: RunnableConfig = {"configurable": {"thread_id": "one"}}
+TWO: RunnableConfig = {"configurable": {"thread_id": "two"}}
+
+
+class Stored:
+    """What was stored, and a snapshot that is there when it is let."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.go = asyncio.Event()
+
+    async def keep(self) -> list[str]:
+        await self.go.wait()
+        self.names.append("snapshot")
+        return ["told"]
+
+    async def fail(self) -> list[str]:
+        await self.go.wait()
+        raise OSError("no room")
+
+    def put(self, name: str) -> Callable[[], Awaitable[Any]]:
+        async def put() -> None:
+            await asyncio.sleep(0)
+            self.names.append(name)
+
+        return put
+
+
+async def test_what_waits_is_stored_after_the_snapshot_and_in_its_order() -> None:
+    stored, holds = Stored(), Holds()
+    holds.begin("one", stored.keep())
+    assert holds.defers(ONE, stored.put("writes"))
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    assert not holds.defers(TWO, stored.put("other"))
+    settling = asyncio.ensure_future(holds.settle("one"))
+    reading = asyncio.ensure_future(holds.wait("one"))
+    await asyncio.sleep(0)
+    assert stored.names == []
+    stored.go.set()
+    assert await settling == ["told"]
+    await reading
+    assert stored.names == ["snapshot", "writes", "checkpoint"]
+    assert not holds.defers(ONE, stored.put("next"))
+    assert await holds.settle("one") == []
+
+
+async def test_what_comes_while_one_waits_is_waited_for_too() -> None:
+    stored, holds = Stored(), Holds()
+
+    async def put_and_add() -> None:
+        stored.names.append("writes")
+        assert holds.defers(ONE, stored.put("checkpoint"))
+
+    holds.begin("one", stored.keep())
+    assert holds.defers(ONE, put_and_add)
+    stored.go.set()
+    await holds.settle("one")
+    assert stored.names == ["snapshot", "writes", "checkpoint"]
+
+
+async def test_after_a_snapshot_that_cannot_be_written_down_nothing_is_stored() -> None:
+    stored, holds = Stored(), Holds()
+    holds.begin("one", stored.fail())
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    stored.go.set()
+    await holds.wait("one")  # a reader finds what was there before
+    assert stored.names == []
+    holds.begin("one", stored.fail())
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    with pytest.raises(OSError, match="no room"):
+        await holds.settle("one")
+    assert stored.names == []
+    assert not holds.defers(ONE, stored.put("next"))
+
+
+async def test_who_leaves_gives_up_what_takes_long_and_a_reader_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "LEAVING_SECONDS", 0.0)
+    stored, holds = Stored(), Holds()
+    holds.begin("one", stored.keep())
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    reading = asyncio.ensure_future(holds.wait("one"))
+    await asyncio.sleep(0)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+    assert holds.defers(ONE, stored.put("more"))
+    await holds.leave()
+    assert stored.names == []
+    assert not holds.defers(ONE, stored.put("next"))
+
+
+async def test_who_is_cancelled_leaves_once_it_is_stored() -> None:
+    stored, holds = Stored(), Holds()
+    holds.begin("one", stored.keep())
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    settling = asyncio.ensure_future(holds.settle("one"))
+    await asyncio.sleep(0)
+    settling.cancel()
+    await asyncio.sleep(0)
+    stored.go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await settling
+    assert stored.names == ["snapshot", "checkpoint"]
+
+
+def test_only_a_saver_of_ours_that_stores_on_the_way_can_wait() -> None:
+    assert holds_of(None) is None
+    assert holds_of({"configurable": {SAVER: InMemorySaver()}}) is None
+
+    class Mine(InMemorySaver):
+        holds = Holds()
+
+    mine = Mine()
+    assert holds_of({"configurable": {SAVER: mine, DURABILITY: "sync"}}) is mine.holds
+    assert holds_of({"configurable": {SAVER: mine, DURABILITY: "exit"}}) is None

@@ -1,0 +1,50 @@
+"""The modules of a session are looked through again when there are others, and only then."""
+
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from sandboxes.inside.kernel.snapshots.modules import ImportedModules
+
+NAME = "stepwells_own_test"
+
+
+def module(file: str = "", version: str = "") -> ModuleType:
+    made = ModuleType(NAME)
+    if file:
+        made.__spec__, made.__file__ = ModuleSpec(NAME, None), file
+    if version:
+        made.__dict__["__version__"] = version
+    return made
+
+
+def test_what_comes_goes_and_is_replaced_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, table = frozenset(sys.modules), ImportedModules(str(tmp_path))
+    table.look(["first"], before)
+    assert (table.imported, table.made, table.of_workspace) == (["first"], {}, {})
+    monkeypatch.setitem(sys.modules, NAME, module(str(tmp_path / "mine.py"), "1.5"))
+    table.look(["first"], before)
+    assert table.imported == ["first", NAME]
+    assert table.of_workspace == {NAME: sys.modules[NAME]}
+    assert table.versions == {NAME: "1.5"}
+    assert table.written == b'["first", "stepwells_own_test"]'
+    monkeypatch.setitem(sys.modules, NAME, module())  # in its place
+    table.look(["first"], before)
+    assert (table.imported, table.versions, table.of_workspace) == (["first"], {}, {})
+    assert table.made == {NAME: sys.modules[NAME]}
+    monkeypatch.delitem(sys.modules, NAME)
+    table.look(["first"], before)
+    assert table.made == {}
+
+
+def test_what_was_there_at_the_beginning_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, table = frozenset(sys.modules), ImportedModules(str(tmp_path))
+    monkeypatch.setitem(sys.modules, NAME, module("/elsewhere/mine.py"))
+    table.look([], before | {NAME})
+    assert table.imported == []
+    table.look([], before)
+    assert table.imported == [NAME]
+    assert table.of_workspace == {}

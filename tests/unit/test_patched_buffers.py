@@ -1,0 +1,150 @@
+"""Buffers of which little changes are kept as their blobs and patches over them, and are read back as they were."""
+
+import json
+import random
+from pathlib import Path
+from pickle import PickleBuffer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sandboxes.inside.kernel.snapshots import buffers
+from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool, hash_of
+from sandboxes.inside.kernel.snapshots.buffers import BufferWriter, blobs_of, packs_of, patch
+from sandboxes.inside.kernel.snapshots.change_detection import BLOCK, BufferDigests, MappedBlobs, change_detector
+from sandboxes.inside.kernel.snapshots.manifest import MAX_PACKS, Packs
+
+PLACE = ("df", 0)
+SIZE = 3 << 20
+
+
+class Keeper:
+    """Keeps an array step by step as a snapshot does, and reads steps back."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.spool, self.packs = Spool(str(folder)), Packs()
+        detector = MappedBlobs([str(folder)]) if kind == "maps" else change_detector([str(folder)])
+        assert isinstance(detector, MappedBlobs | BufferDigests)
+        assert isinstance(detector, MappedBlobs) == (kind == "maps"), "xxhash comes with the default install"
+        self.writer = BufferWriter(self.spool, detector)
+        self.blobs = Blobs([str(folder)])
+        self.size = 0
+        """Bytes of what the last step wrote."""
+
+    def keep(self, array: np.ndarray, *, refuse: bool = False) -> str:
+        self.spool.begin(1 << 30)
+        self.writer.begin()
+        entry = self.writer.write(PLACE, PickleBuffer(array.data))
+        places, packs = self.packs.place(self.writer.patches(), self.spool)
+        self.writer.place(places)
+        if refuse:
+            self.spool.abort()
+            return ""
+        self.spool.commit(json.dumps([entry, packs]).encode())
+        self.size = self.spool.size
+        self.packs.settle()
+        self.writer.settle()
+        return json.dumps([entry, packs])
+
+    def read(self, kept: str, *, learn: bool = False) -> np.ndarray:
+        entry, packs = json.loads(kept)
+        memory = bytearray(b"".join(self.blobs.read(name) for name in blobs_of(entry)))
+        if learn:
+            sizes = [self.blobs.size(name) for name in blobs_of(entry)]
+            self.writer.learn(PLACE, entry, memoryview(memory), sizes)
+        assert set(packs_of(entry, packs)) <= set(packs)
+        patch(memoryview(memory), entry, packs, self.blobs, {})
+        return np.frombuffer(memory, "u1")
+
+
+@pytest.fixture(params=["digests", "maps"])
+def keeper(request: pytest.FixtureRequest, tmp_path: Path) -> Keeper:
+    return Keeper(tmp_path, request.param)
+
+
+def made(size: int = SIZE) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 255, size, dtype="u1")
+
+
+def test_little_that_changed_takes_little(keeper: Keeper) -> None:
+    array = made()
+    first = keeper.keep(array)
+    assert "patches" not in first
+    array[1_000_000 : 1_000_000 + 8_192] ^= 1
+    second = keeper.keep(array)
+    assert keeper.size < 2 * BLOCK + 3_000
+    assert keeper.keep(array) == second
+    assert keeper.size < 3_000  # what is patched already is not written again
+    array[1_000_000 : 1_000_000 + 8_192] ^= 1
+    assert keeper.keep(array) == first
+    assert np.array_equal(keeper.read(first), array)
+
+
+def test_a_blob_of_which_much_changed_is_written_anew(keeper: Keeper) -> None:
+    array = made()
+    first = json.loads(keeper.keep(array))[0]
+    array[: (1 << 20) // buffers.SHARE + 1] ^= 1
+    second = json.loads(keeper.keep(array))[0]
+    assert "patches" not in second
+    assert second["blobs"][0] == hash_of(array[: 1 << 20].data)
+    assert second["blobs"][1:] == first["blobs"][1:]
+    array[7] ^= 1
+    third = json.loads(keeper.keep(array))[0]
+    assert third["base"] == second["blobs"]
+    assert [one[0] for one in third["patches"]] == [0]
+
+
+def test_many_blobs_are_patched_up_to_a_limit(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffers, "MAX_PATCHES", 3)
+    array = made()
+    keeper.keep(array)
+    array[:: 1 << 20] ^= 1
+    kept = keeper.keep(array)
+    assert len(json.loads(kept)[0]["patches"]) == 3
+    assert np.array_equal(keeper.read(kept), array)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_every_step_is_read_back_as_it_was(keeper: Keeper, seed: int) -> None:
+    """Small and large changes, undone ones, refused snapshots, more steps than packs, and going on after a restore."""
+    chosen = random.Random(seed)
+    array = made(SIZE + chosen.randrange(BLOCK))
+    steps: list[tuple[str, np.ndarray]] = []
+    for _ in range(MAX_PACKS + 20):
+        before = array.copy()
+        for _ in range(chosen.randrange(4)):
+            at = chosen.randrange(len(array))
+            array[at : at + chosen.choice([1, 8_192, 100_000, 1_500_000])] += np.uint8(chosen.randrange(1, 255))
+        if chosen.random() < 0.1:
+            keeper.keep(array, refuse=True)
+        if chosen.random() < 0.1:
+            array[:] = before
+        steps.append((keeper.keep(array), array.copy()))
+        if chosen.random() < 0.1:
+            kept, _ = chosen.choice(steps)
+            array = keeper.read(kept, learn=True).copy()
+    for kept, then in steps:
+        assert np.array_equal(keeper.read(kept), then)
+        assert len(json.loads(kept)[1]) <= MAX_PACKS
+
+
+def test_scattered_changes_of_many_steps_cost_little_each(keeper: Keeper) -> None:
+    array, sizes = made(40 << 20), []
+    keeper.keep(array)
+    for step in range(3 * MAX_PACKS):
+        array[step * 397_123 : step * 397_123 + 8_192] ^= 1
+        keeper.keep(array)
+        sizes.append(keeper.size)
+    assert max(sizes) < 100 * BLOCK
+    assert sum(sizes) / len(sizes) < 10 * BLOCK
+
+
+@pytest.mark.parametrize("bad", [[[-1, BLOCK, 0, 0]], [[SIZE - 1, BLOCK, 0, 0]], [[0, BLOCK, 0, 1 << 30]]])
+def test_a_patch_that_does_not_fit_is_refused(keeper: Keeper, bad: Any) -> None:
+    array = made()
+    keeper.keep(array)
+    array[7] ^= 1
+    entry, packs = json.loads(keeper.keep(array))
+    with pytest.raises(MissingBlobError, match="does not fit"):
+        keeper.read(json.dumps([{**entry, "patches": bad}, packs]))
