@@ -35,11 +35,13 @@ def copy_content(reading: BinaryIO, writing: BinaryIO) -> None:
         return
     try:
         first = os.lseek(source, 0, os.SEEK_DATA)
+        if os.lseek(source, first, os.SEEK_HOLE) <= first:  # a device
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     except OSError as error:
         if error.errno == errno.ENXIO:  # nothing but a hole, or empty
             os.ftruncate(target, os.fstat(source).st_size)
             return
-        reading.seek(0)  # a file system that knows no holes
+        reading.seek(0)  # something that knows no holes
         shutil.copyfileobj(reading, writing, BLOCK)
         writing.flush()
         return

@@ -142,7 +142,7 @@ async def test_children_of_the_dead_are_dead_too(kind: str, request: pytest.Fixt
             "while not os.path.exists(beat): time.sleep(0.01)\nos.kill(os.getpid(), 9)"
         )
         dead = await life.run(code, head="two")
-        assert (dead.status, dead.recovered) == ("killed", "copy" if kind == "local" else "")
+        assert (dead.status, dead.recovered) == ("killed", "files" if kind == "local" else "")  # it made `beat`
         size = here + "print(os.path.getsize(beat))"
         assert printed(await life.run(size)) == printed(await life.run(size))
 
