@@ -237,20 +237,28 @@ class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                     # A run that keeps no checkpoints cannot go on elsewhere: it has all the time there is.
                     if self.checkpointer and others.get("control") is None:
                         others["control"] = work.control
-                    parts = super().astream(input, config, **others)
+                    parts, holds = super().astream(input, config, **others), self._holds
                     try:
                         guarded = hold.guarded(parts, work.broken_off)
                         async with aclosing(parts), aclosing(account.counted(guarded)) as counted:  # type: ignore[type-var]  # a generator
                             async for part in counted:
                                 yield part
+                        if holds is not None:  # it has ended where a node was to follow that waits, as at a breakpoint
+                            await holds.settle(thread)
                         return
                     except (GraphDrained, RunInterruptedError):
                         logger.info("A run is paused, since this server ends.", extra={"thread_id": thread})
                     finally:
-                        if isinstance(holds := getattr(self.checkpointer, "holds", None), Holds):
+                        if holds is not None:
                             await holds.leave(thread)
                         clear_store_failure(thread)
         await self.draining.paused()
+
+    @property
+    def _holds(self) -> Holds | None:
+        """What waits for snapshots, where a saver of ours keeps the checkpoints."""
+        found = getattr(self.checkpointer, "holds", None)
+        return found if isinstance(found, Holds) else None
 
     async def _allowed(self, identity: Identity, given: object) -> tuple[Context, "RunAccount"]:
         """The knobs of a run as they hold for its user, and on whose account it works from now on."""

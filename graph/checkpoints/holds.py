@@ -45,12 +45,17 @@ class _Hold:
 
         self._last = asyncio.ensure_future(then())
 
-    async def settle(self, ended: Callable[[], None]) -> list[str]:
-        """Wait until all is stored, and say so before anything else can come."""
+    async def wait(self) -> None:
+        """Wait until nothing of it waits any more, whatever comes of it."""
         last: asyncio.Future[Any] | None = None
         while last is not self._last:  # more may be added meanwhile
             last = self._last
             await asyncio.wait([last])
+        self._last.cancelled() or self._last.exception()  # it is told to whoever settles it
+
+    async def settle(self, ended: Callable[[], None]) -> list[str]:
+        """Wait until all is stored, and say so before anything else can come."""
+        await self.wait()
         ended()
         await self._last
         return self._keeping.result()
@@ -109,11 +114,13 @@ class Holds:
         return settling.result()
 
     async def wait(self, thread: str) -> None:
-        """Wait until nothing of a thread waits any more, whatever comes of it: for who reads its checkpoints."""
+        """Wait until nothing of a thread waits any more, whatever comes of it: for who reads its checkpoints.
+
+        What came of it stays for whoever settles it: a run whose step could not be stored must not go on because
+        somebody has looked at its thread.
+        """
         if (hold := self._threads.get(thread)) is not None:
-            settling = asyncio.ensure_future(hold.settle(lambda: self._forget(thread, hold)))
-            await asyncio.wait([settling])
-            settling.cancelled() or settling.exception()  # it is told to whoever keeps the step
+            await hold.wait()
 
     def _forget(self, thread: str, hold: _Hold) -> None:
         if self._threads.get(thread) is hold:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -76,10 +75,11 @@ class Saver(BaseCheckpointSaver[str], ABC):
     checkpoint names the next ones after the newest of its thread.
     """
 
-    @cached_property
-    def holds(self) -> Holds:
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # Made now, since LangGraph copies savers (`with_allowlist`), and all copies store the same threads.
+        self.holds = Holds()
         """The checkpoints that wait for a snapshot."""
-        return Holds()
 
     on_delete: Callable[[str], None] | None = None
     """Called with each thread that is to be deleted, in the place of deleting it: whoever opened this calls

@@ -263,9 +263,8 @@ class SnapshotStore:
     async def _store(self, sandbox: Sandbox, id: str, new: tuple[str, ...], known: _Known, limit: int) -> int:
         """Move what the store lacks out of the spool, the manifest last; returns how many bytes that was."""
         async with self._blobs.staging() as folder:
-            coming = set(new) - {id}
-            if id not in known.manifests:
-                coming.add(id)
+            # A manifest that was written anew comes anew: the one that is known may be given up and removed by now.
+            coming = set(new) | ({id} - known.manifests)
             room = limit + MAX_NEW
             hashes = await sandbox.take_blobs(sorted(coming), folder, max_bytes=room)
             if id in coming:

@@ -7,10 +7,17 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 
 from graph.checkpoints import holds as holding
+from graph.checkpoints.factory import open_checkpoints
 from graph.checkpoints.holds import Holds, holds_of
 from graph.checkpoints.journal import DURABILITY, SAVER
+from graph.checkpoints.saver import Saver
+from graph.locked_graph import LockedGraph
+from graph.settings import Settings
+from graph.state import State
+from graph.wiring import make_sandboxes
 
 ONE: RunnableConfig = {"configurable": {"thread_id": "one"}}
 TWO: RunnableConfig = {"configurable": {"thread_id": "two"}}
@@ -85,6 +92,58 @@ async def test_after_a_snapshot_that_cannot_be_written_down_nothing_is_stored() 
         await holds.settle("one")
     assert stored.names == []
     assert not holds.defers(ONE, stored.put("next"))
+
+
+async def test_what_came_of_it_is_told_to_the_run_though_somebody_has_read_the_thread_meanwhile() -> None:
+    stored, holds = Stored(), Holds()
+    stored.go.set()
+    holds.begin("one", stored.fail())
+    await holds.wait("one")
+    assert holds.defers(ONE, stored.put("checkpoint of a run that has lost its step"))
+    with pytest.raises(OSError, match="no room"):
+        await holds.settle("one")
+    holds.begin("one", stored.keep())
+    await holds.wait("one")
+    assert await holds.settle("one") == ["told"]
+    assert stored.names == ["snapshot"]
+
+
+async def test_copies_of_a_saver_wait_for_the_same(settings: Settings) -> None:
+    async with open_checkpoints(settings) as saver:
+        copy = saver.with_allowlist({("collections", "Counter")})  # as LangGraph makes one for each graph
+        assert copy is not saver
+        assert isinstance(copy, Saver)
+        assert copy.holds is saver.holds
+
+
+async def test_a_run_that_ends_where_the_model_would_be_asked_waits_for_its_snapshot(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holding, "LEAVING_SECONDS", 0.0)
+
+    async def keep() -> list[str]:
+        await asyncio.sleep(0.1)  # longer than the run's last steps
+        return []
+
+    async def first(state: Any, config: RunnableConfig) -> Any:
+        holds = holds_of(config)
+        assert holds is not None
+        holds.begin("one", keep())
+        return {"answer": "kept"}
+
+    async def second(state: Any) -> Any:
+        return {"answer": "told"}
+
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    builder.add_node("first", first)
+    builder.add_node("second", second)
+    builder.add_edge(START, "first")
+    builder.add_edge("first", "second")
+    async with open_checkpoints(settings) as saver, make_sandboxes(settings) as sandboxes:
+        graph = LockedGraph.around(builder.compile(checkpointer=saver, name="stepwell"), settings, sandboxes)
+        await graph.ainvoke({"question": "?"}, ONE, interrupt_after=["first"])  # type: ignore[call-overload]
+        state = await graph.aget_state(ONE)
+        assert (state.next, state.values["answer"]) == (("second",), "kept")
 
 
 async def test_who_leaves_gives_up_what_takes_long_and_a_reader_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

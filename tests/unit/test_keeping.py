@@ -95,6 +95,19 @@ async def test_an_unchanged_state_is_the_same_snapshot(tmp_path: Path, blobs: Bl
     assert cells[0]["snapshot"] == cells[1]["snapshot"]
 
 
+async def test_a_snapshot_that_was_given_up_and_removed_is_stored_again_when_another_session_makes_it(
+    tmp_path: Path, blobs: Blobs
+) -> None:
+    snapshots = SnapshotStore(blobs)  # of one process, which outlives the sessions of a thread
+    before = await run_and_keep(FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"x")]), snapshots, 1)
+    await blobs.delete([stored async for stored in blobs.names()], grace=-1.0)
+    cells = await run_and_keep(FakeSandbox(tmp_path / "b", cells=[writes("outputs/x", b"x")]), snapshots, 1)
+    assert cells[0]["snapshot"] == before[0]["snapshot"]
+    receipt = await restore_session(FakeSandbox(tmp_path / "c"), state_at(cells), SnapshotStore(blobs))
+    assert receipt is not None
+    assert (receipt.cells, receipt.problems) == (0, [])
+
+
 async def test_a_refused_snapshot_is_no_error(tmp_path: Path, blobs: Blobs) -> None:
     sandbox = FakeSandbox(tmp_path / "a", cells=[writes("outputs/x", b"x" * 1_000)])
     await sandbox.run("", number=1, timeout=1, head="here")
