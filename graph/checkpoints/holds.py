@@ -132,8 +132,8 @@ class Holds:
 
     async def leave(self, thread: str = "") -> None:
         """Wait for a thread, or for all, on the way out: what takes long is given up, and what fails is passed over."""
-        for one in [thread] if thread else list(self._threads):
-            await asyncio.gather(self.settle(one, leaving=True), return_exceptions=True)
+        threads = [thread] if thread else list(self._threads)
+        await asyncio.gather(*(self.settle(one, leaving=True) for one in threads), return_exceptions=True)
 
 
 def holds_of(config: RunnableConfig | None) -> Holds | None:
