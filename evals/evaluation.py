@@ -155,10 +155,10 @@ async def _all(answering: Answering, tasks: list[Task], folder: Path, *, jobs: i
                 result = result.timed(known.seconds)
             found[task.id] = result
             fruitless = fruitless + 1 if result.status == "broken off" and not result.calls else 0
-            sys.stderr.write(f"{task.id}: {result.status}{f' ({result.why})' if result.why else ''}\n")
             async with writing:
                 all_known = [found.get(one.id) or before.get(one.id) for one in tasks]
                 await asyncio.to_thread(write_results, folder, [one for one in all_known if one], answering.run)
+            sys.stderr.write(f"{task.id}: {result.status}{f' ({result.why})' if result.why else ''}\n")
 
     await asyncio.gather(*(work() for _ in range(jobs)))
     return [found[task.id] for task in tasks if task.id in found]

@@ -321,6 +321,6 @@ def with_run_options(*names: str) -> Callable[[Callable[..., None]], Callable[..
     return add
 
 
-def exit_with(work: Callable[[], int]) -> NoReturn:
-    """Do the work of a command, and end with its exit code."""
-    raise typer.Exit(run_command(work))
+def exit_with(work: Callable[[], int], *, connects: bool = True) -> NoReturn:
+    """Do the work of a command, which may connect to other machines, and end with its exit code."""
+    raise typer.Exit(run_command(work, connects=connects))

@@ -34,7 +34,7 @@ def threads(
 
         return print_threads(limit, as_json=as_json, search=search, tags=tag or [], sizes=size)
 
-    exit_with(work)
+    exit_with(work, connects=size)  # sizes are asked of the store
 
 
 def show(thread: ThreadOrStep, as_json: AsJson = False) -> None:

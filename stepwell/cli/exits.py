@@ -15,15 +15,20 @@ PIPE_BROKEN = 141
 """What a shell reports for a program that was ended by a closed pipe."""
 
 
-def run_command(work: Callable[[], int]) -> int:
+def run_command(work: Callable[[], int], *, connects: bool = True) -> int:
     """Do the work of a command.
+
+    Args:
+        work: What it does.
+        connects: Whether it may connect to other machines over TLS; what that needs takes a while to import.
 
     Returns:
         Its exit code. Mistakes of the user and errors of ours are said on stderr in one sentence each; with
         STEPWELL_DEBUG=1 errors of ours keep their traceback.
     """
     try:
-        _trust_what_the_system_trusts()
+        if connects:
+            _trust_what_the_system_trusts()
         code = work()
         sys.stdout.flush()
     except BrokenPipeError:
