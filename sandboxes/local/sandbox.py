@@ -322,7 +322,8 @@ class LocalSandbox(KernelSandbox[Session]):
                 "always": always,
                 "proved": proved,
                 "seconds": seconds,
-                "bytes": max_bytes,
+                # What it looks at may have to be copied, and counts as the sandbox's memory then.
+                "bytes": min(max_bytes, self._config.limits.memory_or_half // 4),
             }
             self._looking = True
             try:

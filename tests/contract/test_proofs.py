@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.base import Provable, Sandbox, SandboxError, SandboxUnavailableError
+from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.local import LocalSandbox
 from sandboxes.opening import Sandboxes
 from sandboxes.results import SnapshotTaken, TrialRestore
@@ -191,6 +192,16 @@ async def test_a_session_that_is_too_large_is_said_to_be(sandboxes: Sandboxes) -
     said = await look(sandbox, taken.id, max_bytes=20_000_000)
     assert said.startswith("refused it has ")
     assert "STEPWELL_PROOF_MB" in said
+
+
+async def test_a_look_may_copy_no_more_than_a_part_of_the_memory_limit(tmp_path: Path, cache: Path) -> None:
+    limits = Limits(memory=800 * MEGABYTE)
+    async with Sandboxes(tmp_path / "s", cache=cache, isolation="namespaces", limits=limits) as opened:
+        sandbox = await opened.open("local", "thread")
+        taken = await kept(sandbox, "x = bytearray(b'1' * 200_000_000)")
+        said = await look(sandbox, taken.id)
+    assert "more than the 200 MB" in said
+    assert said.endswith("a quarter of its limit)")
 
 
 async def test_a_look_that_takes_too_long_is_given_up(tmp_path: Path, sandboxes: Sandboxes) -> None:

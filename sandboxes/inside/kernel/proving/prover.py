@@ -72,7 +72,8 @@ class Prover:
             return {"state": "known"}
         size = frozen_copy.resident_bytes()
         if size > asked["bytes"]:
-            most = f"{asked['bytes'] / 1e6:,.0f} MB that a session may have to be proved (STEPWELL_PROOF_MB)"
+            limit = f"{asked['bytes'] / 1e6:,.0f} MB"
+            most = f"{limit} that a session may have to be proved (STEPWELL_PROOF_MB, and a quarter of its limit)"
             return {"state": "refused", "why": f"it has {size / 1e6:,.0f} MB, more than the {most}"}
         path = os.path.join(self._spool, asked["file"])
         if threads() == 1:
