@@ -128,11 +128,13 @@ async def ask(
             problem = asking.correct(reply_message, str(sentence))
         else:
             return Completion(value, reply, asking.tokens, asking.form, time.monotonic() - started)
-    raise asking.failed(
-        ModelReplyError(
-            f"The model gave no usable reply in {attempts} attempts; what it was told last: {problem} "
-            "Resume to try again, or choose another model with STEPWELL_MODEL."
-        )
+    raise asking.failed(_no_usable_reply(attempts, problem))
+
+
+def _no_usable_reply(attempts: int, problem: str) -> ModelReplyError:
+    return ModelReplyError(
+        f"The model gave no usable reply in {attempts} attempts; what it was told last: {problem} "
+        "Resume to try again, or choose another model with STEPWELL_MODEL."
     )
 
 

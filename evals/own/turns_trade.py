@@ -78,9 +78,6 @@ def _what_ifs(world: World) -> list[Line]:
     def euros(state: Sales) -> float:
         return state.euros(world)
 
-    def region(state: Sales) -> str:
-        return best(state.by_region(world))
-
     return [
         play(
             "turns-what-if",
@@ -106,35 +103,44 @@ def _what_ifs(world: World) -> list[Line]:
                 Turn("Drop all suppositions and the half year. What are the sales?", back(1), now(euros)),
             ],
         ),
-        play(
-            "turns-region",
-            FILES,
-            [
-                Turn(
-                    "Count each order number once. Which region has the greatest sum of pieces times price of paid "
-                    "orders?",
-                    start(Sales()),
-                    lambda s: [region(s[-1])],
-                ),
-                Turn(
-                    "And in the second quarter?",
-                    change(months=(4, 6)),
-                    lambda s: [region(s[-1])],
-                ),
-                Turn(
-                    "In the whole year, for the category paper only?",
-                    back(1, categories=frozenset({"paper"})),
-                    lambda s: [region(s[-1])],
-                ),
-                Turn(
-                    "For paper in the whole year: what is the sum of all regions together, in euros with two decimals?",
-                    keep(),
-                    now(euros),
-                ),
-                Turn("And that of the second quarter, for all categories?", back(2), now(euros)),
-            ],
-        ),
+        _regions(world),
     ]
+
+
+def _regions(world: World) -> Line:
+    def euros(state: Sales) -> float:
+        return state.euros(world)
+
+    def region(state: Sales) -> str:
+        return best(state.by_region(world))
+
+    return play(
+        "turns-region",
+        FILES,
+        [
+            Turn(
+                "Count each order number once. Which region has the greatest sum of pieces times price of paid orders?",
+                start(Sales()),
+                lambda s: [region(s[-1])],
+            ),
+            Turn(
+                "And in the second quarter?",
+                change(months=(4, 6)),
+                lambda s: [region(s[-1])],
+            ),
+            Turn(
+                "In the whole year, for the category paper only?",
+                back(1, categories=frozenset({"paper"})),
+                lambda s: [region(s[-1])],
+            ),
+            Turn(
+                "For paper in the whole year: what is the sum of all regions together, in euros with two decimals?",
+                keep(),
+                now(euros),
+            ),
+            Turn("And that of the second quarter, for all categories?", back(2), now(euros)),
+        ],
+    )
 
 
 def _filters(world: World) -> list[Line]:

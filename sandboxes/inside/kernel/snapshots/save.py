@@ -152,16 +152,7 @@ class SnapshotWriter:
         content = {
             "variables": {
                 "order": list(values),
-                "units": [
-                    {
-                        "names": list(unit.names),
-                        "stream": place,
-                        "buffers": kept,
-                        **({"code": True} if unit.stream.has_code else {}),
-                        **({"plain": True} if unit.plain else {}),
-                    }
-                    for unit, place, kept in zip(units, places, buffers, strict=False)
-                ],
+                "units": _described(units, places, buffers),
             },
             "modules": aliases,
             "packages": self._modules.versions,
@@ -256,6 +247,20 @@ class SnapshotWriter:
             self.lost_since[shown] = (0, since)
             lost.append({"name": shown, "type": what, "reason": reason, "cell": since})
         return lost
+
+
+def _described(units: list[Unit], places: list[Any], buffers: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Units as a manifest has them: their variables, where the stream is, and the buffers beside it."""
+    return [
+        {
+            "names": list(unit.names),
+            "stream": place,
+            "buffers": kept,
+            **({"code": True} if unit.stream.has_code else {}),
+            **({"plain": True} if unit.plain else {}),
+        }
+        for unit, place, kept in zip(units, places, buffers, strict=False)
+    ]
 
 
 def _is_kept(value: Any) -> bool:
