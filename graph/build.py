@@ -45,25 +45,13 @@ def build_graph(
     restoring = RestoreService(open_sandbox, snapshots, functions, proofs)
     builder.add_node(
         "plan",
-        partial(
-            plan,
-            choose_model=choose_model,
-            restoring=restoring,
-            inputs=inputs,
-            prices=prices,
-            network=network,
-        ),
+        partial(plan, choose_model=choose_model, restoring=restoring, inputs=inputs, prices=prices, network=network),
         retry_policy=TRY_AGAIN,
     )
-    builder.add_node(
+    builder.add_node(  # not retried: what became of the step before is told once
         "generate",
         partial(
-            generate,
-            choose_model=choose_model,
-            prices=prices,
-            functions=functions,
-            network=network,
-            proofs=proofs,
+            generate, choose_model=choose_model, prices=prices, functions=functions, network=network, proofs=proofs
         ),
     )
     builder.add_node("approve_plan", approve_plan)
