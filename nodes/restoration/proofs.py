@@ -24,7 +24,7 @@ from sandboxes.results import LookTaken, TrialRestore
 
 log = logging.getLogger(__name__)
 
-BURST = 2.0
+BURST = 0.5
 """Seconds of a processor that proofs may use before their share of the time has come to that."""
 LOOK_SECONDS = 5.0
 """Seconds of a processor that looking at a session may take, and as many comparing with it."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 
 from bench.scripted import ScriptedChat
@@ -18,6 +19,7 @@ from graph.events import Notice, StepProved, read_event
 from graph.settings import Settings
 from graph.state import Cell, Proof
 from graph.wiring import make_blobs, make_sandboxes
+from models.playbook.model import Playbook
 from nodes.restoration.proofs import Proofs, in_words
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
@@ -36,15 +38,16 @@ class Bus:
 bus = Bus(); bus.handlers.append(lambda event: event)
 """
 LONG = 120.0
+SAMPLE = Path(__file__).parents[2] / "examples" / "birdstrikes.csv"
 
 
 class Analysis:
     """A graph whose cells are given, with proofs that are waited for."""
 
     def __init__(self, settings: Settings, sandboxes: Sandboxes, saver: Any, proofs: Proofs, cells: list[str]) -> None:
-        self.model = ScriptedChat(cells=cells)
+        self.model: BaseChatModel = ScriptedChat(cells=cells)
 
-        async def choose_model(name: str) -> ScriptedChat:
+        async def choose_model(name: str) -> BaseChatModel:
             return self.model
 
         self.graph = build_graph(
@@ -58,10 +61,10 @@ class Analysis:
         self.proved: list[StepProved] = []
         self.notices: list[str] = []
 
-    async def run(self, *, approval: Literal["none", "cells"] = "none") -> dict[str, Any]:
+    async def run(self, *files: Path, approval: Literal["none", "cells"] = "none") -> dict[str, Any]:
         """Run a turn, or up to the first pause; State."""
         config: Any = {"configurable": {"thread_id": "thread"}}
-        given: Any = {"messages": [HumanMessage("Go")], "files": []}
+        given: Any = {"messages": [HumanMessage("Go")], "files": list(map(str, files))}
         context = Context(approval=approval)
         async for data in self.graph.astream(given, config, context=context, stream_mode="custom", durability="sync"):
             event = read_event(data)
@@ -105,6 +108,17 @@ async def test_what_is_proved_is_said_in_show(settings: Settings) -> None:
     assert [proof["outcome"] for proof in state["proofs"]] == ["proved"]
     assert not [said for said in state["notices"] if "trial" in said]
     assert "A trial restore brought everything back as it was" in step_detail(await show_step("thread@1", settings))
+
+
+async def test_of_the_playbook_s_own_analysis_all_comes_back(settings: Settings) -> None:
+    """A first run warns of nothing."""
+    async with analysing(settings) as analysis:
+        analysis.model = Playbook()
+        state = await analysis.run(SAMPLE)
+    assert state["answer"]
+    assert state["proofs"][-1]["cell"] == len(state["cells"])
+    assert [(proof["cell"], proof["differs"], proof["why"]) for proof in state["proofs"] if proof["differs"]] == []
+    assert not [said for said in analysis.notices if "trial restore" in said]
 
 
 async def test_a_step_before_a_pause_is_proved(settings: Settings) -> None:

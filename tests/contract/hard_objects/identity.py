@@ -25,6 +25,20 @@ SESSIONS = {
         lst[1] is np.nan, lst[2] is math.nan
         """,
     ),
+    "what every process has once": session(
+        """
+        import builtins, os, random, sys
+        space, variables, loaded, names = globals(), os.environ, sys.modules, vars(builtins)
+        held = [space, {"path": sys.path, "argv": sys.argv}]
+        """,
+        """
+        space is globals(), held[0] is space
+        variables is os.environ
+        loaded is sys.modules
+        names is vars(builtins)
+        held[1]["path"] is sys.path, held[1]["argv"] is sys.argv
+        """,
+    ),
     "a nan of one's own": session(
         """
         missing = float("nan")

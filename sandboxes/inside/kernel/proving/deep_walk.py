@@ -25,7 +25,7 @@ from types import (
 from typing import Any
 
 from ..fingerprints import Walk, _content, _hash, _is, _made_by_python, _name
-from ..snapshots import classes
+from ..snapshots import classes, singletons
 from . import library_objects
 
 CONTAINERS = (list, dict, set, bytearray)
@@ -57,6 +57,7 @@ class DeepWalk(Walk):
     def __init__(self, space: dict[str, Any]) -> None:
         super().__init__()
         self._space = space
+        self._singletons = singletons.memo()
         self._first: dict[int, Place] = {}
         self._memory: list[tuple[int, int, Place]] = []
         self._variable = ""
@@ -82,6 +83,8 @@ class DeepWalk(Walk):
     def digest(self, value: Any) -> bytes:
         """The fingerprint of a value; it is noted whether it was met before."""
         kind = type(value)
+        if id(value) in self._singletons:  # a snapshot names it; what it holds is compared by itself
+            return _hash("singleton", str(self._singletons[id(value)][0]).encode())
         if kind is float and math.isnan(value):
             numpy: Any = sys.modules.get("numpy")
             return _hash("NaN", bytes(value is known for known in (vars(math)["nan"], getattr(numpy, "nan", None))))
