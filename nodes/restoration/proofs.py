@@ -33,8 +33,6 @@ IDLE_SECONDS = 0.02
 SETTLE_SECONDS = 2.0
 MAX_THREADS = 64
 """Threads whose proofs are remembered in this process."""
-MAX_UNDER_WAY = 2
-"""Proofs of one thread at a time."""
 MAX_TOLD = 3
 """Differences that one sentence names."""
 
@@ -82,6 +80,9 @@ class Proofs:
         self._began = time.monotonic()
         self.cpu = 0.0
         """Seconds of a processor that proofs have used."""
+        self._under_way = 0
+        """Proofs under way, which are expected to use what the last one did."""
+        self._typical = 0.0
 
     @property
     def used_share(self) -> float:
@@ -103,7 +104,7 @@ class Proofs:
         thread = self._thread(sandbox.id)
         if always:
             thread.insists = snapshot
-        if thread.begun == snapshot or len(thread.under_way) >= MAX_UNDER_WAY:
+        if thread.begun == snapshot or (thread.under_way and not always):
             return
         if not isinstance(sandbox, Provable):
             if always:
@@ -111,7 +112,8 @@ class Proofs:
                 why = f"a sandbox of kind {sandbox.kind} has no copy of its session to compare with"
                 thread.done.append(_not_proved(cell, why))
             return
-        if not always and self.cpu > BURST + self._share * (time.monotonic() - self._began):
+        expected = self.cpu + self._under_way * self._typical
+        if not always and expected > BURST + self._share * (time.monotonic() - self._began):
             return
         thread.begun = snapshot
         task = asyncio.get_running_loop().create_task(self._prove(sandbox, sandbox, thread, cell))
@@ -122,6 +124,7 @@ class Proofs:
         assert self._snapshots is not None
         snapshot = cell.get("snapshot", "")
         began = time.monotonic()
+        self._under_way += 1
         try:
             if thread.insists != snapshot:
                 await asyncio.sleep(IDLE_SECONDS)
@@ -146,7 +149,10 @@ class Proofs:
         except Exception:
             log.exception("the proof of a step failed")
             return
+        finally:
+            self._under_way -= 1
         self.cpu += found.cpu
+        self._typical = found.cpu
         proof = _proof(cell, found, time.monotonic() - began)
         if proof["outcome"] == "proved":
             thread.proved = snapshot
