@@ -155,13 +155,16 @@ class LocalSandbox(KernelSandbox[Session]):
             ) from error
 
     async def _put_away(self, stored: bool) -> None:
-        await asyncio.to_thread(self._remove_spools)
+        if self._trial_turn.locked():  # a trial removes its own folder
+            await asyncio.to_thread(self._remove_spools)
+            return
+        async with self._trial_turn:
+            await asyncio.to_thread(self._remove_spools, FOLDER)
 
-    def _remove_spools(self) -> None:
+    def _remove_spools(self, *trial: str) -> None:
         file = self._folder / OWNER
         if file.exists() and file.read_text("utf-8", "replace") != self._token:
             return  # another process works in this folder by now
-        trial = (FOLDER,) if self._trial is None else ()
         for name in ("tmp", "spool", "blobs", *trial):  # the store has what is worth keeping
             workspace.remove(self._folder / name)
         file.unlink(missing_ok=True)
@@ -373,6 +376,9 @@ class LocalSandbox(KernelSandbox[Session]):
 
     async def close(self) -> None:
         """End the session, a trial too; see `Sandbox.close`."""
+        self._closed = True  # no other trial begins
         if self._trial is not None:
             await self._trial.close()
+        async with self._trial_turn:  # its folder is gone then
+            pass
         await super().close()

@@ -307,6 +307,31 @@ async def test_closing_a_sandbox_ends_its_trial(tmp_path: Path, sandboxes: Sandb
     assert not (tmp_path / "sandboxes" / "thread" / "proof").exists()
 
 
+async def test_a_sandbox_is_closed_while_the_files_of_its_trial_are_being_removed(
+    tmp_path: Path, sandboxes: Sandboxes
+) -> None:
+    sandbox = await sandboxes.open("local", "thread")
+    await kept(sandbox, "x = 1")
+    assert isinstance(sandbox, Provable)
+    many = tmp_path / "sandboxes" / "thread" / "proof" / "workspace"
+
+    def fill() -> None:
+        for number in range(20_000):
+            (many / f"{number}").touch()
+
+    async def tried_and_left() -> None:
+        async with sandbox.trial():
+            await asyncio.to_thread(fill)
+
+    trying = asyncio.create_task(tried_and_left())
+    while not (many / "19999").exists():
+        await asyncio.sleep(0.001)
+    while (many / "0").exists() and (many / "19999").exists():
+        await asyncio.sleep(0.001)
+    await asyncio.gather(trying, sandbox.close())
+    assert not many.parent.exists()
+
+
 def looping_processes() -> set[int]:
     """The processes in sandboxes that have used a processor for a while."""
     found = set()
