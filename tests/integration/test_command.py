@@ -27,6 +27,8 @@ COMMANDS = (
 )
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
 PATIENCE = 60.0
+WAITING = re.compile("poll|select|wait_woken|n_tty")
+"""Where the kernel has a process that waits for a terminal."""
 COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
 
 pytestmark = [pytest.mark.xdist_group("command"), pytest.mark.timeout(300)]
@@ -150,6 +152,17 @@ class Terminal:
             return False
         self.written += data.decode(errors="replace")
         return bool(data)
+
+    def wait_until_it_reads(self) -> None:
+        """Wait until it waits for what is typed: Python loses a signal that comes between a prompt and reading."""
+        seen = 0
+        while seen < 2:
+            try:
+                seen = seen + 1 if WAITING.search(Path(f"/proc/{self.pid}/wchan").read_text()) else 0
+            except OSError:  # no Linux
+                time.sleep(0.5)
+                return
+            time.sleep(0.01)
 
     def _doing(self) -> str:
         """What the command is at, for whoever reads of a test that waited for nothing."""
@@ -579,8 +592,7 @@ def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk
 def test_ctrl_c_at_the_prompt_leaves_the_cell_waiting(desk: Desk) -> None:
     terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve", "--no-live")
     terminal.wait_for("uit. ")
-    # Python loses a signal between writing a prompt and reading; nobody answers that fast.
-    time.sleep(0.5)
+    terminal.wait_until_it_reads()
     terminal.press("\x03")
     assert terminal.exit_code() == 3
     assert "Traceback" not in terminal.written

@@ -80,6 +80,7 @@ def test_a_prompt_of_several_lines_that_ctrl_c_interrupts_and_ctrl_d_leaves(fini
     terminal.wait_for("42\r?\n.*>>> ")
     terminal.press("half a line")
     terminal.wait_for("half a line")
+    terminal.wait_until_it_reads()
     terminal.press("\x03")  # by itself: a terminal drops what was typed before and not yet read
     terminal.wait_for(">>> ")
     terminal.press("import os; os._exit(3)\n")
