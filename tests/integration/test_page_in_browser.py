@@ -120,6 +120,7 @@ async def browsing(address: str, *, may_refuse: bool = False, scripts: bool = Tr
         try:
             page = await browser.new_page(viewport={"width": 1280, "height": 900}, java_script_enabled=scripts)
             page.set_default_timeout(60_000)
+            expect.set_options(timeout=60_000)  # 5 seconds otherwise
             page.on("pageerror", lambda error: problems.append(f"error: {error}"))
             page.on(
                 "console",
