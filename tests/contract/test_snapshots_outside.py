@@ -17,10 +17,18 @@ def seen(): return sorted(os.listdir(T)), sorted(os.listdir(H))
 
 @pytest.fixture
 async def there(walled: Sandboxes, tmp_path: Path, request: pytest.FixtureRequest) -> Steps:
-    """A session in a sandbox of every level."""
-    if request.node.callspec.params["walled"] in (DAYTONA, DOCKER, REAL):
-        pytest.skip("it moves blobs by itself")
-    made = Steps(walled, "local", lambda id: tmp_path / "sandboxes" / id)
+    """A session in a sandbox of every level, and elsewhere."""
+    kind = request.node.callspec.params["walled"]
+    if kind == REAL:
+        pytest.skip("its folder is on another machine")
+    if kind == DAYTONA:
+        prefix, machines = request.getfixturevalue("in_daytona").prefix, request.getfixturevalue("emulated")
+        made = Steps(walled, DAYTONA, lambda id: machines.home(f"{prefix}-{id}") / "stepwell")
+    elif kind == DOCKER:
+        prefix, engine = request.getfixturevalue("in_docker").prefix, request.getfixturevalue("engine")
+        made = Steps(walled, DOCKER, lambda id: engine.home(f"{prefix}-{id}") / "stepwell")
+    else:
+        made = Steps(walled, "local", lambda id: tmp_path / "sandboxes" / id)
     await made.open()
     await made.run(LIST)
     return made
