@@ -1,7 +1,7 @@
 """`stepwell eval --beside smolagents` has another agent answer the same tasks, scores it alike, and compares.
 
 smolagents itself is not among our dependencies. What runs here is our own program in a process of its own, with a
-package of that name whose agent is scripted; with SMOLAGENTS_PYTHON=PYTHON the real one runs, too.
+package of that name whose agent is scripted; and once with the real one, in the environment of the benchmarks' rivals.
 """
 
 import asyncio
@@ -16,14 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from bench import rival
 from graph.settings import Settings
 from tests.integration.test_evaluating import evaluated, evaluating, replying, suite
 from tests.other_process import wait_for_file
 from tests.scripted_model import Say, ScriptedServer
 
 pytestmark = pytest.mark.slow
-
-SMOLAGENTS_PYTHON = os.environ.get("SMOLAGENTS_PYTHON", "")
 
 PACKAGE = """
 import json, os, time, types
@@ -143,8 +142,9 @@ async def test_what_cannot_be_asked_gets_one_sentence_before_anything_is_asked(
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.skipif(not SMOLAGENTS_PYTHON, reason="SMOLAGENTS_PYTHON names no Python")
+@pytest.mark.timeout(600)
 async def test_the_real_one(tmp_path: Path) -> None:
+    python = await rival.prepare()
     (tmp_path / "inputs").mkdir()
     said = "Thought: I count.\n<code>\nfinal_answer(f'ANSWER: {1 + 1}')\n</code>"
     async with ScriptedServer([Say(said, usage=(70, 9))]) as server:
@@ -153,7 +153,7 @@ async def test_the_real_one(tmp_path: Path) -> None:
             **{"api_key": "k", "timeout": 30, "max_steps": 3, "cell_timeout": 30},
         }
         process = await asyncio.create_subprocess_exec(
-            SMOLAGENTS_PYTHON,
+            python,
             str(Path(__file__).parents[2] / "evals" / "beside" / "agent_program.py"),
             cwd=tmp_path,
             stdin=subprocess.PIPE,
