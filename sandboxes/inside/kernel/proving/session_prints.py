@@ -15,7 +15,7 @@ from typing import Any
 
 from ..side_effects import Scan
 from ..snapshots import interpreter_state, modules, outside
-from ..snapshots.save import EXCLUDED_NAMES
+from ..snapshots.save import LAST_RESULT, user_variables
 from .deep_walk import DeepWalk, held
 from .library_objects import logger, value_name
 
@@ -71,15 +71,7 @@ class SessionPrints:
         return found
 
     def _values(self) -> list[tuple[str, Any]]:
-        values = [
-            (name, value)
-            for name, value in list(self._main.__dict__.items())
-            if type(name) is str
-            and name not in EXCLUDED_NAMES
-            and name != "_"
-            and not name.startswith(":")
-            and not (name in self._own and self._own[name] is value)
-        ]
+        values = [(name, value) for name, value in user_variables(self._main, self._own).items() if name != LAST_RESULT]
         names = modules.imported(self._start.modules)
         for module_name, module in modules.workspace_modules(self._root, names).items():
             values += [

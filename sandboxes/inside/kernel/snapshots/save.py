@@ -174,14 +174,7 @@ class SnapshotWriter:
 
     def variables(self) -> dict[str, Any]:
         """The user's variables, as they are now."""
-        return {
-            name: value
-            for name, value in list(self._main.__dict__.items())
-            if type(name) is str
-            and name not in EXCLUDED_NAMES
-            and not name.startswith(":")
-            and not (name in self._own and self._own[name] is value)
-        }
+        return user_variables(self._main, self._own)
 
     def _buffers(self, unit: Unit, sizes: dict[str, int]) -> list[dict[str, Any]]:
         total = len(unit.stream.data) + sum(memoryview(buffer).nbytes for buffer in unit.stream.buffers)
@@ -247,6 +240,18 @@ class SnapshotWriter:
             self.lost_since[shown] = (0, since)
             lost.append({"name": shown, "type": what, "reason": reason, "cell": since})
         return lost
+
+
+def user_variables(main: ModuleType, own: dict[str, Any]) -> dict[str, Any]:
+    """The variables of `__main__` that are the user's, without what the kernel put there."""
+    return {
+        name: value
+        for name, value in list(main.__dict__.items())
+        if type(name) is str
+        and name not in EXCLUDED_NAMES
+        and not name.startswith(":")
+        and not (name in own and own[name] is value)
+    }
 
 
 def _described(units: list[Unit], places: list[Any], buffers: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
