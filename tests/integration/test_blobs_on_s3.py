@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from graph.events import CellFinished, CellStarted, Failed, Finished, Notice, SessionRestored, SnapshotSaved
+from graph.events import CellFinished, CellStarted, Event, Failed, Finished, Notice, SessionRestored, SnapshotSaved
 from graph.settings import Settings, SettingsError
 from stepwell.cleanup import delete, gc
 from stepwell.runs import resume, start
@@ -188,19 +188,24 @@ async def test_it_goes_away_in_the_middle_and_the_analysis_goes_on(
     store: Store, settings: Settings, effects: Effects
 ) -> None:
     told: list[str] = []
+    kept, events = threading.Event(), list[Event]()
 
     def away(request: Request) -> Call:
+        assert kept.wait(60)  # the model is asked while the snapshot is taken
         store.end()
         return effects.cell(2)
 
-    def next_one(request: Request) -> Call:
+    def answer(request: Request) -> Call:
         told.append(request.last)
-        return effects.cell(3)
+        return Call("submit_answer", answer="Done.", skipped=[])
 
-    script: list[Scripted] = [PLAN, effects.cell(1), away, next_one, *ending()]
+    script: list[Scripted] = [PLAN, effects.cell(1), away, effects.cell(3), answer, *ending()[1:]]
     async with ScriptedServer(script) as server:
         model = with_model(on(store, settings), server.base_url)
-        events = await follow(start("Count", settings=model))
+        async for event in start("Count", settings=model):
+            events.append(event)
+            if isinstance(event, SnapshotSaved):
+                kept.set()
         thread = last(events, Finished).thread
         assert [bool(event.snapshot) for event in only(events, SnapshotSaved)] == [True, False, False]
         assert store.url in only(events, SnapshotSaved)[1].why_not

@@ -99,12 +99,13 @@ def build(schema: type, saver: BaseCheckpointSaver[Any], failing: set[int]) -> G
             "pending": [],
             "namespace": rows if number % 3 else state.get("namespace", []),
             "messages": [ToolMessage(f"did {number}", tool_call_id=f"{number}")],
+            "proofs": [{"cell": one} for one in range(number % 3)],
             "sandbox": {"snapshot": f"after {number}"},
         }
 
     async def upload(state: Any) -> Any:
         turn = {"number": state.get("turn", 0), "answer": state.get("proposal", "")}
-        return {"turns": [turn], "messages": [AIMessage(turn["answer"])], "answer": turn["answer"]}
+        return {"turns": [turn], "proofs": [{"turn": turn["number"]}], "messages": [AIMessage(turn["answer"])], "answer": turn["answer"]}
 
     def after_generate(state: Any) -> str:
         if not state.get("pending"):

@@ -212,10 +212,10 @@ MANY = reading_tables.MAX_OBJECTS + 1
 BOMBS: dict[str, tuple[Any, str]] = {
     "dictionaries within one list": (
         lambda: in_one_list(pyarrow.StructArray.from_arrays([zeros(MANY // 2)], names=["a"])),
-        "texts and other values",
+        "values that are not numbers",
     ),
-    "nothings within one list": (lambda: in_one_list(pyarrow.nulls(MANY)), "texts and other values"),
-    "numbers within one list": (lambda: in_one_list(zeros(10 * MANY)), "texts and other values|more memory"),
+    "nothings within one list": (lambda: in_one_list(pyarrow.nulls(MANY)), "values that are not numbers"),
+    "numbers within one list": (lambda: in_one_list(zeros(10 * MANY)), "values that are not numbers|more memory"),
 }
 
 
