@@ -105,7 +105,12 @@ def build(schema: type, saver: BaseCheckpointSaver[Any], failing: set[int]) -> G
 
     async def upload(state: Any) -> Any:
         turn = {"number": state.get("turn", 0), "answer": state.get("proposal", "")}
-        return {"turns": [turn], "proofs": [{"turn": turn["number"]}], "messages": [AIMessage(turn["answer"])], "answer": turn["answer"]}
+        return {
+            "turns": [turn],
+            "proofs": [{"turn": turn["number"]}],
+            "messages": [AIMessage(turn["answer"])],
+            "answer": turn["answer"],
+        }
 
     def after_generate(state: Any) -> str:
         if not state.get("pending"):
