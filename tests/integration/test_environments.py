@@ -131,22 +131,24 @@ def assert_programs_have_this_python(installed: Installation) -> None:
     assert ran.stdout.rstrip().endswith(str(installed.folder))
 
 
+WITHOUT_NAMESPACES = "of a container without namespaces"
 ROOTS = {
     "of a container without other users": ["unshare", "--user", "--map-root-user"],
     "without what a root can do": ["setpriv", "--bounding-set=-all", "--inh-caps=-all"],
-    "of a container without namespaces": [sys.executable, "-m", "tests.contained", "default"],
+    WITHOUT_NAMESPACES: [sys.executable, "-m", "tests.contained", "default"],
 }
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="it is about root")
-@pytest.mark.skipif(landlock.abi() < 1, reason="this kernel has no Landlock, which is all that some roots have")
 @pytest.mark.parametrize("root", ROOTS)
 def test_a_session_works_for_a_root(root: str, tmp_path: Path) -> None:
     """What keeps it apart is what is left: a filter of system calls and Landlock, or namespaces of its own users."""
     wrap = ROOTS[root]
+    if root == WITHOUT_NAMESPACES and landlock.abi() < 1:
+        pytest.skip("this kernel has no Landlock, which is all that this root has")
     variables = {**os.environ, "STEPWELL_HOME": str(tmp_path / "home"), "STEPWELL_ISOLATION": ""}
     tried = subprocess.run([*wrap, shutil.which("true") or "true"], cwd=ROOT, capture_output=True, text=True)
-    if tried.returncode and "not permitted" in tried.stderr:
+    if tried.returncode and root != WITHOUT_NAMESPACES and "not permitted" in tried.stderr:
         pytest.skip(f"{wrap[0]} is not permitted here")
     assert tried.returncode == 0, tried.stderr
     command = [*wrap, sys.executable, "-m", "stepwell", "doctor", "--json"]
