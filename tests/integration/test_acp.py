@@ -170,6 +170,7 @@ async def test_cells_wait_for_the_user(settings: Settings, tmp_path: Path) -> No
     assert "after" in shown
 
 
+@pytest.mark.slow
 async def test_modes(settings: Settings, tmp_path: Path) -> None:
     script: list[Scripted] = [Call("submit_plan", steps=PLAN), cell("print(1)"), cell("print(2)", 2), *answer()]
     async with ScriptedServer(script) as model, opened(settings, tmp_path, model=model.base_url) as user:
@@ -190,6 +191,7 @@ async def test_modes(settings: Settings, tmp_path: Path) -> None:
     assert loaded.modes.current_mode_id == "ask"
 
 
+@pytest.mark.slow
 async def test_what_is_cancelled_goes_on_or_is_left(settings: Settings, tmp_path: Path) -> None:
     script: list[Scripted] = [cell("n = 1"), cell(SLOW), cell("print(n)"), *answer("n is 1.")]
     async with ScriptedServer(script) as model, opened(settings, tmp_path, model=model.base_url) as user:
@@ -254,6 +256,7 @@ async def test_sessions_are_forked_closed_and_listed(settings: Settings, tmp_pat
         assert fork not in {one.session_id for one in (await user.connection.list_sessions()).sessions}
 
 
+@pytest.mark.slow
 async def test_what_an_editor_gets_wrong_is_said(settings: Settings, tmp_path: Path) -> None:
     async with opened(settings, tmp_path) as user:
         session = await user.new()

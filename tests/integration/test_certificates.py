@@ -77,6 +77,7 @@ async def asked(url: str, settings: Settings, *before: str, **more: str) -> subp
     return await asyncio.to_thread(subprocess.run, command, env=told, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 async def test_a_certificate_that_nobody_knows_is_one_sentence(settings: Settings, authority: Path) -> None:
     async with ScriptedServer([]) as model, behind_tls(model.base_url, authority) as url:
         done = await asked(url, settings, STEPWELL_MODEL_RETRIES="0")
@@ -86,6 +87,7 @@ async def test_a_certificate_that_nobody_knows_is_one_sentence(settings: Setting
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 async def test_a_certificate_that_is_named_is_trusted(settings: Settings, authority: Path) -> None:
     async with ScriptedServer(SCRIPT) as model, behind_tls(model.base_url, authority) as url:
         done = await asked(url, settings, SSL_CERT_FILE=str(authority / "ca.pem"))

@@ -121,6 +121,7 @@ def test_wrong_options_are_said_before_anything_is_typed(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 async def test_ctrl_c_pauses_the_turn_and_not_the_chat(desk: Desk) -> None:
     script: list[Scripted] = [
         *(cell("n = 1"), *answer("n is 1.")),
@@ -175,6 +176,7 @@ def _approves(desk: Desk) -> None:
     assert terminal.exit_code() == 0
 
 
+@pytest.mark.slow
 async def test_who_is_ended_in_a_turn_leaves_it_to_be_gone_on_with(desk: Desk) -> None:
     async with ScriptedServer([cell(SLOW)]) as model:
         code = await asyncio.to_thread(_ends, asks(desk, model))

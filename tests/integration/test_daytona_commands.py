@@ -59,6 +59,7 @@ def test_a_thread_begins_in_daytona_moves_here_and_its_sandbox_is_pruned(tmp_pat
         assert emulator.states() == {}
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_one_sentence(tmp_path: Path, settings: Settings) -> None:
     nobody = settings.model_copy(update={"daytona_api_url": "http://127.0.0.1:9/api"})
     for arguments, said in (

@@ -134,6 +134,7 @@ async def test_the_answer_of_the_notebook_holds_its_picture(thread: str, setting
     assert "in 60 rows" in "".join(answers[0]["source"])
 
 
+@pytest.mark.slow
 async def test_an_input_that_is_missing_beside_the_notebook_is_named(
     thread: str, settings: Settings, tmp_path: Path
 ) -> None:
@@ -183,10 +184,10 @@ async def test_figures_come_from_snapshots_when_published_files_are_gone(
     assert (tmp_path / "r.html").read_text().count("data:image/png;base64,") == 2
 
 
-@pytest.mark.parametrize("name", ["report.pdf", "report", ".html", "report.HTML.txt"])
-async def test_other_endings_are_refused(name: str, thread: str, settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="end it as report"):
-        await stepwell.export(thread, tmp_path / name, settings=settings)
+async def test_other_endings_are_refused(thread: str, settings: Settings, tmp_path: Path) -> None:
+    for name in ("report.pdf", "report", ".html", "report.HTML.txt"):
+        with pytest.raises(UsageError, match="end it as report"):
+            await stepwell.export(thread, tmp_path / name, settings=settings)
 
 
 async def test_nothing_is_lost_where_it_cannot_be_written(thread: str, settings: Settings, tmp_path: Path) -> None:
@@ -251,6 +252,7 @@ def test_wrong_use_is_one_sentence(words: tuple[str, ...], code: int, says: str,
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_exporting_while_the_thread_goes_on(desk: Desk) -> None:
     with desk.start("run", "What does this table hold?", "sales.csv", "--json") as going:
         assert going.stdout is not None

@@ -25,7 +25,7 @@ cat "$out/codes" "$out/errors" "$out/shown" >&2
 """
 
 
-@pytest.mark.parametrize(("kilobytes", "begun"), [(40, False), (1_500, True)])
+@pytest.mark.parametrize(("kilobytes", "begun"), [(40, False), pytest.param(1_500, True, marks=pytest.mark.slow)])
 def test_whatever_does_not_fit_is_one_sentence_and_the_thread_goes_on_once_there_is_room(
     tmp_path: Path, kilobytes: int, begun: bool
 ) -> None:

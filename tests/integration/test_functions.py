@@ -264,6 +264,7 @@ async def test_a_finished_call_of_a_broken_off_cell_is_answered_from_the_record(
     assert "were not made again; the cell got what they gave then: send (2 times)" in told[0]
 
 
+@pytest.mark.slow
 async def test_a_finished_call_that_the_cell_does_not_repeat_is_told(killed: Killed) -> None:
     told: list[str] = []
 
@@ -326,6 +327,7 @@ async def test_the_model_is_told_what_a_cell_had_called_whose_session_was_killed
     assert "these had begun, and may have taken effect: pay" in told[0]
 
 
+@pytest.mark.slow
 async def test_functions_that_can_be_repeated_are_simply_called_again(killed: Killed) -> None:
     code = "look('a')\nprint(stall_repeatably())"
     async with ScriptedServer([PLAN, cell(code), *ending()]) as server:
@@ -337,6 +339,7 @@ async def test_functions_that_can_be_repeated_are_simply_called_again(killed: Ki
     assert (killed.office.lines("looked"), killed.office.lines("stalled")) == (["a", "a"], ["begun", "begun"])
 
 
+@pytest.mark.slow
 async def test_a_question_after_a_crash_hears_of_the_calls_of_the_broken_off_cell(killed: Killed) -> None:
     told: list[str] = []
 

@@ -101,8 +101,18 @@ def let_it_end(settings: Settings) -> None:
     (settings.home / "threads" / THREAD / "workspace" / "inputs" / "go").touch()
 
 
-@pytest.mark.parametrize("point", ["started", "kept", "finished", "returned"])
-@pytest.mark.parametrize("durability", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("durability", "point"),
+    [
+        ("async", "kept"),
+        *(
+            pytest.param(durability, point, marks=pytest.mark.slow)
+            for durability in ("sync", "async")
+            for point in ("started", "kept", "finished", "returned")
+            if (durability, point) != ("async", "kept")
+        ),
+    ],
+)
 async def test_a_cell_takes_effect_once_wherever_the_process_dies(
     settings: Settings, effects: Effects, point: str, durability: str
 ) -> None:
@@ -158,6 +168,7 @@ async def test_the_outcome_of_a_broken_off_cell_that_reached_outside_is_unknown(
     assert any("network 127.0.0.1" in event.text for event in only(events, Notice) if event.level == "warning")
 
 
+@pytest.mark.slow
 async def test_without_the_sandbox_it_ran_in_nobody_knows_what_a_cell_reached(
     settings: Settings, effects: Effects
 ) -> None:
@@ -193,6 +204,7 @@ async def test_a_question_after_a_crash_hears_of_what_the_broken_off_cell_reache
     assert "network 127.0.0.1" in told[0]
 
 
+@pytest.mark.slow
 async def test_other_code_at_the_same_place_is_another_cell(settings: Settings, effects: Effects) -> None:
     """A cell that was changed after the crash is run: the journal speaks of the code that it knows."""
     cells = [effects.cell(1), effects.cell(2), effects.cell(3)]
@@ -224,6 +236,7 @@ async def test_going_back_runs_the_cell_again(settings: Settings, effects: Effec
     assert effects.seen == [1, 2, 2]
 
 
+@pytest.mark.slow
 async def test_a_cell_that_reached_outside_is_not_run_again_to_rebuild(
     settings: Settings, effects: Effects, listener: Listener
 ) -> None:

@@ -128,6 +128,7 @@ async def test_cells_of_a_notebook_are_steps(settings: Settings, tmp_path: Path)
     assert steps[0]["purpose"] == "Count"
 
 
+@pytest.mark.slow
 async def test_html_of_a_cell_runs_nothing(settings: Settings) -> None:
     html = "<b onclick=x()>bold</b><script>alert(1)</script><img src=x onerror=y()>"
     hostile = f"class H:\n    def _repr_html_(self):\n        return {html!r}\nH()"
@@ -161,6 +162,7 @@ async def test_going_back_and_forking(settings: Settings) -> None:
     assert len(await stepwell.list_threads(settings=settings)) == 3
 
 
+@pytest.mark.slow
 async def test_an_interrupt_ends_the_cell_and_keeps_the_session(settings: Settings) -> None:
     async with opened() as notebook:
         await notebook.run("n = 1")
@@ -190,6 +192,7 @@ async def test_a_restarted_kernel_has_its_variables(settings: Settings, tmp_path
         assert await notebook.shown("'n' in globals()") == "False"
 
 
+@pytest.mark.slow
 async def test_a_kernel_that_is_killed_in_a_cell_says_so_afterwards(settings: Settings, tmp_path: Path) -> None:
     name = str(tmp_path / "analysis.ipynb")
     async with opened(name) as notebook:
@@ -202,6 +205,7 @@ async def test_a_kernel_that_is_killed_in_a_cell_says_so_afterwards(settings: Se
         assert "('Count on') was broken off and was not repeated" in streams(came, "stderr")
 
 
+@pytest.mark.slow
 async def test_completion_and_inspection(settings: Settings) -> None:
     async with opened() as notebook:
         await notebook.run("import pandas as pd\nsales = pd.DataFrame({'region': ['a'], 'amount': [1]})")

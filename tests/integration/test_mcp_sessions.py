@@ -107,6 +107,7 @@ async def test_every_tool(transport: Transport, settings: Settings, tmp_path: Pa
     assert [(one.name, one.cells, one.tags) for one in listed] == [("sales", 3, ("agents",))]
 
 
+@pytest.mark.slow
 async def test_what_a_client_gets_wrong_is_said(settings: Settings, tmp_path: Path) -> None:
     await stepwell.run("Count.", settings=settings)  # the user's own thread, of which agents know nothing
     [own] = await stepwell.list_threads(settings=settings)
@@ -173,6 +174,7 @@ async def test_a_kill_between_any_two_calls_costs_nothing(
     assert [one["name"] for one in (await answered("list_sessions"))["sessions"]] == ["s"]
 
 
+@pytest.mark.slow
 async def test_a_kill_in_a_cell_is_told_and_the_cell_is_not_repeated(
     transport: Transport, settings: Settings, tmp_path: Path
 ) -> None:
@@ -190,6 +192,7 @@ async def test_a_kill_in_a_cell_is_told_and_the_cell_is_not_repeated(
     assert "The cell before this one ('Count on') was broken off and was not repeated" in " ".join(back["notices"])
 
 
+@pytest.mark.slow
 async def test_a_call_that_is_cancelled_interrupts_the_cell(settings: Settings, tmp_path: Path) -> None:
     async with agent(settings, tmp_path) as user:
         await user.told("run_code", code="n = 1", session="s")
@@ -206,6 +209,7 @@ async def test_a_call_that_is_cancelled_interrupts_the_cell(settings: Settings, 
             assert "1" in (await user.told("run_code", code="n", session="s"))["output"]
 
 
+@pytest.mark.slow
 async def test_sessions_of_one_client_at_a_time(settings: Settings, tmp_path: Path) -> None:
     async with agent(settings, tmp_path) as user:
         found = await asyncio.gather(*(user.told("run_code", code=f"n = {one}", session="same") for one in range(3)))
@@ -215,7 +219,7 @@ async def test_sessions_of_one_client_at_a_time(settings: Settings, tmp_path: Pa
             assert str(one) in (await user.told("run_code", code="n", session=f"s{one}"))["output"]
 
 
-@pytest.mark.parametrize(("agreed", "status"), [(True, "ok"), (False, "rejected")])
+@pytest.mark.parametrize(("agreed", "status"), [(True, "ok"), pytest.param(False, "rejected", marks=pytest.mark.slow)])
 async def test_the_user_is_asked_about_a_cell(agreed: bool, status: str, settings: Settings, tmp_path: Path) -> None:
     asked: list[str] = []
 
@@ -230,6 +234,7 @@ async def test_the_user_is_asked_about_a_cell(agreed: bool, status: str, setting
     assert result.structured_content["status"] == status
 
 
+@pytest.mark.slow
 async def test_a_client_that_cannot_ask_is_told_how_it_goes_on(settings: Settings, tmp_path: Path) -> None:
     async with agent(settings, tmp_path, "--approve") as user:
         told = await user.refused("run_code", code="n = 1", session="s")
@@ -291,6 +296,7 @@ async def _answer(user: Agent, session: str, probe: str) -> str:
     return output.partition("\n")[2]
 
 
+@pytest.mark.slow
 async def test_another_kind_of_program_is_told_what_it_speaks(settings: Settings, tmp_path: Path) -> None:
     async with agent(settings, tmp_path) as user:
         assert isinstance(user.client, Client)
