@@ -90,7 +90,9 @@ def _detail_parts(detail: ThreadDetail, model: AskedModel) -> Iterator[tuple[str
     state = detail.state
     cells = state.get("cells") or []
     when = detail.updated.astimezone().strftime("%Y-%m-%d %H:%M")
-    yield "head", f"thread {detail.id}\n{detail.status}, {len(cells)} cells, last changed {when}"
+    forked = state.get("forked")
+    fork = f", a fork of {forked['thread']}@{forked['step']}" if forked else ""
+    yield "head", f"thread {detail.id}{fork}\n{detail.status}, {len(cells)} cells, last changed {when}"
     if detail.labels:
         named = [f"name: {one_line(detail.labels.name)}"] if detail.labels.name else []
         named += [f"tags: {', '.join(map(one_line, detail.labels.tags))}"] if detail.labels.tags else []
@@ -134,6 +136,8 @@ def usage_line(state: State, model: AskedModel = NOT_KNOWN) -> str:
     cost = f", {cost_text(model.prices.cost(taken, given))}" if model.prices is not None else ""
     name = f"model {one_line(model.name, 200)}; " if model.name else ""
     tokens = f"{calls} model calls, {about}{taken:,} tokens in{kept} and {given:,} out{cost}"
+    if not calls:
+        tokens = "no language model was asked"
     return f"{name}{tokens}; cells ran for {duration_text(seconds)}"
 
 

@@ -47,6 +47,7 @@ def summary_json(summary: ThreadSummary, size: "ThreadSize | None" = None) -> di
         "updated": summary.updated.isoformat(),
         "name": summary.name,
         "tags": list(summary.tags),
+        **({"fork_of": summary.fork_of} if summary.fork_of else {}),
         **(
             {}
             if size is None
@@ -77,7 +78,7 @@ def threads_table(
             Text(ago_text((now - summary.updated).total_seconds())),
             *(Text(size_text(size)) for size in (_columns(sizes[summary.id]) if sizes else ())),
             *([_called(summary)] if called else []),
-            Text(one_line(summary.question, 300)),
+            Text(one_line(summary.title, 300)),
         )
     return table
 
@@ -100,7 +101,7 @@ def thread_line(summary: ThreadSummary, size: "ThreadSize | None" = None) -> tup
     Those are three: of the workspace, of snapshots that it holds alone, of snapshots that it shares.
     """
     when = summary.updated.astimezone(UTC).isoformat(timespec="seconds")
-    said = (one_line(summary.question, 300), one_line(summary.name), ",".join(map(one_line, summary.tags)))
+    said = (one_line(summary.title, 300), one_line(summary.name), ",".join(map(one_line, summary.tags)))
     return summary.id, summary.status, str(summary.cells), when, *said, *(map(str, _columns(size)) if size else ())
 
 

@@ -49,6 +49,7 @@ class ThreadLine:
 
     id: str
     question: str
+    """The last one; of a fork that has none of its own, where it was forked, too."""
     status: ThreadStatus
     running: Running
     turns: int

@@ -16,6 +16,7 @@ from langchain_core.messages import HumanMessage
 
 from graph.settings import Settings
 from graph.state import CellOutput, SandboxRef, Turn
+from stepwell.forks import fork_thread
 from stepwell.locks import lock_thread
 from stepwell.page.app import page_app
 from stepwell.thread_summaries import ANY
@@ -225,6 +226,17 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         fork = forked.headers["location"].rpartition("/")[2]
         assert fork != thread
         assert "Twice that is" in await finished(page, fork)
+        shown = (await page.client.get(f"/threads/{fork}")).text
+        assert "<title>Twice that? · Stepwell</title>" in shown
+        assert f'A fork of <a href="/threads/{thread}">another thread</a> at' in shown
+        same = await fork_thread(thread, step=1, settings=page.backend.settings)
+        title = f"Fork at step 1 of: {ASKED['question']}"
+        assert f"<title>{title} · Stepwell</title>" in (await page.client.get(f"/threads/{same}")).text
+        lines = {one.id: one.question for one in await page.backend.threads(ANY, limit=9)}
+        assert lines == {thread: ASKED["question"], fork: "Twice that?", same: title}
+        await page.client.post(f"/threads/{same}/labels", data={"name": "a try", "tags": ""})
+        listed = (await page.client.get("/")).text
+        assert f'href="/threads/{same}">a try</a>' in listed
         asked = await page.client.post(at, data={"what": "ask", "question": "Twice that?"})
         assert asked.headers["location"].endswith(thread)
         assert "Twice that is" in await finished(page, thread)
