@@ -27,6 +27,7 @@ from stepwell.cli.figures import protocol_of
 from stepwell.cli.foreground import Begin, Foreground, View
 from stepwell.cli.live_view import LiveView, Terminal, highlighted, printed
 from stepwell.cli.plain_view import JsonView, PlainView
+from stepwell.cli.terminal_input import terminal_input
 from stepwell.cli.terminal_text import is_conversation, is_screen, one_line, reveal
 from stepwell.cli.wording import back_text, call_lines, plan_text
 from stepwell.errors import UsageError
@@ -342,9 +343,10 @@ class Turns:
         if choices.output == "quiet":
             return PlainView(sys.stdout, None)
         if choices.live and is_screen():
-            protocol = protocol_of(self._settings.figures)
+            typing = terminal_input()
+            protocol = protocol_of(self._settings.figures, shows_sixel=typing.shows_sixel)
             prices = self._settings.price_list
-            return LiveView(console, tell_next=tell_next, prices=prices, shown=shown, protocol=protocol)
+            return LiveView(console, tell_next=tell_next, prices=prices, shown=shown, protocol=protocol, typing=typing)
         return PlainView(sys.stdout, sys.stderr, tell_next=tell_next)
 
     def _further(self, thread: str, decision: Decision) -> Begin:

@@ -574,9 +574,13 @@ def test_approval_on_a_terminal(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk) -> None:
-    desk.variables = {"STEPWELL_FIGURES": "kitty"}
+@pytest.mark.parametrize(("figures", "shown"), [("kitty", "\x1b_Ga=T,f=100,q=2"), ("auto", '\x1bP0;1;0q"1;1;')])
+def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk, figures: str, shown: str) -> None:
+    desk.variables = {"STEPWELL_FIGURES": figures}
     terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve")
+    if figures == "auto":  # the terminal is asked, and says that it shows sixels
+        terminal.wait_for(r"\x1b\[c")
+        terminal.press("\x1b[?62;4;22c")
     terminal.wait_for("Cell 1 waits for approval.*uit. ")
     terminal.press("a\n")
     terminal.wait_for("│ - Data: .*Cell 2 waits for approval.*uit. ")
@@ -584,7 +588,8 @@ def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk
     terminal.wait_for("No further cell of this thread is asked about")
     assert terminal.exit_code() == 0
     assert "waits for approval" not in terminal.plain
-    assert "\x1b_Ga=T,f=100,q=2" in terminal.written
+    assert shown in terminal.written
+    assert "62;4" not in terminal.plain, "what it says is no typing"
     assert "tokens" not in terminal.plain, "the playbook is no language model"
 
 
