@@ -21,7 +21,7 @@ from graph.events import ApprovalAsked
 from graph.settings import Settings, read_settings
 from sandboxes.host.scratch import held_folder
 from stepwell import runs
-from stepwell.cli.command_options import NetworkChoice, named_files
+from stepwell.cli.command_options import PIPED, NetworkChoice, named_files
 from stepwell.cli.exits import FINISHED, take_back_start, warn_without_isolation
 from stepwell.cli.figures import protocol_of
 from stepwell.cli.foreground import Begin, Foreground, View
@@ -189,6 +189,7 @@ class Choices:
 
 def run_new(question: str, files: Sequence[str], choices: Choices) -> int:
     """`stepwell run`."""
+    question = asked(question)
     inputs, settings = _taken(question, files), choices.settings()
     context = changed(Context(), choices.knobs)
 
@@ -213,6 +214,7 @@ def run_notebook(path: str, files: Sequence[str], keep_going: bool, choices: Cho
 
 def ask_on(name: str, question: str, files: Sequence[str], choices: Choices) -> int:
     """`stepwell ask`."""
+    question = asked(question)
     inputs, settings = _taken(question, files), choices.settings()
 
     async def begin() -> Run:
@@ -293,6 +295,15 @@ def _taken(question: str, files: Sequence[str]) -> list[str]:
     if not question.strip():
         raise UsageError("The question is empty; say what you want to know.")
     return named_files(files)
+
+
+def asked(question: str) -> str:
+    """The question itself: `-` stands for what is piped in."""
+    if question != PIPED:
+        return question
+    if sys.stdin.isatty():
+        raise UsageError("As a question, - stands for what is piped in, and nothing is; write the question itself.")
+    return sys.stdin.read().strip()
 
 
 def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:

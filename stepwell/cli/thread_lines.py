@@ -46,6 +46,7 @@ def detail_json(detail: ThreadDetail, model: AskedModel = NOT_KNOWN) -> dict[str
         "name": detail.labels.name,
         "tags": list(detail.labels.tags),
         "status": detail.status,
+        **({"running": True} if detail.running else {}),
         "updated": detail.updated.isoformat(),
         "next": list(detail.next),
         "cells": len(detail.state.get("cells") or []),
@@ -92,7 +93,8 @@ def _detail_parts(detail: ThreadDetail, model: AskedModel) -> Iterator[tuple[str
     when = detail.updated.astimezone().strftime("%Y-%m-%d %H:%M")
     forked = state.get("forked")
     fork = f", a fork of {forked['thread']}@{forked['step']}" if forked else ""
-    yield "head", f"thread {detail.id}{fork}\n{detail.status}, {len(cells)} cells, last changed {when}"
+    status = "running" if detail.running else detail.status
+    yield "head", f"thread {detail.id}{fork}\n{status}, {len(cells)} cells, last changed {when}"
     if detail.labels:
         named = [f"name: {one_line(detail.labels.name)}"] if detail.labels.name else []
         named += [f"tags: {', '.join(map(one_line, detail.labels.tags))}"] if detail.labels.tags else []
@@ -142,6 +144,8 @@ def usage_line(state: State, model: AskedModel = NOT_KNOWN) -> str:
 
 
 def _next(detail: ThreadDetail) -> str:
+    if detail.running:
+        return f"Another program works on it now; look again with: {next_command('show', detail.id)}"
     if detail.status == "waiting":
         if detail.state.get("plan_waits"):
             plan = plan_text([step["text"] for step in detail.state.get("plan") or []])

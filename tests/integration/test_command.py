@@ -1,5 +1,6 @@
 """The real command, as people start it: in pipes, in terminals, with signals; answered by the built-in playbook."""
 
+import io
 import json
 import os
 import pty
@@ -19,6 +20,7 @@ import typer
 
 from graph.events import Finished, Planned, read_event
 from stepwell.cli.help_groups import GROUPS
+from stepwell.cli.run import asked
 from stepwell.command import COMMANDS as LISTED
 
 COMMANDS = (
@@ -571,6 +573,18 @@ def test_approval_on_a_terminal(desk: Desk) -> None:
     log = desk.command("log", "last", "--code").stdout
     assert "print(20 + 22)" in log
     assert "  | 42" in log
+
+
+def test_a_question_comes_out_of_a_pipe_and_a_file_does_not(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was asked "-", and the file - was looked for."""
+    nothing = desk.command("run", "-", "sales.csv")
+    assert (nothing.returncode, nothing.stderr) == (2, "error: The question is empty; say what you want to know.\n")
+    file = desk.command("run", "What?", "-")
+    assert file.returncode == 2
+    assert "- is no file: save what comes in under a name first, such as data.csv" in file.stderr
+    monkeypatch.setattr("sys.stdin", io.StringIO("Which month sold most,\nand why?\n"))
+    assert asked("-") == "Which month sold most,\nand why?"
+    assert asked("What?") == "What?"
 
 
 @pytest.mark.slow
