@@ -39,6 +39,7 @@ function watch(field) {
     function told(share, lost) {
       if (share !== null) bar.value = share;
       const said = lost ? "no connection; it goes on where it was" : `${Math.floor(bar.value * 100)} % of ${sized(file.size)}`;
+      how.setAttribute("aria-live", lost ? "polite" : "off"); // not every hundredth is read out
       if (how.textContent !== said) how.textContent = said;
     }
     before = before.then(async () => {
