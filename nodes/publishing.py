@@ -72,12 +72,17 @@ def relinked(text: str, targets: Mapping[str, str]) -> str:
     return LINK.sub(linked, text)
 
 
-def as_document(question: str, answer: str, published: Iterable[Artifact]) -> str:
-    """An answer as a Markdown file, with links to files by the names that they are published under."""
+def as_document(question: str, answer: str, published: Iterable[Artifact], concerns: Iterable[str] = ()) -> str:
+    """An answer as a Markdown file, with links to files by the names that they are published under.
+
+    What the checks hold against it stands below: whoever is handed the file sees nothing else.
+    """
     renamed = {one["path"]: one["name"] for one in published if one.get("path")}
     names = {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
     listed = "".join(f"- {as_code(path)}: {as_code(name)}\n" for path, name in renamed.items())
     ending = f"\nPublished under other names:\n\n{listed}" if listed else ""
+    doubts = "".join(f"- {_one_line(concern)}\n" for concern in concerns)
+    ending += f"\nNot verified:\n\n{doubts}" if doubts else ""
     text = relinked(answer, {path: quote(name) for path, name in names.items()})
     return clean_prose(f"# {_title(question)}\n\n{text}\n{ending}")
 

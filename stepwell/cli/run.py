@@ -22,7 +22,7 @@ from graph.settings import Settings, read_settings
 from sandboxes.host.scratch import held_folder
 from stepwell import runs
 from stepwell.cli.command_options import PIPED, NetworkChoice, named_files
-from stepwell.cli.exits import FINISHED, take_back_start, warn_without_isolation
+from stepwell.cli.exits import FINISHED, print_error, take_back_start, warn_without_isolation
 from stepwell.cli.figures import protocol_of
 from stepwell.cli.foreground import Begin, Foreground, View
 from stepwell.cli.live_view import LiveView, Terminal, highlighted, printed
@@ -241,7 +241,10 @@ def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
     async def forked() -> str:
         thread = await find_thread(thread_name, settings)
         fork = fork_here if here else fork_thread
-        return await fork(thread, step=step, new_turn=bool(instruction), settings=settings)
+        new = await fork(thread, step=step, new_turn=bool(instruction), settings=settings)
+        if here:
+            print_error("published where the thread is: its answer and analysis.py replace those there")
+        return new
 
     if not instruction:
         new = asyncio.run(forked())
