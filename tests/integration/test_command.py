@@ -603,7 +603,7 @@ def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk
     assert terminal.exit_code() == 0
     assert "waits for approval" not in terminal.plain
     assert shown in terminal.written
-    assert "62;4" not in terminal.plain, "what it says is no typing"
+    assert "[?62" not in terminal.written, "what it says is no typing"
     assert "tokens" not in terminal.plain, "the playbook is no language model"
 
 
