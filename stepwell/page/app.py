@@ -14,7 +14,7 @@ from graph.context import KnobError
 from graph.settings import SettingsError
 from sandboxes.base import SandboxError
 from stepwell.errors import RefusedError, ThreadError, UsageError
-from stepwell.page import file_routes, run_routes, step_routes, thread_routes, upload_routes
+from stepwell.page import file_routes, run_routes, step_routes, thread_routes
 from stepwell.page.backend import NothingFoundError
 from stepwell.page.forms import FormError
 from stepwell.page.rendering import BackendOf, page, policy_of, public_host
@@ -57,7 +57,7 @@ def page_app(backend: BackendOf, *, more: Sequence[Route] = (), public_url: str 
         more: Further routes, of whoever mounts it.
         public_url: Where browsers find what the page is mounted at; empty: where requests say.
     """
-    ours = (thread_routes, run_routes, step_routes, file_routes, upload_routes)
+    ours = (thread_routes, run_routes, step_routes, file_routes)
     routes: list[Route] = [*more, *(route for one in ours for route in one.routes)]
     app = Starlette(
         routes=routes,

@@ -1,4 +1,4 @@
-"""Files: the page's own, figures, published files with a preview, exports."""
+"""Files: the page's own, uploads, figures, published files with a preview, exports."""
 
 import asyncio
 import csv
@@ -17,11 +17,14 @@ from stepwell.exports.file_response import FileResponse
 from stepwell.exports.pictures import picture_type
 from stepwell.exports.served_files import INLINE, SAFE, disposition
 from stepwell.page.backend import NothingFoundError
-from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, page, policy_of
+from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, base_of, page, policy_of
 from stepwell.page.shown_thread import PICTURES
+from stepwell.tus import TusUploads
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile
 
+UPLOADS = "/uploads"
+UPLOAD = f"{UPLOADS}/{{upload}}"
 PREVIEW = 200_000
 """Bytes of a text that a preview shows."""
 ROWS, COLUMNS = 200, 50
@@ -44,6 +47,36 @@ async def get_asset(request: Request) -> Response:
         raise NothingFoundError("There is no such file.")
     data = await asyncio.to_thread(asset, name)
     return Response(data, headers={"Cache-Control": "max-age=31536000, immutable"}, media_type=ASSET_TYPES[name])
+
+
+def _uploads_of_sender(request: Request) -> TusUploads:
+    uploads, user = backend_of(request).upload_place()
+    return TusUploads(uploads, user, f"{base_of(request)}{UPLOADS}")
+
+
+async def create_upload(request: Request) -> Response:
+    """Begins an upload, or takes a whole file."""
+    return await _uploads_of_sender(request).create(request)
+
+
+async def about_uploads(request: Request) -> Response:
+    """What clients of tus ask first."""
+    return _uploads_of_sender(request).about()
+
+
+async def get_upload(request: Request) -> Response:
+    """How far it is."""
+    return await _uploads_of_sender(request).look(request.path_params["upload"])
+
+
+async def continue_upload(request: Request) -> Response:
+    """Takes the next piece."""
+    return await _uploads_of_sender(request).go_on(request, request.path_params["upload"])
+
+
+async def remove_upload(request: Request) -> Response:
+    """Removes it."""
+    return await _uploads_of_sender(request).remove(request.path_params["upload"])
 
 
 async def get_figure(request: Request) -> Response:
@@ -128,6 +161,11 @@ async def export(request: Request) -> Response:
 
 routes = [
     Route("/assets/{name}", get_asset),
+    Route(UPLOADS, create_upload, methods=["POST"]),
+    Route(UPLOADS, about_uploads, methods=["OPTIONS"]),
+    Route(UPLOAD, get_upload),
+    Route(UPLOAD, continue_upload, methods=["PATCH"]),
+    Route(UPLOAD, remove_upload, methods=["DELETE"]),
     Route("/threads/{thread}/figures/{cell:int}/{path:path}", get_figure),
     Route("/threads/{thread}/artifacts/{name:path}", get_artifact),
     Route("/threads/{thread}/files/{name:path}", preview),
