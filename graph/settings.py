@@ -88,8 +88,8 @@ class Settings(BaseSettings):
     temperature: float | None = None
     prices: str = ""
     """`input,output`: the price of a million tokens of each; needed for a money budget."""
-    figures: Literal["auto", "kitty", "iterm", "none"] = "auto"
-    """How the terminal shows pictures; auto: by what it says of itself."""
+    figures: Literal["auto", "kitty", "iterm", "sixel", "none"] = "auto"
+    """How the terminal shows pictures; auto: by what it says of itself, also when it is asked."""
     python: str = ""
     """The Python that cells run in; empty: the one that runs Stepwell."""
     isolation: str = ""

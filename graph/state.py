@@ -298,6 +298,15 @@ class Artifact(TypedDict):
     """Its workspace path, where it could not be published under its own name."""
 
 
+class Forked(TypedDict):
+    """Where a thread began that is a fork of another one."""
+
+    thread: str
+    step: str
+    turns: int
+    """The questions that had been asked by then."""
+
+
 def append(items: list[Any] | None, batches: Sequence[list[Any]]) -> list[Any]:
     """Reduce a growing channel: every batch is added at the end."""
     return [*(items or []), *(item for batch in batches for item in batch)]
@@ -351,6 +360,8 @@ class State(TypedDict, total=False):
     artifacts: list[Artifact]
     usage: dict[str, Usage]
     """By node."""
+    forked: Forked
+    """Missing in a thread that is no fork."""
 
 
 class StartInput(TypedDict, total=False):

@@ -12,6 +12,8 @@ from storage.safe_names import harmless_name, safe_names
 
 OURS = re.compile(r"answer(-\d+)?\.md|analysis\.py", re.IGNORECASE)
 """Names of artifacts that Stepwell writes itself."""
+NAMED = 100
+"""Inputs of which a script says where they came from."""
 
 
 def published_names(paths: Iterable[str]) -> dict[str, str]:
@@ -70,12 +72,17 @@ def relinked(text: str, targets: Mapping[str, str]) -> str:
     return LINK.sub(linked, text)
 
 
-def as_document(question: str, answer: str, published: Iterable[Artifact]) -> str:
-    """An answer as a Markdown file, with links to files by the names that they are published under."""
+def as_document(question: str, answer: str, published: Iterable[Artifact], concerns: Iterable[str] = ()) -> str:
+    """An answer as a Markdown file, with links to files by the names that they are published under.
+
+    What the checks hold against it stands below: whoever is handed the file sees nothing else.
+    """
     renamed = {one["path"]: one["name"] for one in published if one.get("path")}
     names = {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
     listed = "".join(f"- {as_code(path)}: {as_code(name)}\n" for path, name in renamed.items())
     ending = f"\nPublished under other names:\n\n{listed}" if listed else ""
+    doubts = "".join(f"- {_one_line(concern)}\n" for concern in concerns)
+    ending += f"\nNot verified:\n\n{doubts}" if doubts else ""
     text = relinked(answer, {path: quote(name) for path, name in names.items()})
     return clean_prose(f"# {_title(question)}\n\n{text}\n{ending}")
 
@@ -94,6 +101,8 @@ def as_script(state: State) -> str:
         state["turn"]: state["question"]
     }
     parts = ['"""The code of this analysis, cell by cell. Run it in a folder that holds inputs/ and outputs/."""\n']
+    named = [one for one in state.get("inputs") or [] if one["source"].startswith("/")]
+    parts += [f"# {_one_line(one['path'])} is a copy of {_one_line(one['source'])}\n" for one in named[:NAMED]]
     if functions := sorted({name for cell in state.get("cells") or [] for name in functions_called(cell)}):
         parts.append(
             f"# It calls functions of the program that ran it; define them here first: {', '.join(functions)}\n"

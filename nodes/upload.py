@@ -104,7 +104,7 @@ async def upload(
             await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"
-        texts = {answer_name: as_document(state["question"], answer, current.values())}
+        texts = {answer_name: as_document(state["question"], answer, current.values(), concerns)}
         if state.get("cells"):
             texts["analysis.py"] = as_script(state)
         for name, text in texts.items():

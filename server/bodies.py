@@ -229,7 +229,7 @@ def _searches(scope: Scope) -> bool:
 
 def _uploads(scope: Scope) -> bool:
     path = get_route_path(scope)
-    return path in (UPLOADS, PAGE_UPLOADS) or path.startswith(f"{UPLOADS}/")
+    return path in (UPLOADS, PAGE_UPLOADS) or path.startswith((f"{UPLOADS}/", f"{PAGE_UPLOADS}/"))
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:

@@ -1,20 +1,16 @@
-"""How a file is handed to a browser: the part that it asked for (RFC 9110), and nothing that runs there."""
+"""How the server's routes hand over a file: as the page does, but refusals are JSON, and other pages may show it."""
 
-import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from server.routing import LINKED, Json, RefusedError
-from stepwell.exports.served_files import INLINE, SAFE, content_type, disposition
-from storage.artifacts import StorageError, mime_of
+from stepwell.exports.file_response import FileResponse
+from storage.artifacts import StorageError
 from storage.published_files import NoSuchArtifactError, PublishedFile
 
-RANGE = re.compile(r"bytes=(\d*)-(\d*)")
-DIGITS = 18
 FILE: dict[int, Json] = {
     200: {
         "description": "The file.",
@@ -29,11 +25,11 @@ FILE: dict[int, Json] = {
 }
 
 
-class RangeFileResponse(Response):
-    """Hands over a file, or the part of it that was asked for; it is opened when the answer is sent, and closed then.
+class RangeFileResponse(FileResponse):
+    """See `FileResponse`; nothing is raised before the answer has begun.
 
     Args:
-        request: What asks for it.
+        request: What asks for it; with a signed link it may come from any page.
         name: What it is called.
         open: Opens it.
         known: Its size and version, where it need not be opened for these.
@@ -46,99 +42,17 @@ class RangeFileResponse(Response):
         open: Callable[[], AbstractAsyncContextManager[PublishedFile]],
         known: tuple[int, str] | None = None,
     ) -> None:
-        super().__init__()
-        self._known = known
-        self._request = request
-        self._name = name
-        self._open = open
+        from_any_page = {"Cross-Origin-Resource-Policy": "cross-origin"} if request.scope.get(LINKED) else {}
+        super().__init__(request, name, open, known, more=from_any_page)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: D102 - ASGI
-        begun = False
         try:
-            if self._known is not None and isinstance(answer := self._head(*self._known), Response):
-                await answer(scope, receive, send)
-                return
-            async with self._open() as file:
-                answer = await self._answer(file)
-                begun = True
-                await answer(scope, receive, send)
+            await super().__call__(scope, receive, send)
         except NoSuchArtifactError:
             await RefusedError(404, "There is no such file.").answer()(scope, receive, send)
         except StorageError as error:
-            if begun:
+            if self.begun:
                 raise  # the connection ends before all has come, which is how the reader knows
             await RefusedError(503, str(error)).answer()(scope, receive, send)
         except RefusedError as refusal:
             await refusal.answer()(scope, receive, send)
-
-    async def _answer(self, file: PublishedFile) -> Response:
-        head = self._head(file.size, file.version)
-        if isinstance(head, Response):
-            return head
-        status, headers, start, end = head
-        pieces = file.pieces(start, end)
-        first = await anext(pieces, b"")  # while an error can still be answered
-
-        async def all_pieces() -> AsyncIterator[bytes]:
-            yield first
-            async for piece in pieces:
-                yield piece
-
-        return StreamingResponse(all_pieces(), status, headers)
-
-    def _head(self, size: int, version: str) -> Response | tuple[int, dict[str, str], int, int]:
-        """The whole answer, when nothing of the file is in it; else its status, its headers, and which part comes.
-
-        Raises:
-            RefusedError: the part that is asked for lies beyond the end.
-        """
-        asked = self._request.headers
-        kind = mime_of(self._name)
-        tag = f'"{version}"'
-        from_any_page = {"Cross-Origin-Resource-Policy": "cross-origin"} if self._request.scope.get(LINKED) else {}
-        headers = {
-            **SAFE,
-            **from_any_page,
-            "ETag": tag,
-            "Accept-Ranges": "bytes",
-            "Content-Type": content_type(kind),
-            "Content-Disposition": disposition(self._name, inline=kind in INLINE and not self._as_download()),
-        }
-        if tag in [one.strip().removeprefix("W/") for one in asked.get("if-none-match", "").split(",")]:
-            return Response(status_code=304, headers=headers)
-        status, start, end = 200, 0, size
-        part = range_of(asked.get("range", ""), size) if asked.get("if-range", tag) == tag else None
-        if part is not None:
-            status, (start, end) = 206, part
-            headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
-        headers["Content-Length"] = str(end - start)
-        if self._request.method == "HEAD":
-            return Response(status_code=status, headers=headers)
-        return status, headers, start, end
-
-    def _as_download(self) -> bool:
-        return self._request.query_params.get("download", "") not in ("", "0", "false")
-
-
-def range_of(asked: str, size: int) -> tuple[int, int] | None:
-    """The part of a file that a `Range` asks for, as its first byte and the one after its last; None: all of it.
-
-    Several ranges at once are answered with the whole, as RFC 9110 allows.
-
-    Raises:
-        RefusedError: it lies beyond the end.
-    """
-    found = RANGE.fullmatch(asked.strip())
-    if found is None or not (found[1] or found[2]) or max(len(found[1]), len(found[2])) > DIGITS:
-        return None
-    if not found[1]:
-        start, end = max(size - int(found[2]), 0), size
-    else:
-        start, end = int(found[1]), size
-        if found[2]:
-            if int(found[2]) < start:
-                return None  # no valid range, so there is none
-            end = min(int(found[2]) + 1, size)
-    if start >= end:
-        raise RefusedError(416, f"The file has {size:,} bytes.", {"Content-Range": f"bytes */{size}"})
-    return start, end

@@ -342,6 +342,10 @@ class ServerBackend:
         await self._runs.delete(thread)
         self._served.forget(thread)
 
+    def upload_place(self) -> tuple[Uploads, str]:
+        """See `Backend`."""
+        return self._served.uploads, self._user.id
+
     async def upload(self, name: str, data: AsyncIterator[bytes], *, size: int | None = None) -> UploadedFile:
         """See `Backend`."""
         return await take_upload(self._served.uploads, self._user.id, name, data, size)

@@ -7,10 +7,11 @@ from typing import Any
 
 from starlette._utils import get_route_path
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from server.users import User
+from stepwell.errors import RefusedError as RefusedError
 
 Json = dict[str, Any]
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -35,19 +36,6 @@ ERROR: Json = {
         }
     },
 }
-
-
-class RefusedError(Exception):
-    """A request is refused, with a status of HTTP and a sentence that says what to do."""
-
-    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.headers = dict(headers or {})
-
-    def answer(self) -> Response:
-        """The refusal as an answer."""
-        return JSONResponse({"detail": str(self)}, self.status, self.headers)
 
 
 def response_schema(content: str = "application/json", schema: Json | None = None, description: str = "Done.") -> Json:

@@ -6,7 +6,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from graph.settings import Settings, settings_or_default
-from graph.state import SandboxRef, State, Turn
+from graph.state import Forked, SandboxRef, State, Turn
 from nodes.inputs import LOCAL_KIND
 from sandboxes.host.scratch import scratch_folder
 from sandboxes.opening import Sandboxes
@@ -52,6 +52,7 @@ async def fork_thread(
         values = cast("State", dict(place.state))
         values["sandbox"] = SandboxRef(kind=values["sandbox"]["kind"], id=new, snapshot=values["sandbox"]["snapshot"])
         values["artifacts"] = []
+        values["forked"] = Forked(thread=thread, step=place.step.name, turns=values.get("turn", 0))
         node, broken_off = await _going_on(graph, place, new_turn=new_turn)
         values["turns"] = [*(values.get("turns") or []), *broken_off]
         try:

@@ -40,6 +40,15 @@ class ThreadSummary:
     name: str = ""
     """What its user calls it, and the tags that they gave it."""
     tags: tuple[str, ...] = ()
+    fork_of: str = ""
+    """`THREAD@STEP` where it is a fork."""
+    has_own_question: bool = True
+    """Whether the last question is not that of the thread that it was forked from."""
+
+    @property
+    def title(self) -> str:
+        """What tells it from other threads where it has no name."""
+        return self.question if self.has_own_question else fork_title(self.fork_of.partition("@")[2], self.question)
 
     def as_text(self) -> str:
         """The same, to be kept beside the checkpoints, but for the name and the tags, which are kept on their own."""
@@ -129,7 +138,22 @@ def summary_of(thread: str, snapshot: "StateSnapshot") -> ThreadSummary:
         cells=len(state.get("cells") or []),
         updated=updated_at(snapshot),
         text=said_in(state),
+        fork_of=f"{forked['thread']}@{forked['step']}" if (forked := state.get("forked")) else "",
+        has_own_question=has_own_question(state),
     )
+
+
+def has_own_question(state: Any) -> bool:
+    """Whether something was asked in a thread itself, and not only in the one that it was forked from."""
+    forked = state.get("forked")
+    if not forked or state.get("turn", 0) > forked["turns"]:
+        return True
+    return bool(last_question(state) != state.get("question"))  # it was asked and is not planned yet
+
+
+def fork_title(step: str, question: str) -> str:
+    """What a fork is called while its question is that of the other thread."""
+    return f"Fork at step {step} of: {question}"
 
 
 def said_in(state: Any) -> str:

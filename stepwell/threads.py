@@ -49,6 +49,8 @@ class ThreadDetail:
     """The nodes that run next; empty when it is finished."""
     labels: Labels = field(default_factory=Labels)
     """What it is called."""
+    running: bool = False
+    """Whether a program works on it now, as far as whoever shows it has found out."""
 
 
 async def list_threads(

@@ -8,8 +8,8 @@ import json
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.messages.ai import UsageMetadata
 
+from models.messages import NO_MODEL
 from models.playbook.answer import write_answer
 from models.playbook.cells import STAGES
 from models.playbook.cells.loading import HELPERS, UNSORTED
@@ -27,8 +27,7 @@ class Playbook(ProgramModel):
 
     def _reply(self, situation: Situation, messages: Sequence[BaseMessage]) -> AIMessage:
         reply = self._next(situation)
-        read, written = sum(_size(message) for message in messages) // 4, _size(reply) // 4
-        reply.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+        reply.response_metadata = {NO_MODEL: True}
         return reply
 
     def _next(self, situation: Situation) -> AIMessage:
@@ -55,11 +54,6 @@ class Playbook(ProgramModel):
         if step:
             code = code.replace(f"# {purpose}", f"# step {step}: {purpose}", 1)
         return AIMessage(f"{_numbered(steps)}{thought}\n\n```python\n{code}```")
-
-
-def _size(message: BaseMessage) -> int:
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return len(message.text) + sum(len(json.dumps(call["args"], ensure_ascii=False)) for call in calls)
 
 
 def _numbered(steps: Sequence[str]) -> str:

@@ -72,6 +72,8 @@ def _expanded(name: str) -> list[str]:
         return [_fetchable(name)]
     if not name.strip():
         raise UsageError("A file's name is empty; leave it out, or check the quotes.")
+    if name == PIPED and not os.path.lexists(name):
+        raise UsageError("- is no file: save what comes in under a name first, such as data.csv, and give that.")
     path = Path(os.path.expanduser(name))  # noqa: PTH111 - Path.expanduser raises when a user is unknown
     if os.path.lexists(path) or not glob.has_magic(name):
         return [_readable(path, name)]
@@ -117,7 +119,12 @@ MODEL, ASKING, LIMITS = "The model and its answer", "What you are asked before",
 PLACE, OUTPUT = "Where code runs", "What is shown and written"
 """Headings of options on a terminal."""
 
-Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know, in any language.")]
+PIPED = "-"
+"""As a question: what is piped in."""
+Question = Annotated[
+    str,
+    typer.Argument(metavar="QUESTION", help="What you want to know, in any language; - reads it from a pipe."),
+]
 Files = Annotated[
     list[str] | None,
     typer.Argument(metavar="FILE", help="Files, folders, globs (quoted) and URLs (https://, s3://)."),

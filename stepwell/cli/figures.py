@@ -1,23 +1,29 @@
-"""Figures in terminals that can show pictures, by kitty's protocol or iTerm2's; elsewhere their names are links.
+"""Figures in terminals that can show pictures, by kitty's protocol, iTerm2's or sixels; elsewhere names are links.
 
-Both take a PNG as it is, so nothing of it is decoded here. Nobody is asked what they can: a terminal's answer would mix
-with what is being typed. A terminal says who it is in its environment, and STEPWELL_FIGURES overrules that.
+The first two take a PNG as it is; for sixels another process takes it apart. A terminal says who it is in its
+environment; one that does not is asked whether it shows sixels; STEPWELL_FIGURES overrules both.
 """
 
 import base64
+import fcntl
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import struct
+import sys
+import termios
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast, get_args
 from urllib.parse import unquote, urlsplit
 
 from rich.style import Style
 from rich.text import Text
 
 from graph.state import Artifact
+from stepwell.cli.sixel import as_sixels
 from stepwell.cli.terminal_text import place
 
-Protocol = Literal["kitty", "iterm", "none"]
+Protocol = Literal["kitty", "iterm", "sixel", "none"]
+SHOWING = frozenset(get_args(Protocol)) - {"none"}
 PNG = b"\x89PNG\r\n\x1a\n"
 LARGEST = 4_000_000
 """Bytes of a picture that is shown."""
@@ -25,20 +31,34 @@ MOST = 4
 """Figures that are shown below an answer."""
 WIDEST = 80
 """Columns."""
+CELL_WIDTH = 10
+"""Pixels of a column, where the terminal does not say how many it has."""
 CHUNK = 4_096
 """Characters that kitty's protocol takes at a time."""
 
 
-def protocol_of(wanted: str, environment: Mapping[str, str] = os.environ) -> Protocol:
-    """How this terminal shows pictures, by the setting and by what it says of itself."""
-    if wanted in ("kitty", "iterm"):
-        return "kitty" if wanted == "kitty" else "iterm"
+def protocol_of(
+    wanted: str,
+    environment: Mapping[str, str] = os.environ,
+    shows_sixel: Callable[[], bool] = lambda: False,
+) -> Protocol:
+    """How this terminal shows pictures, by the setting and by what it says of itself.
+
+    Args:
+        wanted: The setting.
+        environment: What says who it is.
+        shows_sixel: Asks the terminal itself; called where nothing else tells.
+    """
+    if wanted in SHOWING:
+        return cast("Protocol", wanted)
     if wanted == "none" or environment.get("TMUX") or environment.get("STY"):
         return "none"  # a multiplexer passes neither on
     program, term = environment.get("TERM_PROGRAM", ""), environment.get("TERM", "")
     if environment.get("KITTY_WINDOW_ID") or term in ("xterm-kitty", "xterm-ghostty") or program == "ghostty":
         return "kitty"
-    return "iterm" if program in ("iTerm.app", "WezTerm") else "none"
+    if program in ("iTerm.app", "WezTerm"):
+        return "iterm"
+    return "sixel" if shows_sixel() else "none"
 
 
 def shown(artifacts: Sequence[Artifact], cells: set[int], protocol: Protocol, columns: int) -> Iterator[str]:
@@ -52,12 +72,16 @@ def shown(artifacts: Sequence[Artifact], cells: set[int], protocol: Protocol, co
     """
     figures = [one for one in artifacts if one["cell"] in cells and one["name"].startswith("figures/")]
     for one in figures[:MOST] if protocol != "none" else ():
-        if (content := _read(one["url"])) is not None:
-            yield sent(content, protocol, min(columns, WIDEST))
+        content = _read(one["url"])
+        if content is not None and (words := sent(content, protocol, min(columns, WIDEST))):
+            yield words
 
 
 def sent(content: bytes, protocol: Protocol, columns: int) -> str:
-    """A picture in the words of a protocol, ended by a line feed."""
+    """A picture in the words of a protocol, ended by a line feed; empty when there are none for it."""
+    if protocol == "sixel":
+        sixels = as_sixels(content, columns * _cell_width())
+        return f"{sixels}\n" if sixels else ""
     text = base64.b64encode(content).decode()
     if protocol == "iterm":
         about = f"inline=1;preserveAspectRatio=1;size={len(content)};width={columns}"
@@ -77,6 +101,14 @@ def link_text(url: str) -> Text:
         target = Path(url).absolute().as_uri()
     safe = target.isascii() and target.isprintable() and " " not in target and ";" not in target
     return Text(place(url), Style(link=target) if safe else "")
+
+
+def _cell_width() -> int:
+    try:
+        _, columns, width, _ = struct.unpack("HHHH", fcntl.ioctl(sys.stdout.fileno(), termios.TIOCGWINSZ, bytes(8)))
+    except (OSError, ValueError):
+        return CELL_WIDTH
+    return width // columns or CELL_WIDTH if columns else CELL_WIDTH
 
 
 def _read(url: str) -> bytes | None:

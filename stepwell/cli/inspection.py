@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from stepwell.cli.exits import FINISHED, print_error
 from stepwell.cli.live_view import MARK_STYLES, Terminal, highlighted
 from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.thread_lines import AskedModel, detail_json, detail_text, print_detail
-from stepwell.cli.thread_list import json_out, line_out
+from stepwell.cli.thread_list import is_running, json_out, line_out
 from stepwell.cli.wording import MARKS, ending, made, purpose_text, removed
 from stepwell.step_detail import StepDetail, show_step
 from stepwell.steps import read_log
@@ -288,4 +289,5 @@ async def _detail(name: str) -> tuple[ThreadDetail, AskedModel]:
     thread = await find_thread(name, settings)
     named = (await stored_model(thread, settings)).strip() or settings.model.strip() or PLAYBOOK
     model = AskedModel(named, settings.price_list if named != PLAYBOOK else None)
-    return await read_thread(thread, settings), model
+    detail = await read_thread(thread, settings)
+    return replace(detail, running=await asyncio.to_thread(is_running, thread, settings)), model

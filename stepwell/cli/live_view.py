@@ -39,6 +39,7 @@ from nodes.cell_outputs import printed_text
 from stepwell.cli import figures
 from stepwell.cli.colours import CODE_THEME, THEME
 from stepwell.cli.figures import link_text
+from stepwell.cli.terminal_input import TerminalInput
 from stepwell.cli.terminal_text import OutputTail, clean, duration_text, one_line, reveal, size_text
 from stepwell.cli.wording import (
     MAKING,
@@ -95,6 +96,7 @@ class LiveView:
         prices: What tokens cost; None: that is not shown.
         shown: Takes the numbers of the cells whose output is in the scrollback, whole.
         protocol: How the terminal shows figures.
+        typing: The terminal's input, which is silent while it is open.
     """
 
     def __init__(
@@ -106,10 +108,12 @@ class LiveView:
         prices: Prices | None = None,
         shown: set[int] | None = None,
         protocol: figures.Protocol = "none",
+        typing: TerminalInput | None = None,
     ) -> None:
         self._console = console
         self._tell_next = tell_next
         self._protocol = protocol
+        self._typing = typing
         self._clock = clock
         self._live: Live | None = None
         self._began = clock()
@@ -119,6 +123,8 @@ class LiveView:
 
     def open(self) -> None:
         """Take the lower part of the terminal."""
+        if self._typing is not None:
+            self._typing.silence()
         self._live = Live(
             get_renderable=lambda: self.screen,
             console=self._console,
@@ -158,6 +164,8 @@ class LiveView:
 
     def close(self) -> None:
         """Give the terminal back, with its cursor; closing twice is allowed."""
+        if self._typing is not None:
+            self._typing.give_back()
         if self._live is not None:
             live, self._live = self._live, None
             live.stop()

@@ -21,12 +21,13 @@ from graph.events import ApprovalAsked
 from graph.settings import Settings, read_settings
 from sandboxes.host.scratch import held_folder
 from stepwell import runs
-from stepwell.cli.command_options import NetworkChoice, named_files
-from stepwell.cli.exits import FINISHED, take_back_start, warn_without_isolation
+from stepwell.cli.command_options import PIPED, NetworkChoice, named_files
+from stepwell.cli.exits import FINISHED, print_error, take_back_start, warn_without_isolation
 from stepwell.cli.figures import protocol_of
 from stepwell.cli.foreground import Begin, Foreground, View
 from stepwell.cli.live_view import LiveView, Terminal, highlighted, printed
 from stepwell.cli.plain_view import JsonView, PlainView
+from stepwell.cli.terminal_input import terminal_input
 from stepwell.cli.terminal_text import is_conversation, is_screen, one_line, reveal
 from stepwell.cli.wording import back_text, call_lines, plan_text
 from stepwell.errors import UsageError
@@ -188,6 +189,7 @@ class Choices:
 
 def run_new(question: str, files: Sequence[str], choices: Choices) -> int:
     """`stepwell run`."""
+    question = asked(question)
     inputs, settings = _taken(question, files), choices.settings()
     context = changed(Context(), choices.knobs)
 
@@ -212,6 +214,7 @@ def run_notebook(path: str, files: Sequence[str], keep_going: bool, choices: Cho
 
 def ask_on(name: str, question: str, files: Sequence[str], choices: Choices) -> int:
     """`stepwell ask`."""
+    question = asked(question)
     inputs, settings = _taken(question, files), choices.settings()
 
     async def begin() -> Run:
@@ -238,7 +241,10 @@ def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
     async def forked() -> str:
         thread = await find_thread(thread_name, settings)
         fork = fork_here if here else fork_thread
-        return await fork(thread, step=step, new_turn=bool(instruction), settings=settings)
+        new = await fork(thread, step=step, new_turn=bool(instruction), settings=settings)
+        if here:
+            print_error("published where the thread is: its answer and analysis.py replace those there")
+        return new
 
     if not instruction:
         new = asyncio.run(forked())
@@ -294,6 +300,15 @@ def _taken(question: str, files: Sequence[str]) -> list[str]:
     return named_files(files)
 
 
+def asked(question: str) -> str:
+    """The question itself: `-` stands for what is piped in."""
+    if question != PIPED:
+        return question
+    if sys.stdin.isatty():
+        raise UsageError("As a question, - stands for what is piped in, and nothing is; write the question itself.")
+    return sys.stdin.read().strip()
+
+
 def _conduct(begin: Begin, choices: Choices, settings: Settings) -> int:
     return Turns(choices, settings).follow(begin)[0]
 
@@ -342,9 +357,10 @@ class Turns:
         if choices.output == "quiet":
             return PlainView(sys.stdout, None)
         if choices.live and is_screen():
-            protocol = protocol_of(self._settings.figures)
+            typing = terminal_input()
+            protocol = protocol_of(self._settings.figures, shows_sixel=typing.shows_sixel)
             prices = self._settings.price_list
-            return LiveView(console, tell_next=tell_next, prices=prices, shown=shown, protocol=protocol)
+            return LiveView(console, tell_next=tell_next, prices=prices, shown=shown, protocol=protocol, typing=typing)
         return PlainView(sys.stdout, sys.stderr, tell_next=tell_next)
 
     def _further(self, thread: str, decision: Decision) -> Begin:

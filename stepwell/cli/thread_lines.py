@@ -46,6 +46,7 @@ def detail_json(detail: ThreadDetail, model: AskedModel = NOT_KNOWN) -> dict[str
         "name": detail.labels.name,
         "tags": list(detail.labels.tags),
         "status": detail.status,
+        **({"running": True} if detail.running else {}),
         "updated": detail.updated.isoformat(),
         "next": list(detail.next),
         "cells": len(detail.state.get("cells") or []),
@@ -90,7 +91,10 @@ def _detail_parts(detail: ThreadDetail, model: AskedModel) -> Iterator[tuple[str
     state = detail.state
     cells = state.get("cells") or []
     when = detail.updated.astimezone().strftime("%Y-%m-%d %H:%M")
-    yield "head", f"thread {detail.id}\n{detail.status}, {len(cells)} cells, last changed {when}"
+    forked = state.get("forked")
+    fork = f", a fork of {forked['thread']}@{forked['step']}" if forked else ""
+    status = "running" if detail.running else detail.status
+    yield "head", f"thread {detail.id}{fork}\n{status}, {len(cells)} cells, last changed {when}"
     if detail.labels:
         named = [f"name: {one_line(detail.labels.name)}"] if detail.labels.name else []
         named += [f"tags: {', '.join(map(one_line, detail.labels.tags))}"] if detail.labels.tags else []
@@ -134,10 +138,14 @@ def usage_line(state: State, model: AskedModel = NOT_KNOWN) -> str:
     cost = f", {cost_text(model.prices.cost(taken, given))}" if model.prices is not None else ""
     name = f"model {one_line(model.name, 200)}; " if model.name else ""
     tokens = f"{calls} model calls, {about}{taken:,} tokens in{kept} and {given:,} out{cost}"
+    if not calls:
+        tokens = "no language model was asked"
     return f"{name}{tokens}; cells ran for {duration_text(seconds)}"
 
 
 def _next(detail: ThreadDetail) -> str:
+    if detail.running:
+        return f"Another program works on it now; look again with: {next_command('show', detail.id)}"
     if detail.status == "waiting":
         if detail.state.get("plan_waits"):
             plan = plan_text([step["text"] for step in detail.state.get("plan") or []])

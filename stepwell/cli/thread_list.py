@@ -5,7 +5,7 @@ It comes without LangGraph unless a thread has changed since a run of it ended.
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SIZES = ("workspace", "snapshots", "shared")
 """What `--size` adds: files on this machine, snapshots that only this thread needs, and those of others, too."""
+RUNNING = "running"
 STATUS_STYLES = {"finished": "green", "waiting": "yellow", "paused": "yellow", "failed": "red", "damaged": "red"}
 
 
@@ -36,17 +37,26 @@ def json_out(data: Any) -> None:
     line_out(json.dumps(data))
 
 
-def summary_json(summary: ThreadSummary, size: "ThreadSize | None" = None) -> dict[str, Any]:
+def is_running(thread: str, settings: Settings) -> bool:
+    """Whether a program of this machine works on a thread now; its last checkpoint calls that paused."""
+    from graph.checkpoints.thread_lock import is_thread_held
+
+    return is_thread_held(thread, settings.home)
+
+
+def summary_json(summary: ThreadSummary, size: "ThreadSize | None" = None, *, running: bool = False) -> dict[str, Any]:
     """A thread of the list as JSON shapes."""
     return {
         "thread": summary.id,
         "question": summary.question,
         "status": summary.status,
+        **({"running": True} if running else {}),
         "turns": summary.turns,
         "cells": summary.cells,
         "updated": summary.updated.isoformat(),
         "name": summary.name,
         "tags": list(summary.tags),
+        **({"fork_of": summary.fork_of} if summary.fork_of else {}),
         **(
             {}
             if size is None
@@ -56,7 +66,10 @@ def summary_json(summary: ThreadSummary, size: "ThreadSize | None" = None) -> di
 
 
 def threads_table(
-    summaries: Sequence[ThreadSummary], now: datetime, sizes: Mapping[str, "ThreadSize"] = MappingProxyType({})
+    summaries: Sequence[ThreadSummary],
+    now: datetime,
+    sizes: Mapping[str, "ThreadSize"] = MappingProxyType({}),
+    running: Collection[str] = (),
 ) -> "Table":
     """The list of threads for a terminal."""
     from rich.table import Table
@@ -72,12 +85,12 @@ def threads_table(
     for summary in summaries:
         table.add_row(
             Text(summary.id[:8], "cyan"),
-            Text(summary.status, STATUS_STYLES[summary.status]),
+            Text(RUNNING, "cyan") if summary.id in running else Text(summary.status, STATUS_STYLES[summary.status]),
             Text(str(summary.cells)),
             Text(ago_text((now - summary.updated).total_seconds())),
             *(Text(size_text(size)) for size in (_columns(sizes[summary.id]) if sizes else ())),
             *([_called(summary)] if called else []),
-            Text(one_line(summary.question, 300)),
+            Text(one_line(summary.title, 300)),
         )
     return table
 
@@ -94,14 +107,15 @@ def _called(summary: ThreadSummary) -> "Text":
     return Text(" ").join(Text(text, style) for text, style in parts)
 
 
-def thread_line(summary: ThreadSummary, size: "ThreadSize | None" = None) -> tuple[str, ...]:
+def thread_line(summary: ThreadSummary, size: "ThreadSize | None" = None, *, running: bool = False) -> tuple[str, ...]:
     """A thread of the list for a pipe: id, status, cells, time, question, name, tags, and bytes if they are known.
 
     Those are three: of the workspace, of snapshots that it holds alone, of snapshots that it shares.
     """
     when = summary.updated.astimezone(UTC).isoformat(timespec="seconds")
-    said = (one_line(summary.question, 300), one_line(summary.name), ",".join(map(one_line, summary.tags)))
-    return summary.id, summary.status, str(summary.cells), when, *said, *(map(str, _columns(size)) if size else ())
+    said = (one_line(summary.title, 300), one_line(summary.name), ",".join(map(one_line, summary.tags)))
+    status = RUNNING if running else summary.status
+    return summary.id, status, str(summary.cells), when, *said, *(map(str, _columns(size)) if size else ())
 
 
 def print_threads(limit: int, *, as_json: bool, search: str = "", tags: Sequence[str] = (), sizes: bool = False) -> int:
@@ -109,9 +123,10 @@ def print_threads(limit: int, *, as_json: bool, search: str = "", tags: Sequence
     settings, wanted = read_settings(), ThreadFilter(search, tuple(tags))
     summaries = _newest(limit, wanted, settings)
     taken = _sizes(summaries, settings) if sizes else {}
+    running = {summary.id for summary in summaries if is_running(summary.id, settings)}
     if as_json:
         for summary in summaries:
-            json_out(summary_json(summary, taken.get(summary.id)))
+            json_out(summary_json(summary, taken.get(summary.id), running=summary.id in running))
     elif not summaries and wanted:
         sys.stderr.write("No thread matches; without --search and --tag `stepwell threads` lists all.\n")
     elif not summaries:
@@ -119,10 +134,10 @@ def print_threads(limit: int, *, as_json: bool, search: str = "", tags: Sequence
     elif sys.stdout.isatty():
         from stepwell.cli.live_view import Terminal
 
-        Terminal().print(threads_table(summaries, datetime.now(UTC), taken))
+        Terminal().print(threads_table(summaries, datetime.now(UTC), taken, running))
     else:
         for summary in summaries:
-            line_out(*thread_line(summary, taken.get(summary.id)))
+            line_out(*thread_line(summary, taken.get(summary.id), running=summary.id in running))
     return FINISHED
 
 

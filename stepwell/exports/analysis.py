@@ -8,6 +8,7 @@ from graph.state import Cell, Input, PlanStep, State
 from nodes.calls.recorded_calls import functions_called
 from nodes.restoration.line import left_aside
 from stepwell.errors import ThreadError
+from stepwell.thread_summaries import fork_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,13 @@ class Analysis:
 
     @property
     def title(self) -> str:
-        """The first line of its first question."""
-        lines = self.turns[0].question.strip().splitlines() if self.turns else []
+        """The first line of its first question; of a fork, of the first one of its own, or where it was forked."""
+        forked = self.state.get("forked")
+        own = [turn for turn in self.turns if forked is None or turn.number > forked["turns"]]
+        lines = [line for turn in (own or self.turns)[:1] for line in turn.question.strip().splitlines()]
         first = lines[0].strip() if lines else f"Thread {self.thread}"
+        if forked is not None and not own:
+            first = fork_title(forked["step"], first)
         return first if len(first) <= 120 else f"{first[:119]}…"
 
     @property

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from graph.context import KnobError
 from graph.settings import SettingsError
 from sandboxes.base import SandboxError
-from stepwell.errors import ThreadError, UsageError
+from stepwell.errors import RefusedError, ThreadError, UsageError
 from stepwell.page import file_routes, run_routes, step_routes, thread_routes
 from stepwell.page.backend import NothingFoundError
 from stepwell.page.forms import FormError
@@ -57,11 +57,18 @@ def page_app(backend: BackendOf, *, more: Sequence[Route] = (), public_url: str 
         more: Further routes, of whoever mounts it.
         public_url: Where browsers find what the page is mounted at; empty: where requests say.
     """
-    routes: list[Route] = [*more, *thread_routes.routes, *run_routes.routes, *step_routes.routes, *file_routes.routes]
+    ours = (thread_routes, run_routes, step_routes, file_routes)
+    routes: list[Route] = [*more, *(route for one in ours for route in one.routes)]
     app = Starlette(
         routes=routes,
         middleware=[Middleware(SafePage)],
-        exception_handlers={**dict.fromkeys(STATUSES, _told), 404: _not_found, 405: _not_found, Exception: _broken},
+        exception_handlers={
+            **dict.fromkeys(STATUSES, _told),
+            RefusedError: _refused,
+            404: _not_found,
+            405: _not_found,
+            Exception: _broken,
+        },
     )
     app.state.backend_of = backend
     app.state.public_url = public_url
@@ -73,6 +80,12 @@ async def _told(request: Request, error: Exception) -> Response:
     if isinstance(error, NoSuchArtifactError):
         return await page(request, "error.html.jinja", status, sentence="There is no such file any more.")
     return await page(request, "error.html.jinja", status, sentence=str(error))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What no person looks at: an upload, a part of a file."""
+    assert isinstance(error, RefusedError)
+    return error.answer()
 
 
 async def _broken(request: Request, error: Exception) -> Response:

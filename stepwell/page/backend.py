@@ -19,6 +19,7 @@ from stepwell.runs import Decision
 from stepwell.step_detail import StepDetail
 from stepwell.thread_summaries import ThreadFilter, ThreadStatus
 from storage.published_files import PublishedFile
+from storage.uploads import Uploads
 
 Running = Literal["", "here", "elsewhere"]
 """Whether somebody works on a thread: nobody, this program, or another one."""
@@ -48,6 +49,7 @@ class ThreadLine:
 
     id: str
     question: str
+    """The last one; of a fork that has none of its own, where it was forked, too."""
     status: ThreadStatus
     running: Running
     turns: int
@@ -161,6 +163,9 @@ class Backend(Protocol):
 
     async def delete(self, thread: str) -> None:
         """Delete a thread for good."""
+
+    def upload_place(self) -> tuple[Uploads, str]:
+        """Where files are kept that come while a question is typed, and under which name of a user."""
 
     async def upload(self, name: str, data: AsyncIterator[bytes], *, size: int | None = None) -> UploadedFile:
         """Take a file; `size` is what it will have, where that is known.

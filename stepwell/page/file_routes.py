@@ -3,25 +3,28 @@
 import asyncio
 import csv
 import io
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, cast, get_args
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from stepwell.amounts import size_text
 from stepwell.exports.export import Format
+from stepwell.exports.file_response import FileResponse
 from stepwell.exports.pictures import picture_type
-from stepwell.exports.served_files import INLINE, SAFE, content_type, disposition
+from stepwell.exports.served_files import INLINE, SAFE, disposition
 from stepwell.page.backend import NothingFoundError
-from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, page, policy_of
+from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, base_of, page, policy_of
 from stepwell.page.shown_thread import PICTURES
+from stepwell.tus import TusUploads
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile
-from storage.uploads import UploadError
 
+UPLOADS = "/uploads"
+UPLOAD = f"{UPLOADS}/{{upload}}"
 PREVIEW = 200_000
 """Bytes of a text that a preview shows."""
 ROWS, COLUMNS = 200, 50
@@ -46,16 +49,34 @@ async def get_asset(request: Request) -> Response:
     return Response(data, headers={"Cache-Control": "max-age=31536000, immutable"}, media_type=ASSET_TYPES[name])
 
 
-async def put_upload(request: Request) -> Response:
-    """Takes a file as the body of the request."""
-    length = request.headers.get("content-length", "")
-    size = int(length) if length.isdecimal() and len(length) < 16 else None
-    try:
-        taken = await backend_of(request).upload(request.query_params.get("name", ""), request.stream(), size=size)
-    except UploadError as error:
-        return JSONResponse({"detail": str(error)}, 422, {"Connection": "close"})
-    shown = {"file": taken.file, "name": taken.name, "size": taken.size, "shown": size_text(taken.size)}
-    return JSONResponse(shown, 201)
+def _uploads_of_sender(request: Request) -> TusUploads:
+    uploads, user = backend_of(request).upload_place()
+    return TusUploads(uploads, user, f"{base_of(request)}{UPLOADS}")
+
+
+async def create_upload(request: Request) -> Response:
+    """Begins an upload, or takes a whole file."""
+    return await _uploads_of_sender(request).create(request)
+
+
+async def about_uploads(request: Request) -> Response:
+    """What clients of tus ask first."""
+    return _uploads_of_sender(request).about()
+
+
+async def get_upload(request: Request) -> Response:
+    """How far it is."""
+    return await _uploads_of_sender(request).look(request.path_params["upload"])
+
+
+async def continue_upload(request: Request) -> Response:
+    """Takes the next piece."""
+    return await _uploads_of_sender(request).go_on(request, request.path_params["upload"])
+
+
+async def remove_upload(request: Request) -> Response:
+    """Removes it."""
+    return await _uploads_of_sender(request).remove(request.path_params["upload"])
 
 
 async def get_figure(request: Request) -> Response:
@@ -69,38 +90,19 @@ async def get_figure(request: Request) -> Response:
 async def get_artifact(request: Request) -> Response:
     """A published file; with `?download=1` never shown by the browser itself."""
     name = request.path_params["name"]
-    return await _sent(request, name, backend_of(request).artifact(request.path_params["thread"], name))
+    backend = backend_of(request)
+    return _sent(request, name, partial(backend.artifact, request.path_params["thread"], name))
 
 
 async def get_step_file(request: Request) -> Response:
     """A file of the workspace as it was at a step."""
-    asked = request.path_params
-    return await _sent(
-        request, asked["path"], backend_of(request).step_file(asked["thread"], asked["step"], asked["path"])
-    )
+    asked, backend = request.path_params, backend_of(request)
+    return _sent(request, asked["path"], partial(backend.step_file, asked["thread"], asked["step"], asked["path"]))
 
 
-async def _sent(request: Request, name: str, opening: AbstractAsyncContextManager[PublishedFile]) -> Response:
-    kind = mime_of(name)
-    download = request.query_params.get("download", "") not in ("", "0")
-    inline = not download and (kind in INLINE or kind == PDF)
-    headers = {
-        **SAFE,
-        "Content-Type": content_type(kind),
-        "Content-Disposition": disposition(name, inline=inline),
-        **({"Content-Security-Policy": PDF_POLICY, "X-Frame-Options": "SAMEORIGIN"} if kind == PDF else {}),
-    }
-    file = await opening.__aenter__()
-    headers["Content-Length"] = str(file.size)
-
-    async def pieces() -> AsyncIterator[bytes]:
-        try:
-            async for piece in file.pieces(0, file.size):
-                yield piece
-        finally:
-            await opening.__aexit__(None, None, None)
-
-    return StreamingResponse(pieces(), 200, headers)
+def _sent(request: Request, name: str, open: Callable[[], AbstractAsyncContextManager[PublishedFile]]) -> Response:
+    pdf = {"Content-Security-Policy": PDF_POLICY, "X-Frame-Options": "SAMEORIGIN"} if mime_of(name) == PDF else {}
+    return FileResponse(request, name, open, inline=INLINE | {PDF}, more=pdf)
 
 
 async def preview(request: Request) -> Response:
@@ -159,7 +161,11 @@ async def export(request: Request) -> Response:
 
 routes = [
     Route("/assets/{name}", get_asset),
-    Route("/uploads", put_upload, methods=["PUT"]),
+    Route(UPLOADS, create_upload, methods=["POST"]),
+    Route(UPLOADS, about_uploads, methods=["OPTIONS"]),
+    Route(UPLOAD, get_upload),
+    Route(UPLOAD, continue_upload, methods=["PATCH"]),
+    Route(UPLOAD, remove_upload, methods=["DELETE"]),
     Route("/threads/{thread}/figures/{cell:int}/{path:path}", get_figure),
     Route("/threads/{thread}/artifacts/{name:path}", get_artifact),
     Route("/threads/{thread}/files/{name:path}", preview),

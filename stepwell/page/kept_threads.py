@@ -124,7 +124,7 @@ class KeptThreads:
         tokens, seconds, cost = await self._spent(said)
         return ThreadLine(
             said.id,
-            said.question,
+            said.title,
             said.status,
             running,
             said.turns,

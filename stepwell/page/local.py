@@ -144,6 +144,10 @@ class LocalBackend(KeptThreads):
         self.live.forget(thread)
         self.forget(thread)
 
+    def upload_place(self) -> tuple[Uploads, str]:
+        """See `Backend`."""
+        return self._uploads, USER
+
     async def upload(self, name: str, data: AsyncIterator[bytes], *, size: int | None = None) -> UploadedFile:
         """See `Backend`."""
         return await take_upload(self._uploads, USER, name, data, size)

@@ -151,6 +151,7 @@ ASSET_TYPES = {
     "icon.svg": "image/svg+xml",
     "live.js": "text/javascript; charset=utf-8",
     "files.js": "text/javascript; charset=utf-8",
+    "tus.js": "text/javascript; charset=utf-8",
     "decide.js": "text/javascript; charset=utf-8",
 }
 

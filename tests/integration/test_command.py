@@ -1,5 +1,6 @@
 """The real command, as people start it: in pipes, in terminals, with signals; answered by the built-in playbook."""
 
+import io
 import json
 import os
 import pty
@@ -19,6 +20,7 @@ import typer
 
 from graph.events import Finished, Planned, read_event
 from stepwell.cli.help_groups import GROUPS
+from stepwell.cli.run import asked
 from stepwell.command import COMMANDS as LISTED
 
 COMMANDS = (
@@ -370,7 +372,7 @@ def test_threads_are_listed_and_found_by_their_beginning(finished: FinishedThrea
     for name in (finished.id, finished.id[:4], "last"):
         shown = finished.desk.command("show", name)
         assert shown.stdout.startswith(f"thread {finished.id}\nfinished"), shown.stderr
-        for part in ("✓ 1.", "Files:", "tokens", f"stepwell ask {finished.id}"):
+        for part in ("✓ 1.", "Files:", "no language model was asked", f"stepwell ask {finished.id}"):
             assert part in shown.stdout
 
 
@@ -573,10 +575,26 @@ def test_approval_on_a_terminal(desk: Desk) -> None:
     assert "  | 42" in log
 
 
+def test_a_question_comes_out_of_a_pipe_and_a_file_does_not(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was asked "-", and the file - was looked for."""
+    nothing = desk.command("run", "-", "sales.csv")
+    assert (nothing.returncode, nothing.stderr) == (2, "error: The question is empty; say what you want to know.\n")
+    file = desk.command("run", "What?", "-")
+    assert file.returncode == 2
+    assert "- is no file: save what comes in under a name first, such as data.csv" in file.stderr
+    monkeypatch.setattr("sys.stdin", io.StringIO("Which month sold most,\nand why?\n"))
+    assert asked("-") == "Which month sold most,\nand why?"
+    assert asked("What?") == "What?"
+
+
 @pytest.mark.slow
-def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk) -> None:
-    desk.variables = {"STEPWELL_FIGURES": "kitty"}
+@pytest.mark.parametrize(("figures", "shown"), [("kitty", "\x1b_Ga=T,f=100,q=2"), ("auto", '\x1bP0;1;0q"1;1;')])
+def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk, figures: str, shown: str) -> None:
+    desk.variables = {"STEPWELL_FIGURES": figures}
     terminal = Terminal(desk, "run", "What does this table hold?", "sales.csv", "--approve")
+    if figures == "auto":  # the terminal is asked, and says that it shows sixels
+        terminal.wait_for(r"\x1b\[c")
+        terminal.press("\x1b[?62;4;22c")
     terminal.wait_for("Cell 1 waits for approval.*uit. ")
     terminal.press("a\n")
     terminal.wait_for("│ - Data: .*Cell 2 waits for approval.*uit. ")
@@ -584,7 +602,8 @@ def test_all_further_cells_are_approved_at_once_and_figures_are_shown(desk: Desk
     terminal.wait_for("No further cell of this thread is asked about")
     assert terminal.exit_code() == 0
     assert "waits for approval" not in terminal.plain
-    assert "\x1b_Ga=T,f=100,q=2" in terminal.written
+    assert shown in terminal.written
+    assert "[?62" not in terminal.written, "what it says is no typing"
     assert "tokens" not in terminal.plain, "the playbook is no language model"
 
 

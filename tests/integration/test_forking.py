@@ -9,12 +9,15 @@ from filelock import FileLock
 from graph.events import CellStarted, Finished, SessionRestored
 from graph.settings import Settings
 from stepwell.cli.comparison_lines import lines_of
+from stepwell.cli.thread_lines import detail_text
+from stepwell.cli.thread_list import summary_json, thread_line
 from stepwell.comparison import compare
 from stepwell.errors import ThreadError
 from stepwell.forks import fork_thread
+from stepwell.labels import rename
 from stepwell.locks import lock_thread
 from stepwell.runs import resume, start
-from stepwell.threads import read_thread
+from stepwell.threads import list_threads, read_thread
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
@@ -66,6 +69,7 @@ async def test_a_fork_of_an_early_step_and_the_original_go_their_own_ways(tmp_pa
         assert only(events, SessionRestored)[0].problems == []
         assert [event.number for event in only(events, CellStarted)] == [3]
         continued = await fork_thread(first.thread, step=3, settings=model)
+        await rename(continued, "a try", settings=model)
         gone_on = last(await follow(resume(continued, settings=model)), Finished)
         original = last(await follow(start("And six", thread=first.thread, settings=model)), Finished)
     assert log_of(forked) == "1\n2\n10\n"
@@ -83,6 +87,17 @@ async def test_a_fork_of_an_early_step_and_the_original_go_their_own_ways(tmp_pa
     assert [turn["question"] for turn in state["turns"]] == ["Append", "Append ten instead"]
     assert "forked here, after cell 2" in state["turns"][0]["answer"]
     assert [one["path"] for one in state["inputs"]] == ["inputs/sales.csv"]
+    listed = {one.id: one for one in await list_threads(settings=settings)}
+    titles = {id: thread_line(one)[4:6] for id, one in listed.items()}
+    assert titles == {
+        first.thread: ("And six", ""),
+        forked.thread: ("Append ten instead", ""),
+        continued: ("Fork at step 3 of: Append", "a try"),
+    }
+    assert summary_json(listed[continued])["fork_of"] == f"{first.thread}@3"
+    assert "fork_of" not in summary_json(listed[first.thread])
+    shown = await asyncio.to_thread(detail_text, await read_thread(continued, settings))
+    assert f"thread {continued}, a fork of {first.thread}@3\n" in shown
 
 
 async def test_a_finished_thread_can_be_forked_where_it_is(settings: Settings) -> None:

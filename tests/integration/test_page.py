@@ -16,6 +16,7 @@ from langchain_core.messages import HumanMessage
 
 from graph.settings import Settings
 from graph.state import CellOutput, SandboxRef, Turn
+from stepwell.forks import fork_thread
 from stepwell.locks import lock_thread
 from stepwell.page.app import page_app
 from stepwell.thread_summaries import ANY
@@ -116,7 +117,9 @@ async def test_what_changes_something_must_come_from_the_page(page: PageInside, 
     cookies = dict(page.client.cookies)
     async with page.stranger() as client:
         client.cookies.update(cookies)
-        for method, path in (("POST", "/new"), ("PUT", "/uploads?name=a.csv"), ("POST", "/threads/x/delete")):
+        upload = f"/uploads/{'0' * 32}"
+        posts = ("/new", "/uploads?name=a.csv", "/threads/x/delete")
+        for method, path in (*(("POST", path) for path in posts), ("PATCH", upload), ("DELETE", upload)):
             answer = await client.request(method, path, headers=headers, content=b"x")
             assert answer.status_code == 403, (method, path)
     assert await page.backend.threads(ANY, limit=1) == []
@@ -223,6 +226,17 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         fork = forked.headers["location"].rpartition("/")[2]
         assert fork != thread
         assert "Twice that is" in await finished(page, fork)
+        shown = (await page.client.get(f"/threads/{fork}")).text
+        assert "<title>Twice that? · Stepwell</title>" in shown
+        assert f'A fork of <a href="/threads/{thread}">another thread</a> at' in shown
+        same = await fork_thread(thread, step=1, settings=page.backend.settings)
+        title = f"Fork at step 1 of: {ASKED['question']}"
+        assert f"<title>{title} · Stepwell</title>" in (await page.client.get(f"/threads/{same}")).text
+        lines = {one.id: one.question for one in await page.backend.threads(ANY, limit=9)}
+        assert lines == {thread: ASKED["question"], fork: "Twice that?", same: title}
+        await page.client.post(f"/threads/{same}/labels", data={"name": "a try", "tags": ""})
+        listed = (await page.client.get("/")).text
+        assert f'href="/threads/{same}">a try</a>' in listed
         asked = await page.client.post(at, data={"what": "ask", "question": "Twice that?"})
         assert asked.headers["location"].endswith(thread)
         assert "Twice that is" in await finished(page, thread)
@@ -334,8 +348,8 @@ async def test_bad_input_gets_a_sentence_and_loses_nothing(page: PageInside, tmp
     assert foreign.status_code == 422
     assert "no upload of yours" in foreign.text
     assert (await page.client.get("/threads/..%2f..%2fetc")).status_code in (404, 409)
-    unsaid = await page.client.put("/uploads?name=%20", content=b"x")
-    assert unsaid.status_code == 422
+    unsaid = await page.client.post("/uploads?name=%20", content=b"x")
+    assert unsaid.status_code == 415
     wild = await page.client.post("/new", data={**ASKED, "max_cells": "4000"}, files=[("file", ("", b""))])
     assert wild.status_code == 422
     assert "max_cells cannot be 4000" in wild.text
@@ -343,15 +357,15 @@ async def test_bad_input_gets_a_sentence_and_loses_nothing(page: PageInside, tmp
 
 async def test_an_upload_is_no_larger_than_the_settings_say(settings: Settings) -> None:
     async with page_inside(settings.model_copy(update={"max_input_bytes": 1_000})) as page:
-        assert (await page.client.put("/uploads?name=a.csv", content=b"x" * 1_000)).status_code == 201
+        assert (await page.client.post("/uploads?name=a.csv", content=b"x" * 1_000)).status_code == 201
 
         async def pieces() -> AsyncIterator[bytes]:
             for _ in range(11):
                 yield b"x" * 100
 
         for content in (b"x" * 1_001, pieces()):
-            refused = await page.client.put("/uploads?name=b.csv", content=content)
-            assert refused.status_code == 422
+            refused = await page.client.post("/uploads?name=b.csv", content=content)
+            assert refused.status_code == 413
             assert "1,000" in refused.json()["detail"]
         form = await page.client.post("/new", data=ASKED, files=[("file", ("c.csv", b"x" * 2_000))])
         assert form.status_code == 422

@@ -129,8 +129,18 @@ async def test_who_has_no_key_sees_a_form_and_nothing_else(tmp_path: Path) -> No
 async def test_two_users_see_nothing_of_each_other(tmp_path: Path) -> None:
     async with visited(tmp_path, "ann", "bob", script=REPLIES) as (_, _, visitors, _):
         ann, bob = visitors["ann"], visitors["bob"]
-        taken = await ann.client.put("/ui/uploads?name=mine.csv", content=b"a,b\n1,2\n")
+        taken = await ann.client.post("/ui/uploads?name=mine.csv", content=b"a,b\n1,2\n")
         upload = taken.json()["file"]
+        place = taken.headers["location"]
+        assert (await ann.client.head(place)).headers["upload-offset"] == "8"
+        for method in ("GET", "HEAD", "PATCH", "DELETE"):
+            piece = {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "8"}
+            answered = await bob.client.request(method, place, headers=piece)
+            assert (answered.status_code, "mine" in answered.text) == (404, False), method
+        # The cookie alone lets a browser go on with it, and another site's page cannot make it do so.
+        for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 204)):
+            piece = {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "8", "Sec-Fetch-Site": site}
+            assert (await ann.client.patch(place, headers=piece)).status_code == status, site
         path = await ann.ask("How much is the secret?", file=upload)
         shown = await ann.until(path, "It is ")
         assert "mine.csv" in shown
@@ -143,12 +153,12 @@ async def test_two_users_see_nothing_of_each_other(tmp_path: Path) -> None:
         refused = await bob.post("/new", question="Give me hers.", file=upload)
         assert refused.status_code == 422
         assert "There are no threads yet" in (await bob.get("/")).text  # nothing is left of what was refused
-        place = {"step": "1", "name": "total", "path": "figures/cell-001-1.png", "cell": "1"}
+        parts = {"step": "1", "name": "total", "path": "figures/cell-001-1.png", "cell": "1"}
         tried = 0
         for route in every_route():
             if "{thread}" not in route.path:
                 continue
-            asked = path_of(route, path.rpartition("/")[2], place)
+            asked = path_of(route, path.rpartition("/")[2], parts)
             for method in sorted((route.methods or set()) - {"HEAD"}):
                 answered = await bob.client.request(method, asked, data={"what": "fork"} if method == "POST" else None)
                 assert answered.status_code in (404, 422) or is_empty_stream(answered), (
@@ -170,9 +180,9 @@ def every_route() -> list[Route]:
     return [*thread_routes.routes, *run_routes.routes, *step_routes.routes, *file_routes.routes]
 
 
-def path_of(route: Route, thread: str, place: dict[str, str]) -> str:
+def path_of(route: Route, thread: str, parts: dict[str, str]) -> str:
     """A path that a route answers."""
-    return "/ui" + re.sub(r"\{(\w+)(?::\w+)?\}", lambda one: {"thread": thread, **place}[one[1]], route.path)
+    return "/ui" + re.sub(r"\{(\w+)(?::\w+)?\}", lambda one: {"thread": thread, **parts}[one[1]], route.path)
 
 
 def is_empty_stream(answered: httpx.Response) -> bool:

@@ -129,7 +129,9 @@ def test_a_step_is_shown_and_the_tree_drawn(finished: FinishedThread) -> None:
     data = json.loads(desk.command("show", "last@2", "--json").stdout)
     assert (data["id"], data["parent"], data["number"]) == ("2", "1", 2)
     assert {row["name"] for row in data["namespace"]} <= set(data["names"])
-    assert desk.command("fork", "last@2", "--here").stdout == f"{finished.id}\n"
+    branched = desk.command("fork", "last@2", "--here")
+    assert branched.stdout == f"{finished.id}\n"
+    assert "its answer and analysis.py replace those there" in branched.stderr
     done = desk.command("resume", "last", "--quiet")
     assert done.returncode == 0, done.stderr
     rows = [line.split("\t") for line in desk.command("log", "last").stdout.splitlines()]

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import uuid
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,11 @@ from graph.checkpoints.factory import checkpoints_file, open_checkpoints
 from graph.checkpoints.labels import Labels
 from graph.settings import Settings
 from stepwell.cli.maintenance import repair_threads
+from stepwell.cli.thread_lines import detail_text
+from stepwell.cli.thread_list import is_running, summary_json, thread_line
+from stepwell.locks import lock_thread
 from stepwell.thread_summaries import ThreadFilter, listed_without_states
-from stepwell.threads import find_thread, open_graph
+from stepwell.threads import find_thread, open_graph, read_thread
 from tests.integration.test_command import Desk, make_desk
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("postgres")]
@@ -89,6 +93,24 @@ async def test_a_search_looks_in_names_questions_and_answers_and_sees_what_is_ne
     await say(store, "And which least?", thread=first)
     assert await found("least") == [first]
     assert [one.tags for one in await stepwell.list_threads(limit=2, settings=store)] == [(), ("Stock",)]
+
+
+async def test_a_thread_that_somebody_works_on_is_running(settings: Settings) -> None:
+    """It was listed as paused, and `stepwell resume` refused to go on with it."""
+    first, second = await say(settings, "Which month?"), await say(settings, "How many?")
+    async with lock_thread(first, settings):
+        assert await asyncio.to_thread(is_running, first, settings)
+        assert not await asyncio.to_thread(is_running, second, settings)
+    assert not await asyncio.to_thread(is_running, first, settings)
+    [_, one] = await stepwell.list_threads(settings=settings)
+    assert thread_line(one, running=True)[1] == "running"
+    assert summary_json(one, running=True)["running"] is True
+    assert "running" not in summary_json(one)
+    detail = replace(await read_thread(first, settings), running=True)
+    shown = await asyncio.to_thread(detail_text, detail)
+    assert "running, 0 cells" in shown
+    assert f"Another program works on it now; look again with: stepwell show {first}" in shown
+    assert "stepwell resume" not in shown
 
 
 async def test_what_is_kept_of_a_thread_is_believed_only_while_it_is_so(store: Settings) -> None:

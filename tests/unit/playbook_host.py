@@ -13,6 +13,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 from matplotlib import pyplot
 
+from models.base import Tokens
+from models.messages import tokens_of
 from models.playbook.model import Playbook
 from models.situation import PromptCell, PromptInput, PromptStep, PromptVariable, Situation, Wanted
 
@@ -91,7 +93,6 @@ class Analysis:
     plan: list[str] = field(default_factory=list)
     answer: str = ""
     skipped: list[str] = field(default_factory=list)
-    tokens: int = 0
 
     async def ask(self, question: str) -> str:
         """Play one turn to its answer."""
@@ -126,8 +127,7 @@ class Analysis:
             ),
             tools=self.tools,
         )
-        assert reply.usage_metadata is not None
-        self.tokens += reply.usage_metadata["total_tokens"]
+        assert tokens_of(reply, [], []) == Tokens(), "no language model reads or writes anything"
         return reply
 
     def _cell(self, reply: AIMessage) -> Cell | None:

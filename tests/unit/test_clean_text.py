@@ -68,6 +68,8 @@ def test_an_answer_is_published_without_escape_sequences_and_with_links_that_lea
         "- `outputs/my plot.app/1.png`: `my plot_app/1.png`\n"
     )
     assert as_document("What?", "Four.", published[2:]) == "# What?\n\nFour.\n"
+    doubted = as_document("What?", "Four.", [], ["4 was printed\nby no cell.", "a.csv is empty."])
+    assert doubted == "# What?\n\nFour.\n\nNot verified:\n\n- 4 was printed by no cell.\n- a.csv is empty.\n"
 
 
 @pytest.mark.parametrize("part", [" ", "<", '"', "](", '](a "', "](a>", "\t\n"])

@@ -42,6 +42,26 @@ def test_a_terminal_is_known_by_its_environment_and_the_setting_goes_before(
     assert protocol_of(wanted, environment) == expected
 
 
+def test_a_terminal_that_says_nothing_of_itself_is_asked_and_no_other() -> None:
+    asked: list[str] = []
+
+    def shows() -> bool:
+        asked.append("sixel?")
+        return True
+
+    assert protocol_of("auto", {"TERM": "foot"}, shows) == "sixel"
+    assert asked == ["sixel?"]
+    for wanted, environment in (
+        ("none", {}),
+        ("auto", {"TMUX": "x"}),
+        ("auto", {"TERM": "xterm-kitty"}),
+        ("iterm", {}),
+    ):
+        assert protocol_of(wanted, environment, shows) in ("none", "kitty", "iterm")
+    assert protocol_of("sixel", {}, shows) == "sixel"
+    assert asked == ["sixel?"]
+
+
 def test_kitty_gets_the_picture_whole_in_pieces_and_answers_nothing() -> None:
     text = sent(PICTURE, "kitty", 80)
     pieces = re.findall(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\", text)

@@ -230,8 +230,11 @@ def test_the_script_holds_what_ran_and_can_be_compiled() -> None:
         make_cell(5, code="import os\nos._exit(1)", status="killed"),
         make_cell(6, code="z = y + 1", turn=2),
     ]
-    state = make_state(cells=cells, turn=2, question="And then?", turns=[])
+    inputs = [make_input(), {**make_input("inputs/b.csv"), "source": "https://ann:secret@example.org/b.csv"}]
+    state = make_state(cells=cells, turn=2, question="And then?", turns=[], inputs=inputs)
     script = as_script(state)
+    assert "# inputs/sales.csv is a copy of /data/sales.csv\n" in script
+    assert "secret" not in script
     namespace: dict[str, Any] = {}
     exec(compile(script, "analysis.py", "exec"), namespace)
     assert namespace["z"] == 2

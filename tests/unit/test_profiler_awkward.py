@@ -11,7 +11,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from sandboxes.inside.profiler.findings import Inspection, render
+from sandboxes.inside.profiler.findings import Inspection, UnreadableError, render
 from sandboxes.inside.profiler.profiling import profile, profile_file
 
 
@@ -242,6 +242,10 @@ class TestTables:
     def test_subtotals(self) -> None:
         rows = ["north,1", "north,2", "north total,3", "south,4", "south total,4", "Grand Total,7"]
         assert "3 rows look like totals" in profiled("a.csv", csv("region,value", *rows))
+
+    def test_json_with_a_number_of_too_many_digits_says_how_it_is_read(self) -> None:
+        with pytest.raises(UnreadableError, match=r"read it with json\.load\(…, parse_int=str\)"):
+            profiled("a.json", '[{"a": ' + "9" * 5_000 + "}]")
 
     def test_a_header_among_rows_of_json(self) -> None:
         text = profiled("a.json", json.dumps([["name", "age"], ["Ann", 3], ["Bob", 4]]))

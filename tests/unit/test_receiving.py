@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import ClientDisconnect
 
-from server.upload_routes import receive
+from stepwell.tus import receive
 from storage.uploads import Uploads, UploadTooLargeError
 
 

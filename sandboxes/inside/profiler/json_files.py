@@ -236,6 +236,13 @@ def describe_json(source: Source, head: TextHead, look: Inspection, kind: str, l
         cut = error.pos >= len(error.doc.rstrip()) - 1
         what = "breaks off at its end" if cut else f"is broken: {error.msg}"
         raise UnreadableError(f"seems to be JSON that {what} (line {error.lineno}, column {error.colno})") from error
+    except ValueError as error:
+        if "integer string conversion" not in str(error):
+            raise
+        sentence = (
+            "is JSON with a whole number of more digits than Python reads; read it with json.load(…, parse_int=str)"
+        )
+        raise UnreadableError(sentence) from error
 
 
 def _is_lines(lines: list[str]) -> bool:

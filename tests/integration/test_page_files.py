@@ -1,0 +1,119 @@
+"""Files over the page: uploads that go on where they were, downloads in parts."""
+
+import asyncio
+import hashlib
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from langchain_core.messages import HumanMessage
+
+from graph.settings import Settings
+from graph.state import Artifact, SandboxRef, Turn
+from stepwell.threads import open_graph
+from storage.artifacts import Artifacts
+from tests.page_process import PageInside, page_inside
+from tests.states import make_state
+
+PIECE = {"Content-Type": "application/offset+octet-stream"}
+MOVIE = bytes(range(256)) * 2_000
+
+
+@pytest.fixture
+async def page(settings: Settings) -> AsyncIterator[PageInside]:
+    async with page_inside(settings.model_copy(update={"max_input_bytes": 100_000})) as inside:
+        yield inside
+
+
+async def begun(page: PageInside, name: str, size: int) -> httpx.Response:
+    return await page.client.post(f"/uploads?name={name}", headers={"Upload-Length": str(size)})
+
+
+async def test_an_upload_goes_on_where_it_was_and_a_question_takes_it(page: PageInside) -> None:
+    answer = await begun(page, "sales.csv", 12)
+    place, file = answer.headers["location"], answer.json()["file"]
+    assert (answer.status_code, place.startswith("/uploads/")) == (201, True)
+
+    async def send(offset: int, data: bytes) -> httpx.Response:
+        return await page.client.patch(place, content=data, headers={**PIECE, "Upload-Offset": str(offset)})
+
+    assert (await send(0, b"a,b\n1,")).status_code == 204
+    early = await page.client.post("/new", data={"question": "What?", "file": file}, files=[("file", ("", b""))])
+    assert early.status_code == 422
+    assert "is not complete: 6 bytes have arrived" in early.text
+    known = await page.client.head(place)
+    assert (known.headers["upload-offset"], known.headers["upload-length"]) == ("6", "12")
+    wrong = await send(4, b"1,2\n")
+    assert (wrong.status_code, wrong.headers["upload-offset"]) == (409, "6")
+    assert (await send(6, b"2\n3,4\n")).headers["upload-offset"] == "12"
+    uploads, user = page.backend.upload_place()
+    kept, _ = await asyncio.to_thread(uploads.content, user, file)
+    assert await asyncio.to_thread(kept.read_bytes) == b"a,b\n1,2\n3,4\n"
+    assert (await page.backend.uploaded(file)).name == "sales.csv"
+    assert (await page.client.delete(place)).status_code == 204
+    assert (await page.client.head(place)).status_code == 404
+
+
+async def test_what_is_too_large_is_refused_before_it_is_sent(page: PageInside) -> None:
+    refused = await begun(page, "large.csv", 100_001)
+    assert refused.status_code == 413
+    assert refused.json()["detail"] == "100,001 bytes are too many; one file may have 100,000."
+    assert (await page.client.options("/uploads")).headers["tus-max-size"] == "100000"
+    assert 'data-most="100000"' in (await page.client.get("/new")).text
+
+
+def publish(folder: Path) -> list[Artifact]:
+    folder.mkdir(parents=True)
+    published = []
+    for name, kind, data in (("movie.mp4", "video/mp4", MOVIE), ("report.pdf", "application/pdf", b"%PDF-1.4 x")):
+        (folder / name).write_bytes(data)
+        digest = hashlib.sha256(data).hexdigest()
+        published.append(Artifact(name=name, url=str(folder / name), size=len(data), sha256=digest, mime=kind, cell=1))
+    return published
+
+
+@pytest.fixture
+async def movie(page: PageInside) -> str:
+    """The address of a published file."""
+    thread = str(uuid.uuid4())
+    published = await asyncio.to_thread(publish, Path(Artifacts.at(page.backend.settings.artifacts).folder(thread)))
+    turn = Turn(number=1, question="What?", plan=[], answer="This.")
+    state = make_state(turns=[turn], answer="This.", artifacts=published, concerns=[], question="What?",
+                       messages=[HumanMessage("What?")],
+                       sandbox=SandboxRef(kind="local", id=thread, snapshot=""))  # fmt: skip
+    async with open_graph(page.backend.settings) as (graph, _):
+        await graph.aupdate_state({"configurable": {"thread_id": thread}}, dict(state), as_node="upload")
+    return f"/threads/{thread}/artifacts/movie.mp4"
+
+
+async def test_a_download_that_broke_off_goes_on(page: PageInside, movie: str) -> None:
+    whole = await page.client.get(movie)
+    assert (whole.status_code, whole.content, whole.headers["accept-ranges"]) == (200, MOVIE, "bytes")
+    tag = whole.headers["etag"]
+    for asked, start, end in (("0-0", 0, 1), ("1000-", 1_000, len(MOVIE)), ("-300", len(MOVIE) - 300, len(MOVIE))):
+        part = await page.client.get(movie, headers={"Range": f"bytes={asked}", "If-Range": tag})
+        assert (part.status_code, part.content) == (206, MOVIE[start:end])
+        assert part.headers["content-range"] == f"bytes {start}-{end - 1}/{len(MOVIE)}"
+        assert part.headers["content-length"] == str(end - start)
+        assert "sandbox" in part.headers["content-security-policy"]
+    beyond = await page.client.get(movie, headers={"Range": f"bytes={len(MOVIE)}-"})
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{len(MOVIE)}")
+    replaced = await page.client.get(movie, headers={"Range": "bytes=5-", "If-Range": '"another"'})
+    assert (replaced.status_code, replaced.content) == (200, MOVIE)
+    head = await page.client.head(movie)
+    assert (head.status_code, head.content, head.headers["content-length"]) == (200, b"", str(len(MOVIE)))
+    assert (await page.client.get(movie, headers={"If-None-Match": tag})).status_code == 304
+
+
+async def test_a_pdf_is_shown_in_the_page_and_read_in_parts(page: PageInside, movie: str) -> None:
+    report = movie.replace("movie.mp4", "report.pdf")
+    part = await page.client.get(report, headers={"Range": "bytes=0-3"})
+    assert (part.status_code, part.content) == (206, b"%PDF")
+    assert part.headers["content-disposition"].startswith("inline")
+    assert part.headers["x-frame-options"] == "SAMEORIGIN"
+    saved = await page.client.get(f"{report}?download=1")
+    assert saved.headers["content-disposition"].startswith("attachment")
+    missing = await page.client.get(movie.replace("movie", "nothing"))
+    assert (missing.status_code, "text/html" in missing.headers["content-type"]) == (404, True)
