@@ -4,9 +4,10 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
@@ -40,6 +41,8 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}")
+NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*(?:e[+-]?\d+)?\s*%?\s*", re.IGNORECASE)
+NOTHING = frozenset(("", "nan", "NaN", "None", "<NA>", "NaT", "null"))
 MARKUP = re.compile(r"\|[\s:|-]*\||\||(?<!\S)#+(?!\S)")
 EMPHASIS = re.compile(r"\*\*|`")
 """Signs of Markdown that a line of text is read without; what the first ones part stays apart."""
@@ -107,6 +110,7 @@ def environment() -> "Environment":
         "count": _count,
         "money": _money,
         "marked": _marked,
+        "numeric": _numeric,
     }
     made.globals |= {"STATUS": STATUS}
     return made
@@ -192,6 +196,13 @@ def _prose(text: str) -> Markup:
 
 def _count(number: int, one: str, more: str = "") -> str:
     return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def _numeric(rows: Sequence[Sequence[str]], width: int) -> list[bool]:
+    """Which columns of a table hold numbers and nothing else; at least so many as the width says."""
+    columns = [[one for one in column if one.strip() not in NOTHING] for column in zip_longest(*rows, fillvalue="")]
+    found = [bool(column) and all(map(NUMBER.fullmatch, column)) for column in columns]
+    return found + [False] * (width - len(found))
 
 
 def _marked(excerpt: str, words: str) -> list[tuple[str, bool]]:

@@ -95,7 +95,8 @@ async def decide(request: Request) -> Response:
         if view.asked is None:
             raise ThreadError("Nothing in this thread waits for a decision any more.")
         try:
-            await backend.resume(thread, {}, decision_of(form, view.asked))
+            knobs = {"approval": "none"} if text_of(form, "rest") else {}
+            await backend.resume(thread, knobs, decision_of(form, view.asked))
         except FormError as error:
             edited = text_of(form, "code")
             difference = _difference(view.asked, edited) if edited else ""

@@ -47,3 +47,10 @@ def test_a_rejected_cell_has_the_remark_of_its_user() -> None:
         shown_cell(make_cell(2, said, status="rejected"), lambda number, path: "").remark == "Nothing is to be deleted."
     )
     assert shown_cell(make_cell(2, said), lambda number, path: "").remark == ""
+
+
+def test_columns_of_numbers_are_told_from_others_whatever_is_missing() -> None:
+    numeric = environment().filters["numeric"]
+    rows = [["C01", "1,234.50", "nan", "12 %", "2024-08-16"], ["C02", "", "-3.5e+04", "7%"]]
+    assert numeric(rows, 6) == [False, True, True, True, False, False]
+    assert numeric([], 2) == [False, False]
