@@ -181,7 +181,7 @@ def shown_cell(
         calls=tuple(map(clean, cell.get("calls") or [])),
         back_to=cell.get("back_to"),
         aside=aside,
-        values=tuple((clean(one["expression"]), clean(one["text"])) for one in cell.get("values") or []),
+        values=tuple((clean(one["expression"]), _value(one["text"])) for one in cell.get("values") or []),
         remark=clean(cell["observation"].partition(REJECTED)[2]) if status == "rejected" else "",
     )
 
@@ -239,6 +239,11 @@ def _cell_picture(drawn: Drawn) -> Callable[[int, str], str]:
 
 def _answer_picture(drawn: Drawn, path: str) -> str:
     return data_address(drawn.of_answer(path))
+
+
+def _value(text: str) -> str:
+    """What an expression of an answer became; a table is shown as one."""
+    return _safe(prose(text)) if text.lstrip().startswith("|") else clean(text)
 
 
 def _shown_output(output: CellOutput, number: int, picture: Callable[[int, str], str]) -> ShownOutput:

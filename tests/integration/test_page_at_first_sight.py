@@ -58,3 +58,15 @@ async def test_compared_threads_have_their_names_and_long_differences_are_folded
         assert re.search(r"<details><summary>\d+ lines of differences</summary>", text)
         again = (await page.client.get(f"/compare?a={one}&b={one}@1")).text
         assert "<details><summary>" not in again.partition("<h2>Code")[2].partition("<h2>")[0]
+
+
+async def test_a_thread_is_headed_by_its_name_and_never_twice_by_its_question(settings: Settings) -> None:
+    thread = await long_thread(settings, 1)
+    async with page_inside(settings) as page:
+        plain = (await page.client.get(f"/threads/{thread}")).text
+        assert '<h1 class="title unseen">What about it?</h1>' in plain
+        await page.client.post(f"/threads/{thread}/labels", data={"name": "Strikes <2001>", "tags": "birds"})
+        named = (await page.client.get(f"/threads/{thread}")).text
+        assert '<h1 class="title">Strikes &lt;2001&gt;</h1>' in named
+        assert "<title>Strikes &lt;2001&gt; · Stepwell</title>" in named
+        assert named.count("Strikes") == 3, "the field to rename it has it too"

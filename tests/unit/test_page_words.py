@@ -54,3 +54,12 @@ def test_columns_of_numbers_are_told_from_others_whatever_is_missing() -> None:
     rows = [["C01", "1,234.50", "nan", "12 %", "2024-08-16"], ["C02", "", "-3.5e+04", "7%"]]
     assert numeric(rows, 6) == [False, True, True, True, False, False]
     assert numeric([], 2) == [False, False]
+
+
+def test_a_table_of_an_answer_is_shown_as_a_table_among_its_values() -> None:
+    values = [{"expression": "n", "text": "5 <b>"}, {"expression": "t:table", "text": "| a |\n|---|\n| 1 |"}]
+    shown = shown_cell(make_cell(1, values=values), lambda number, path: "")
+    plain, table = [str(value) for _, value in shown.values]
+    assert plain == "5 <b>", "the template makes it harmless"
+    assert "<td>1</td>" in table
+    assert not hasattr(shown.values[0][1], "__html__")
