@@ -46,7 +46,9 @@ async def show_tree(request: Request) -> Response:
     tree = await backend_of(request).steps(thread)
     lines = list(drawn(asked(tree.steps)))
     others = [one for one in await backend_of(request).threads(ANY, limit=OTHERS) if one.id != thread]
-    return await page(request, "steps.html.jinja", thread=thread, lines=lines, steps=list(tree.all()), others=others)
+    way = {step.name for step in tree.line(tree.head)} if tree.head is not None else set()
+    steps = list(tree.all())
+    return await page(request, "steps.html.jinja", thread=thread, lines=lines, steps=steps, way=way, others=others)
 
 
 def asked(steps: Sequence[Step]) -> list[Step]:

@@ -238,6 +238,8 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         assert "This thread is paused" in left
         assert f'The thread is back at <a href="/threads/{thread}/steps/1">step 1</a>' in left
         assert "What came after it is kept, with its answers" in left
+        steps = (await page.client.get(f"/threads/{thread}/steps")).text
+        assert (steps.count("the thread is here"), steps.count("kept beside")) == (1, 2)
 
 
 async def test_nothing_of_a_hostile_thread_is_alive_on_any_page(settings: Settings, tmp_path: Path) -> None:
