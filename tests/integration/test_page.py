@@ -147,7 +147,7 @@ async def test_a_question_with_a_file_is_asked_and_answered_without_scripts(sett
         assert artifact.text.startswith("month,region,units,price")
         assert artifact.headers["content-disposition"].startswith("attachment")
         preview = await page.client.get(f"/threads/{thread}/files/first.csv")
-        assert "<td>2025-01-01</td>" in preview.text
+        assert '<td class="text">2025-01-01</td>' in preview.text
         listed = (await page.client.get("/?q=NORTH+sold")).text
         assert f"/threads/{thread}" in listed
         assert "The <mark>north</mark> <mark>sold</mark>" in listed
