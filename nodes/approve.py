@@ -16,7 +16,7 @@ from nodes.action_requests import HumanDecision, action_request
 from nodes.calls.held_cells import call_asked, call_text, decide, shown_call
 from nodes.cell_magics.magics import python_of
 from nodes.next_step import read_plan
-from nodes.prompts.observation import shorten
+from nodes.prompts.observation import REJECTED, shorten
 from nodes.shown_conversation import not_run, result_messages
 
 
@@ -67,7 +67,7 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
         thought=first["thought"],
         code=first["code"],
         status="rejected",
-        observation=shorten(f"cell {number} · rejected · not run\nThe user rejected this cell: {remark}", 2_000),
+        observation=shorten(f"cell {number} · rejected · not run\n{REJECTED}{remark}", 2_000),
         error="",
         seconds=0.0,
         files=[],

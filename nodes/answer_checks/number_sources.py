@@ -16,9 +16,11 @@ from nodes.answer_checks.answer_numbers import (
     scales_in,
     values_in,
 )
+from nodes.computed_answers import ONLY_VALUES
 from nodes.prompts.observation import HEADER
 
 DIGITS = re.compile(r"\d")
+YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 MAX_TRACED = 1_000
 """Numbers of one answer that are traced."""
 
@@ -41,14 +43,19 @@ class NumberSources:
     Args:
         cells: Those that ran before the answer was given, in their order.
         answer: The whole answer: a heading of a table scales what stands below it.
+        question: What it answers: a year of the question is no result.
     """
 
-    def __init__(self, cells: Sequence[Cell], answer: str) -> None:
+    def __init__(self, cells: Sequence[Cell], answer: str, question: str = "") -> None:
+        self._years = set(YEAR.findall(question))
+        self._silent = {cell["number"] for cell in cells if cell["code"] == ONLY_VALUES}
+        """Cells that show nothing but the values of an answer: whoever asks for a source wants what is behind them."""
         self._computed = _computed(cells, answer)
         self._printed = [
             (cell["number"], printed)
             for cell in reversed(cells)
-            if cell["status"] == "ok" and (printed := sorted(set(values_in(_results(cell)))))
+            if cell["status"] == "ok" and cell["code"] != ONLY_VALUES
+            if (printed := sorted(set(values_in(_results(cell)))))
         ]
         self._scales = scales_in(answer)
         self._certain = _certain(cells, answer)
@@ -72,8 +79,12 @@ class NumberSources:
                     return
                 self._left -= 1
                 value = self._computed.get(claim.text)
+                if value is None and claim.text in self._years:
+                    continue
                 if value is not None and (claim.matters or claim.text in self._certain):
-                    yield NumberSource(start, start + len(claim.text), *value)
+                    cell, expression = value
+                    behind = self._cell_that_printed(claim) if cell in self._silent and claim.matters else 0
+                    yield NumberSource(start, start + len(claim.text), behind or cell, expression)
                 elif claim.matters and (cell := self._cell_that_printed(claim)):
                     yield NumberSource(start, start + len(claim.text), cell, "")
             begin = end

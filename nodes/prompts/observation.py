@@ -9,6 +9,8 @@ from sandboxes.results import CellResult, NamespaceRow
 TRACEBACK_CHARS = 1_500
 HEADER = re.compile(r"\Acell \d+ · [^\n]*")
 """The first line of an observation is Stepwell's own: the cell's number and its seconds are no results."""
+REJECTED = "The user rejected this cell: "
+"""What stands before a user's remark in the observation of a cell that did not run."""
 GLYPH = re.compile(r"[^\n]*Warning: Glyph (\d{1,7}) [^\n]*missing from[^\n]*\n?(?:  [^\n]*\n?)?")
 GLYPHS_SHOWN = 40
 FILES_SHOWN = 20

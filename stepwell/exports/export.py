@@ -82,13 +82,16 @@ class Exporter:
         text = await asyncio.to_thread(self._report if form == "html" else notebook, analysis, drawn)
         yield text.encode("utf-8", "replace")
 
-    def require_question(self) -> None:
+    def require_question(self) -> str:
         """Check that there is something to write.
+
+        Returns:
+            What it is about, in a line.
 
         Raises:
             ThreadError: nothing was asked yet.
         """
-        analysis_of(self._thread, self._state)
+        return analysis_of(self._thread, self._state).title
 
     async def _archive(self) -> AsyncIterator[bytes]:
         documents: dict[str, str] = {}

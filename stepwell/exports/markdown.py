@@ -122,6 +122,8 @@ def _inline(
                 yield token
         elif token.type == "text" and numbers is not None and not dropped:
             yield from _traced(token, numbers)
+        elif token.type == "code_inline" and not dropped and (address := link(_path(token.content.strip()))):
+            yield from (Token("link_open", "a", 1, attrs={"href": address}), token, Token("link_close", "a", -1))
         else:
             yield token
 

@@ -12,6 +12,7 @@ from graph.state import Cell, CellOutput
 from nodes.answer_checks.number_sources import NumberSources
 from nodes.cell_outputs import outputs_shown
 from nodes.computed_answers import ONLY_VALUES
+from nodes.prompts.observation import REJECTED
 from stepwell.exports.analysis import AnalysedTurn, Analysis
 from stepwell.exports.markdown import prose, table
 from stepwell.exports.pictures import Drawn, picture_type
@@ -56,13 +57,21 @@ class ShownCell:
     """How it ended."""
     seconds: float
     outputs: tuple[ShownOutput, ...]
-    files: tuple[str, ...]
+    files: tuple[tuple[str, str], ...]
+    """What it wrote: the words, and the address; empty where it cannot be had."""
     calls: tuple[str, ...]
     back_to: int | None
     aside: bool
     """A later cell went back over it."""
     values: tuple[tuple[str, str], ...]
     """What it computed for the answer: the expression, and the text that it became."""
+    remark: str = ""
+    """Why its user rejected it."""
+
+    @property
+    def only_values(self) -> bool:
+        """Whether it did nothing but compute the values of an answer."""
+        return self.source == ONLY_VALUES
 
     @property
     def code(self) -> Markup:
@@ -123,15 +132,15 @@ def shown_turn(
         link: The address of a file by what the answer calls it.
     """
     numbers = NumberSources([cell for cell in analysis.cells_before(turn) if cell["number"] not in analysis.aside],
-                            turn.answer)  # fmt: skip
+                            turn.answer, turn.question)  # fmt: skip
     return ShownTurn(
         number=turn.number,
         question=clean(turn.question).strip(),
         plan=tuple((clean(step["text"]), step["done"]) for step in turn.plan),
         cells=tuple(
-            shown_cell(cell, cell_picture, aside=cell["number"] in analysis.aside)
+            shown_cell(cell, cell_picture, link, aside=cell["number"] in analysis.aside)
             for cell in turn.cells
-            if cell["code"] != ONLY_VALUES
+            if cell["code"] != ONLY_VALUES or cell.get("values")
         ),
         answer=_safe(prose(turn.answer, numbers=numbers, picture=answer_picture, link=link))
         if turn.answer
@@ -142,10 +151,23 @@ def shown_turn(
     )
 
 
-def shown_cell(cell: Cell, picture: Callable[[int, str], str], *, aside: bool = False) -> ShownCell:
-    """A cell for the templates; `picture` gives the address of a figure by the cell's number and its path."""
+def shown_cell(
+    cell: Cell,
+    picture: Callable[[int, str], str],
+    link: Callable[[str], str] = lambda path: "",
+    *,
+    aside: bool = False,
+) -> ShownCell:
+    """A cell for the templates.
+
+    Args:
+        cell: The cell.
+        picture: The address of a figure by the cell's number and its path; empty where it cannot be had.
+        link: The address of a file by its path; empty where it cannot be had.
+        aside: Whether a later cell went back over it.
+    """
     status = cell["status"]
-    files = [f"{one['path']} ({one['change']})" for one in cell["files"] if one["path"] not in cell["figures"]]
+    files = [one for one in cell["files"] if one["path"] not in cell["figures"]]
     return ShownCell(
         number=cell["number"],
         purpose=clean(" ".join(cell["purpose"].split())) or "untitled",
@@ -155,11 +177,12 @@ def shown_cell(cell: Cell, picture: Callable[[int, str], str], *, aside: bool = 
         words=STATUS_WORDS.get(status, status),
         seconds=cell["seconds"],
         outputs=tuple(_shown_output(one, cell["number"], picture) for one in outputs_shown(cell)),
-        files=tuple(map(clean, files)),
+        files=tuple((clean(f"{one['path']} ({one['change']})"), link(one["path"])) for one in files),
         calls=tuple(map(clean, cell.get("calls") or [])),
         back_to=cell.get("back_to"),
         aside=aside,
-        values=tuple((clean(one["expression"]), clean(one["text"])) for one in cell.get("values") or []),
+        values=tuple((clean(one["expression"]), _value(one["text"])) for one in cell.get("values") or []),
+        remark=clean(cell["observation"].partition(REJECTED)[2]) if status == "rejected" else "",
     )
 
 
@@ -216,6 +239,11 @@ def _cell_picture(drawn: Drawn) -> Callable[[int, str], str]:
 
 def _answer_picture(drawn: Drawn, path: str) -> str:
     return data_address(drawn.of_answer(path))
+
+
+def _value(text: str) -> str:
+    """What an expression of an answer became; a table is shown as one."""
+    return _safe(prose(text)) if text.lstrip().startswith("|") else clean(text)
 
 
 def _shown_output(output: CellOutput, number: int, picture: Callable[[int, str], str]) -> ShownOutput:

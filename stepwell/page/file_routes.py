@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import io
+import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -33,6 +34,8 @@ SHOWN_TEXT = ("text/", "application/json", "application/jsonl", "application/x-i
 PDF = "application/pdf"
 PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 """A browser's own viewer shows it in the page; in a sandbox it would refuse to."""
+BETWEEN, TITLE = re.compile(r"[\W_]+"), 60
+"""What parts words, and how many characters of a question the name of a download begins with."""
 EXPORTS: dict[Format, str] = {
     "zip": "application/zip",
     "html": "text/html; charset=utf-8",
@@ -153,8 +156,8 @@ async def export(request: Request) -> Response:
         raise NothingFoundError("There is no such format: html, ipynb or zip can be had.")
     form = cast("Format", given)
     exporter = await backend_of(request).exporter(thread, step)
-    exporter.require_question()
-    name = f"stepwell-{thread[:8]}{'-' + step if step else ''}.{form}"
+    title = BETWEEN.sub("-", exporter.require_question())[:TITLE].strip("-") or "stepwell"
+    name = f"{title}-{thread[:8]}{'-' + step if step else ''}.{form}"
     headers = {**SAFE, "Content-Disposition": disposition(name, inline=False)}
     return StreamingResponse(exporter.pieces(form), 200, headers, EXPORTS[form])
 

@@ -4,9 +4,10 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
@@ -40,6 +41,11 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}")
+NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*(?:e[+-]?\d+)?\s*%?\s*", re.IGNORECASE)
+NOTHING = frozenset(("", "nan", "NaN", "None", "<NA>", "NaT", "null"))
+MARKUP = re.compile(r"\|[\s:|-]*\||\||(?<!\S)#+(?!\S)")
+EMPHASIS = re.compile(r"\*\*|`")
+"""Signs of Markdown that a line of text is read without; what the first ones part stays apart."""
 PARTS = 60
 """Pieces of a template that are sent together."""
 
@@ -103,6 +109,8 @@ def environment() -> "Environment":
         "diff": diff_lines,
         "count": _count,
         "money": _money,
+        "marked": _marked,
+        "numeric": _numeric,
     }
     made.globals |= {"STATUS": STATUS}
     return made
@@ -124,7 +132,8 @@ async def long_page(request: Request, template: str, status: int = 200, **values
 
 def about(request: Request) -> dict[str, Any]:
     """What every template knows."""
-    return {"base": base_of(request), "path": request.url.path, "user": request.scope.get(NAME, "")}
+    sent = request.method == "POST"
+    return {"base": base_of(request), "path": request.url.path, "user": request.scope.get(NAME, ""), "sent": sent}
 
 
 def part(template: str, name: str, values: Mapping[str, Any], *arguments: Any) -> str:
@@ -153,6 +162,8 @@ ASSET_TYPES = {
     "files.js": "text/javascript; charset=utf-8",
     "tus.js": "text/javascript; charset=utf-8",
     "decide.js": "text/javascript; charset=utf-8",
+    "forms.js": "text/javascript; charset=utf-8",
+    "numbers.js": "text/javascript; charset=utf-8",
 }
 
 
@@ -186,6 +197,21 @@ def _prose(text: str) -> Markup:
 
 def _count(number: int, one: str, more: str = "") -> str:
     return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def _numeric(rows: Sequence[Sequence[str]], width: int) -> list[bool]:
+    """Which columns of a table hold numbers and nothing else; at least so many as the width says."""
+    columns = [[one for one in column if one.strip() not in NOTHING] for column in zip_longest(*rows, fillvalue="")]
+    found = [bool(column) and all(map(NUMBER.fullmatch, column)) for column in columns]
+    return found + [False] * (width - len(found))
+
+
+def _marked(excerpt: str, words: str) -> list[tuple[str, bool]]:
+    """A part of an answer without the signs of Markdown, in pieces: the text, and whether it is a word searched for."""
+    text = " ".join(MARKUP.sub(" ", EMPHASIS.sub("", excerpt)).split())
+    found = "|".join(re.escape(word) for word in sorted(words.split(), key=len, reverse=True))
+    parts = re.split(f"({found})", text, flags=re.IGNORECASE) if found else [text]
+    return [(one, place % 2 == 1) for place, one in enumerate(parts) if one]
 
 
 def _money(amount: float) -> str:

@@ -26,7 +26,7 @@ from stepwell.page.forms import (
 from stepwell.page.progress import Progress
 from stepwell.page.rendering import about, as_event, backend_of, base_of, page, part
 from stepwell.page.shown_thread import figures_of, live_cell
-from stepwell.page.thread_routes import thread_page
+from stepwell.page.thread_routes import thread_page, to_latest
 
 PAUSE = 0.15
 """Seconds between two messages to a browser: what happens meanwhile comes together."""
@@ -69,7 +69,7 @@ async def ask_on(request: Request) -> Response:
             return await thread_page(
                 request, view, 422, problem=str(error), question=question, files=files, typed=knobs_sent(form)
             )
-    return _back(request, thread)
+    return to_latest(request, thread)
 
 
 async def resume(request: Request) -> Response:
@@ -77,14 +77,14 @@ async def resume(request: Request) -> Response:
     thread = request.path_params["thread"]
     async with form_of(request) as form:
         await backend_of(request).resume(thread, knobs_of(form))
-    return _back(request, thread)
+    return to_latest(request, thread)
 
 
 async def stop(request: Request) -> Response:
     """Pauses what runs."""
     thread = request.path_params["thread"]
     await backend_of(request).stop(thread)
-    return _back(request, thread)
+    return to_latest(request, thread)
 
 
 async def decide(request: Request) -> Response:
@@ -95,12 +95,13 @@ async def decide(request: Request) -> Response:
         if view.asked is None:
             raise ThreadError("Nothing in this thread waits for a decision any more.")
         try:
-            await backend.resume(thread, {}, decision_of(form, view.asked))
+            knobs = {"approval": "none"} if text_of(form, "rest") else {}
+            await backend.resume(thread, knobs, decision_of(form, view.asked))
         except FormError as error:
             edited = text_of(form, "code")
             difference = _difference(view.asked, edited) if edited else ""
             return await thread_page(request, view, 409, problem=str(error), edited=edited, difference=difference)
-    return _back(request, thread)
+    return to_latest(request, thread)
 
 
 async def look_at_edit(request: Request) -> Response:
@@ -110,7 +111,7 @@ async def look_at_edit(request: Request) -> Response:
         edited = text_of(form, "code")
     view = await backend.thread(thread)
     if view.asked is None:
-        return _back(request, thread)
+        return to_latest(request, thread)
     return await thread_page(request, view, edited=edited, difference=_difference(view.asked, edited))
 
 

@@ -124,7 +124,8 @@ def shown_answer(view: ThreadView, base: str) -> Markup:
         return Markup()
     addresses, cells = Addresses(base, view), view.state.get("cells") or []
     aside = left_aside(cells)
-    numbers = NumberSources([cell for cell in cells if cell["number"] not in aside], view.answer)
+    kept = [cell for cell in cells if cell["number"] not in aside]
+    numbers = NumberSources(kept, view.answer, view.state.get("question") or "")
     made = prose(view.answer, numbers=numbers, picture=addresses.picture, link=addresses.link)
     return Markup(made)  # noqa: S704 - it was made harmless
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from graph.checkpoints.step_tree import Step
@@ -26,6 +26,7 @@ from stepwell.page.forms import (
 )
 from stepwell.page.rendering import backend_of, base_of, page
 from stepwell.page.shown_thread import figures_of, shown_answer, shown_thread
+from stepwell.page.thread_routes import to_latest
 from stepwell.page.variables import VariableWindow
 from stepwell.steps import parse_step_name
 from stepwell.thread_summaries import ANY
@@ -45,7 +46,9 @@ async def show_tree(request: Request) -> Response:
     tree = await backend_of(request).steps(thread)
     lines = list(drawn(asked(tree.steps)))
     others = [one for one in await backend_of(request).threads(ANY, limit=OTHERS) if one.id != thread]
-    return await page(request, "steps.html.jinja", thread=thread, lines=lines, steps=list(tree.all()), others=others)
+    way = {step.name for step in tree.line(tree.head)} if tree.head is not None else set()
+    steps = list(tree.all())
+    return await page(request, "steps.html.jinja", thread=thread, lines=lines, steps=steps, way=way, others=others)
 
 
 def asked(steps: Sequence[Step]) -> list[Step]:
@@ -165,7 +168,7 @@ async def go_on_from(request: Request) -> Response:
                 await backend.start(question, [one.file for one in files], knobs, thread=there)
         except MISTAKES as error:
             return await _step_page(request, 422, problem=str(error), question=question, typed=knobs_sent(form))
-    return RedirectResponse(f"{base_of(request)}/threads/{there}", 303)
+    return to_latest(request, there)
 
 
 async def try_out(request: Request) -> Response:
@@ -203,7 +206,7 @@ def _side(view: ThreadView, base: str, common: int, prefix: str) -> dict[str, ob
     cells = [cell for turn in whole.turns for cell in turn.cells if cell.number > common]
     answer = str(shown_answer(view, base)).replace('href="#cell-', f'href="#{prefix}cell-')
     safe = Markup(answer)  # noqa: S704 - it was made harmless
-    return {"view": view, "title": whole.title, "cells": cells, "answer": safe, "prefix": prefix}
+    return {"view": view, "title": view.name or whole.title, "cells": cells, "answer": safe, "prefix": prefix}
 
 
 routes = [

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from stepwell.exports.analysis import analysis_of
-from stepwell.page.backend import ThreadView
+from stepwell.page.backend import Backend, ThreadView
 from stepwell.page.forms import fingerprint, form_of, knobs_as_typed, text_of
 from stepwell.page.rendering import backend_of, base_of, long_page, page
 from stepwell.page.shown_thread import PICTURES, shown_thread
@@ -35,6 +35,20 @@ async def show_thread(request: Request) -> Response:
     return await thread_page(request, view)
 
 
+def to_latest(request: Request, thread: str) -> Response:
+    """Back to a thread, there where it goes on."""
+    return RedirectResponse(f"{base_of(request)}/threads/{thread}#latest", 303)
+
+
+async def _left_behind(backend: Backend, view: ThreadView) -> str:
+    """The step at which a thread is, where others come after it; empty where none do."""
+    if view.running or view.status != "paused":
+        return ""
+    tree = await backend.steps(view.id)
+    head = tree.head
+    return head.name if head is not None and any(step.parent == head.name for step in tree.steps) else ""
+
+
 async def thread_page(
     request: Request,
     view: ThreadView,
@@ -59,6 +73,7 @@ async def thread_page(
         offer=await backend_of(request).offer(),
         typed=typed or knobs_as_typed(view.context),
         pictures=PICTURES,
+        behind=await _left_behind(backend_of(request), view),
         waits=fingerprint(asked) if asked is not None else "",
         original=original,
         problem=problem,

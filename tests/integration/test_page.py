@@ -150,10 +150,10 @@ async def test_a_question_with_a_file_is_asked_and_answered_without_scripts(sett
         assert artifact.text.startswith("month,region,units,price")
         assert artifact.headers["content-disposition"].startswith("attachment")
         preview = await page.client.get(f"/threads/{thread}/files/first.csv")
-        assert "<td>2025-01-01</td>" in preview.text
+        assert '<td class="text">2025-01-01</td>' in preview.text
         listed = (await page.client.get("/?q=NORTH+sold")).text
         assert f"/threads/{thread}" in listed
-        assert "The north sold" in listed
+        assert "The <mark>north</mark> <mark>sold</mark>" in listed
         assert "No thread has all of this" in (await page.client.get("/?q=submarine")).text
         archive = await page.client.get(f"/threads/{thread}/export?format=zip")
         assert {"report.html", "notebook.ipynb", "first.csv"} <= set(
@@ -223,7 +223,7 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         assert "Twice?</textarea>" in wrong.text
         assert len(await page.backend.threads(ANY, limit=9)) == 1, "nothing was forked"
         forked = await page.client.post(at, data={"what": "fork", "question": "Twice that?"})
-        fork = forked.headers["location"].rpartition("/")[2]
+        fork = forked.headers["location"].rpartition("/")[2].removesuffix("#latest")
         assert fork != thread
         assert "Twice that is" in await finished(page, fork)
         shown = (await page.client.get(f"/threads/{fork}")).text
@@ -238,7 +238,7 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         listed = (await page.client.get("/")).text
         assert f'href="/threads/{same}">a try</a>' in listed
         asked = await page.client.post(at, data={"what": "ask", "question": "Twice that?"})
-        assert asked.headers["location"].endswith(thread)
+        assert asked.headers["location"].endswith(f"{thread}#latest")
         assert "Twice that is" in await finished(page, thread)
         assert 'href="/threads/' + thread + '/steps/2b"' in (await page.client.get(f"/threads/{thread}/steps")).text
         compared = await page.client.get(f"/compare?a={thread}@2&b={thread}@2b")
@@ -248,7 +248,12 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         assert "print(north * 2)" in compared.text
         back = await page.client.post(at, data={"what": "back"})
         assert back.status_code == 303
-        assert "This thread is paused" in (await page.client.get(f"/threads/{thread}")).text
+        left = (await page.client.get(f"/threads/{thread}")).text
+        assert "This thread is paused" in left
+        assert f'The thread is back at <a href="/threads/{thread}/steps/1">step 1</a>' in left
+        assert "What came after it is kept, with its answers" in left
+        steps = (await page.client.get(f"/threads/{thread}/steps")).text
+        assert (steps.count("the thread is here"), steps.count("kept beside")) == (1, 2)
 
 
 async def test_nothing_of_a_hostile_thread_is_alive_on_any_page(settings: Settings, tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ async def test_cells_are_approved_edited_and_rejected(place: str, tmp_path: Path
         waiting = page.locator(".decide")
         await expect(waiting).to_contain_text("Cell 1 waits for you")
         await expect(waiting.locator("h2")).to_be_focused()
-        await waiting.get_by_role("button", name="Approve").click()
+        await waiting.get_by_role("button", name="Approve", exact=True).click()
         await expect(waiting).to_contain_text("Cell 2 waits for you")
         await waiting.get_by_text("Edit it").click()
         await waiting.get_by_label("The code to run instead").fill("count = 22\nprint(count)")

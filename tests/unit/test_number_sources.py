@@ -1,6 +1,7 @@
 """Numbers of an answer lead to the cell that printed or computed them, and nothing else does."""
 
 from nodes.answer_checks.number_sources import NumberSources
+from nodes.computed_answers import ONLY_VALUES
 from tests.states import make_cell
 
 
@@ -62,3 +63,17 @@ def test_parts_of_an_answer_are_found_in_their_place() -> None:
     text = "First. Then 4,321.5; and 4,321.5. Last."
     sources = NumberSources(cells, text)  # type: ignore[arg-type]
     assert [text[one.start : one.end] for one in sources.find(text)] == ["4,321.5", "4,321.5"]
+
+
+def test_a_number_leads_to_the_table_behind_it_and_not_to_a_cell_that_shows_nothing_else() -> None:
+    values = [{"expression": "total.iloc[0]", "text": "15,529.94"}, {"expression": "share", "text": "45.0%"}]
+    cells = printed(1, "Retail 15529.94"), printed(2, "", values=values, code=ONLY_VALUES)
+    answer = "Retail has 15,529.94 of it, which is 45.0%."
+    assert found(answer, *cells) == [("15,529.94", 1, "total.iloc[0]"), ("45.0%", 2, "share")]
+
+
+def test_a_year_of_the_question_is_no_result() -> None:
+    cells = [printed(1, "2024-08-16 9.5\n2024 1234.5")]
+    sources = NumberSources(cells, "In Q3 2024 it was 1,234.5.", "What was it in Q3 2024?")  # type: ignore[arg-type]
+    answer = "In Q3 2024 it was 1,234.5."
+    assert [answer[one.start : one.end] for one in sources.find(answer)] == ["1,234.5"]

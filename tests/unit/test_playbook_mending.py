@@ -52,6 +52,7 @@ async def test_dates_that_cannot_be_read_are_counted_after_the_strict_try_failed
     [
         (["31/12/2020", "01/02/2021", "15/03/2021", "soon"], "2020-12-31", "day"),
         (["12/31/2020", "01/02/2021", "03/15/2021", "soon"], "2020-12-31", "month"),
+        (["2021-07-01", "31.12.2021", "2021-08-09", "2021-07-02"], "2021-07-01", "day"),
     ],
 )
 async def test_the_order_of_day_and_month_is_told_by_the_values(

@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from graph.state import State
+from graph.state import State, Turn
+from nodes.computed_answers import ONLY_VALUES
 from stepwell.errors import ThreadError
 from stepwell.exports.analysis import analysis_of
 from stepwell.exports.pictures import Drawn
@@ -183,3 +184,16 @@ def test_it_says_when_it_was_made_and_of_what() -> None:
 def test_a_huge_answer_is_shown_as_it_is() -> None:
     page = page_of(answered("# 1\n" * 150_000))
     assert page.text.count("# 1") == 150_000
+
+
+def test_every_number_of_an_answer_leads_to_a_part_of_the_report() -> None:
+    values = [{"expression": "total / 3", "text": "5,176.65"}]
+    cells = [make_cell(1, "cell 1 · ok · 0.01 s\n15529.94"), make_cell(2, code=ONLY_VALUES, values=values)]
+    turn = Turn(number=1, question="How much?", plan=[], answer="A third of 15,529.94 is 5,176.65.")
+    state = make_state(cells=cells, turns=[turn], answer=turn["answer"], question="How much?")
+    page = Elements(report(analysis_of("t", state), Drawn({}, {})))
+    named = {attributes.get("id") for _, attributes in page.found}
+    led = [str(one["href"]) for one in page.named("a") if one.get("class") == "number"]
+    assert led == ["#cell-1", "#cell-2"]
+    assert {one.removeprefix("#") for one in led} <= named
+    assert ONLY_VALUES not in page.text

@@ -114,7 +114,10 @@ for c in maybe_dates:
     written = df[c].astype(str).where(df[c].notna()).str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
     slashed = written.str.extract(r"^\s*(\d{1,2})[/.-](\d{1,2})[/.-]\d{2,4}").astype(float)
     day_first = bool((slashed[0] > 12).sum() > (slashed[1] > 12).sum())
-    df[c] = pd.to_datetime(written, errors="coerce", format="mixed", dayfirst=day_first, utc=True)
+    year_first = written.str.match(r"\s*\d{4}\D", na=False)
+    given = [(written.where(year_first), False), (written.mask(year_first), day_first)]
+    read = [pd.to_datetime(w, errors="coerce", format="mixed", dayfirst=d, utc=True) for w, d in given]
+    df[c] = read[0].fillna(read[1])
     if not written.str.contains(r"\d[+-]\d\d:?\d\d$|Z$", na=False).any():
         df[c] = df[c].dt.tz_localize(None)
     lost = written[df[c].isna() & written.notna()]

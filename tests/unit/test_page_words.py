@@ -1,0 +1,65 @@
+"""What the page makes of texts on their way to a template: search results, remarks, links."""
+
+import pytest
+
+from stepwell.exports.markdown import prose
+from stepwell.exports.report import shown_cell
+from stepwell.page.rendering import environment
+from tests.states import make_cell
+
+
+@pytest.mark.parametrize(
+    ("excerpt", "shown"),
+    [
+        (
+            "…t | |---|---|---| | Retail | 15529.94 | ## By region See `a.png`…",
+            "…t Retail 15529.94 By region See a.png…",
+        ),
+        ("**Wholesale** is C# and 3 * 4", "Wholesale is C# and 3 * 4"),
+    ],
+)
+def test_a_search_result_is_read_without_the_signs_of_markdown(excerpt: str, shown: str) -> None:
+    assert "".join(text for text, _ in environment().filters["marked"](excerpt, "")) == shown
+
+
+def test_the_words_searched_for_are_marked_whatever_signs_they_have() -> None:
+    parts = environment().filters["marked"]("Is Wholesale (all) more than retail?", "wholesale (ALL)")
+    assert [text for text, hit in parts if hit] == ["Wholesale", "(all)"]
+    assert "".join(text for text, _ in parts) == "Is Wholesale (all) more than retail?"
+
+
+def test_a_file_that_an_answer_names_as_code_is_a_link_where_it_can_be_had() -> None:
+    addresses = {"outputs/a.csv": "/threads/t/files/a.csv"}
+    made = prose("See `outputs/a.csv` and `x = 1`.", link=lambda path: addresses.get(path, ""))
+    assert '<a href="/threads/t/files/a.csv" rel="noopener noreferrer"><code>outputs/a.csv</code></a>' in made
+    assert "and <code>x = 1</code>" in made
+
+
+def test_a_cell_links_the_files_that_it_wrote() -> None:
+    cell = make_cell(1, files=[{"path": "outputs/a.csv", "change": "created"}])
+    shown = shown_cell(cell, lambda number, path: "", lambda path: f"/files/{path}")
+    assert shown.files == (("outputs/a.csv (created)", "/files/outputs/a.csv"),)
+
+
+def test_a_rejected_cell_has_the_remark_of_its_user() -> None:
+    said = "cell 2 · rejected · not run\nThe user rejected this cell: Nothing is to be deleted."
+    assert (
+        shown_cell(make_cell(2, said, status="rejected"), lambda number, path: "").remark == "Nothing is to be deleted."
+    )
+    assert shown_cell(make_cell(2, said), lambda number, path: "").remark == ""
+
+
+def test_columns_of_numbers_are_told_from_others_whatever_is_missing() -> None:
+    numeric = environment().filters["numeric"]
+    rows = [["C01", "1,234.50", "nan", "12 %", "2024-08-16"], ["C02", "", "-3.5e+04", "7%"]]
+    assert numeric(rows, 6) == [False, True, True, True, False, False]
+    assert numeric([], 2) == [False, False]
+
+
+def test_a_table_of_an_answer_is_shown_as_a_table_among_its_values() -> None:
+    values = [{"expression": "n", "text": "5 <b>"}, {"expression": "t:table", "text": "| a |\n|---|\n| 1 |"}]
+    shown = shown_cell(make_cell(1, values=values), lambda number, path: "")
+    plain, table = [str(value) for _, value in shown.values]
+    assert plain == "5 <b>", "the template makes it harmless"
+    assert "<td>1</td>" in table
+    assert not hasattr(shown.values[0][1], "__html__")
