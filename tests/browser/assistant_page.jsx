@@ -1,34 +1,34 @@
 // The least that a chat page on assistant-ui does: it shows the conversation, asks with files, and decides.
-import { AssistantRuntimeProvider, ComposerPrimitive, MessagePrimitive, ThreadPrimitive, useAuiState } from "@assistant-ui/react";
 import {
-  unstable_createLangGraphStream as createStream,
-  useLangGraphInterruptState,
-  useLangGraphRuntime,
-  useLangGraphSendCommand,
+  AssistantRuntimeProvider, ComposerPrimitive, MessagePrimitive, ThreadPrimitive, useAuiState,
+} from "@assistant-ui/react";
+import {
+  unstable_createLangGraphStream as createStream, useLangGraphInterruptState, useLangGraphRuntime, useLangGraphSendCommand,
 } from "@assistant-ui/react-langgraph";
 import { Client } from "@langchain/langgraph-sdk";
 import { createRoot } from "react-dom/client";
-import { Figure, Markdown, Table } from "./components";
+import { Figure, Markdown, Table, inBase64 } from "./components";
 
 const given = new URLSearchParams(location.search);
 const client = new Client({ apiUrl: given.get("server"), apiKey: given.get("key") ?? undefined });
 const stream = createStream({ client, assistantId: given.get("assistant") ?? "stepwell" });
 
-const inBase64 = (file) => new Promise((resolve) => {
-  const reader = new FileReader();
-  reader.onload = () => resolve(reader.result.split(",")[1]);
-  reader.readAsDataURL(file);
-});
 const attachments = {
   accept: "*",
-  add: async ({ file }) => ({ id: file.name, type: "file", name: file.name, file, status: { type: "requires-action", reason: "composer-send" } }),
+  add: async ({ file }) => ({ id: file.name, type: "file", name: file.name, file, status: { type: "requires-action" } }),
   remove: async () => {},
   send: async (one) => {
     const part = { type: "file", filename: one.name, mimeType: one.file.type, data: await inBase64(one.file) };
     return { ...one, status: { type: "complete" }, content: [part] };
   },
 };
-const uiComponents = { renderers: { figure: ({ data }) => <Figure {...data} />, table: ({ data }) => <Table {...data} /> } };
+const threads = {
+  list: async () => ({ threads: [] }),
+  fetch: async (thread) => ({ status: "regular", remoteId: thread, externalId: thread }),
+  initialize: async () => threads.fetch((await client.threads.create()).thread_id),
+  generateTitle: async () => new ReadableStream({ start: (title) => title.close() }),
+};
+const renderers = { figure: ({ data }) => <Figure {...data} />, table: ({ data }) => <Table {...data} /> };
 
 function Called({ toolName, args, result, isError }) {
   return (
@@ -55,7 +55,7 @@ function Decision() {
   const decide = (decision) => send({ resume: { decisions: [decision] } });
   return (
     <section aria-label="Approval">
-      <pre>{asked.action_requests[0].args.code}</pre>
+      <p>{asked.ask}</p>
       <button onClick={() => decide({ type: "approve" })}>Approve</button>
       <button onClick={() => decide({ type: "reject", message: "Not so." })}>Reject</button>
     </section>
@@ -69,15 +69,15 @@ function Status() {
 function Page() {
   const runtime = useLangGraphRuntime({
     stream,
-    uiComponents,
+    uiComponents: { renderers },
     adapters: { attachments },
     threadId: given.get("thread") ?? undefined,
-    create: async () => ({ externalId: (await client.threads.create()).thread_id }),
+    unstable_threadListAdapter: threads,
     load: async (thread) => {
-      const { values } = await client.threads.getState(thread);
-      return { messages: values.messages ?? [], uiMessages: values.ui ?? [] };
+      const { values, tasks } = await client.threads.getState(thread);
+      const interrupts = tasks.flatMap((task) => task.interrupts);
+      return { messages: values.messages ?? [], uiMessages: values.ui ?? [], interrupts };
     },
-    onThreadIdChange: (thread) => { document.title = thread ?? "Chat"; },
   });
   return (
     <AssistantRuntimeProvider runtime={runtime}>

@@ -1,4 +1,4 @@
-// What a page shows of `figure` and `table`, and Markdown as far as answers of the tests have it.
+// What both pages are made of: `figure` and `table`, Markdown as far as answers of the tests have it, files to attach.
 import { useEffect, useState } from "react";
 
 export function Figure({ name, title, url }) {
@@ -36,3 +36,9 @@ export function Markdown({ text }) {
     return picture ? <img key={index} alt={words} src={part} /> : <a key={index} href={part}>{words}</a>;
   });
 }
+
+export const inBase64 = (file) => new Promise((resolve) => {
+  const reader = new FileReader();
+  reader.onload = () => resolve(reader.result.split(",")[1]);
+  reader.readAsDataURL(file);
+});
