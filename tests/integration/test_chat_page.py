@@ -142,7 +142,7 @@ async def test_figures_and_tables_are_shown_by_the_pages_own_components_and_once
     await page.get_by_role("button", name="Approve").click()
     await expect(page.locator("li").last).to_contain_text("Still 42.", timeout=PATIENCE)
     await expect(page.get_by_role("status")).to_have_text("ready", timeout=PATIENCE)
-    shown = [("figure", "figures/cell-001-1.png"), ("table", "top.csv"), ("figure", "figures/cell-002-1.png")]
+    shown = [("figure", "figures/cell-001-1.png"), ("table", "top.csv"), ("figure", "figures/cell-003-1.png")]
     thread = await page.locator("#thread").inner_text()
     later = await opened(browser, page_url, served, thread=thread, **alice)
     for one in (page, later):
