@@ -1,4 +1,4 @@
-"""Figures and tables for components of pages, on a real `langgraph dev`: pushed once, whatever is done to the thread."""
+"""Figures and tables for components of pages, on a real `langgraph dev`: pushed once, whatever one does to a thread."""
 
 import json
 from collections.abc import AsyncIterator
