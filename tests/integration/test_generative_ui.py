@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_grou
 
 QUESTION: Any = {"messages": [{"role": "user", "content": "How much is it?"}]}
 CONTEXT: Any = {"review": "never", "ui": ["figure", "table"]}
+FIGURES: Any = {"review": "never", "ui": ["figure"]}
+CHARTS: Any = {"ui": ["chart"]}
 CODE = (
     "import matplotlib.pyplot as plt\nplt.plot([1, 2])\ntotal = 40 + 2\nprint(total)\n"
     "open('outputs/top.csv', 'w').write('region,units\\nnorth,42\\n')"
@@ -60,7 +62,8 @@ async def test_what_is_pushed_is_a_reference_that_belongs_to_the_answer(
         if part.event == "values":
             values = part.data
         elif part.event == "custom" and part.data.get("type") == "ui":
-            streamed = ui_message_reducer(streamed, part.data)
+            one: Any = part.data
+            streamed = ui_message_reducer(streamed, one)
     assert streamed == values["ui"]
     ids = ["1/figure/figures/cell-001-1.png", "1/table/top.csv"]
     assert shown_with(values, values["messages"][-1]) == ids
@@ -95,9 +98,7 @@ async def test_nothing_is_there_twice_after_another_turn_a_replay_a_fork_and_a_c
 
     model.script += [Call("run_python", purpose="Draw", code="plt.plot([3])"), Call("submit_answer", answer="So.")]
     copied: Any = await client.http.post(f"/threads/{thread}/copy", json=None)
-    second: Any = await client.runs.wait(
-        copied["thread_id"], "stepwell", input=QUESTION, context={**CONTEXT, "ui": ["figure"]}
-    )
+    second: Any = await client.runs.wait(copied["thread_id"], "stepwell", input=QUESTION, context=FIGURES)
     assert [one["id"] for one in second["ui"]] == ["2/figure/figures/cell-002-1.png"]
     state: Any = await client.threads.get_state(thread)
     assert state["values"]["ui"] == []
@@ -106,5 +107,5 @@ async def test_nothing_is_there_twice_after_another_turn_a_replay_a_fork_and_a_c
 async def test_a_component_that_there_is_not_is_refused_before_anything_runs(client: LangGraphClient) -> None:
     thread = (await client.threads.create())["thread_id"]
     with pytest.raises(httpx.HTTPStatusError) as refusal:
-        await client.runs.create(thread, "stepwell", input=QUESTION, context={"ui": ["chart"]})
+        await client.runs.create(thread, "stepwell", input=QUESTION, context=CHARTS)
     assert "ui cannot be 'chart': it has to be 'figure' or 'table'." in refusal.value.response.text
