@@ -76,6 +76,13 @@ class Context(BaseModel):
         description="Empty: the language of the question.",
         json_schema_extra={"langgraph_nodes": ["generate"]},
     )
+    ui: list[Literal["figure", "table"]] = Field(
+        default_factory=list,
+        title="Components of the page",
+        description="What the page shows with components of its own: figures and tables are pushed for "
+        "those. Empty: figures are pictures in the answer's Markdown, tables are links.",
+        json_schema_extra={"langgraph_nodes": ["upload"]},
+    )
     max_cells: int = Field(
         default=30,
         ge=1,

@@ -316,6 +316,11 @@ KINDS: dict[str, type[Event]] = {
 }  # fmt: skip
 
 
+def is_event(data: object) -> bool:
+    """Whether a part of the custom stream is an event; what is pushed for pages' components stands there, too."""
+    return isinstance(data, dict) and "event" in data
+
+
 def read_event(data: dict[str, Any]) -> Event:
     """The event that `as_json` wrote. Keys that are not its fields, such as an envelope's, are passed over.
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import _messages_delta_reducer
+from langgraph.graph.ui import UIMessage
 from pydantic import Field
 from typing_extensions import (
     TypedDict,
@@ -317,11 +318,28 @@ def newest(before: list[Any] | None, given: Sequence[list[Any]]) -> list[Any]:
     return given[-1] if given else before or []
 
 
+def newest_of_each(before: list[Any] | None, batches: Sequence[list[Any]]) -> list[Any]:
+    """Reduce messages for components: one takes the place of an earlier one with its id.
+
+    LangGraph's own reducer raises an error about one that is to be removed and is not there: in a channel that is read
+    by reducing what was written, the thread could not be read any more.
+    """
+    kept = {one["id"]: one for one in before or []}
+    for one in (one for batch in batches for one in batch):
+        if one["type"] == "remove-ui":
+            kept.pop(one["id"], None)
+        else:
+            kept[one["id"]] = one
+    return list(kept.values())
+
+
 class State(TypedDict, total=False):
     """The durable state of one thread. A node returns the keys that it changes."""
 
     messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
     """The conversation as people and chat interfaces see it; prompts are built from `cells` and `turns`."""
+    ui: Annotated[list[UIMessage], DeltaChannel(newest_of_each, snapshot_frequency=SNAPSHOT_EVERY)]
+    """Figures and tables of answers for the components of pages that have them: links, never contents."""
     files: list[str]
     """Paths and URLs of new inputs; emptied when `plan` has taken them in."""
     turn: int
@@ -382,6 +400,7 @@ class FinalOutput(TypedDict, total=False):
     """What a caller of the graph gets back, and what chat front ends show while it works."""
 
     messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
+    ui: Annotated[list[UIMessage], DeltaChannel(newest_of_each, snapshot_frequency=SNAPSHOT_EVERY)]
     answer: str
     artifacts: list[Artifact]
     concerns: list[str]

@@ -14,6 +14,7 @@ from graph.events import Notice, Published, emit
 from graph.state import Artifact, Cell, State, Turn
 from graph.users.consumption import current_meter
 from graph.users.identity import thread_of
+from nodes.generative_ui import push
 from nodes.publishing import OURS, as_document, as_script, is_renamed, published_names, reason_for, shown
 from nodes.restoration.line import line_of
 from nodes.restoration.restore import RestoreService
@@ -116,6 +117,8 @@ async def upload(
         meter.publish(bytes_of({**known, **current}.values()))
     await restoring.proofs.settle(thread)
     proved, notices = restoring.proofs.take(thread, runtime)
+    numbers, link = _numbers(state, turn), partial(artifacts.link, thread)
+    message, components = await answer_message(answer, list(current.values()), numbers, link, context.ui)
     return {
         **({"proofs": proved, "notices": [*(state.get("notices") or []), *notices]} if proved else {}),
         "answer": answer,
@@ -129,9 +132,8 @@ async def upload(
                 answer=answer,
             )
         ],
-        "messages": [
-            await answer_message(answer, list(current.values()), _numbers(state, turn), partial(artifacts.link, thread))
-        ],
+        "messages": [message],
+        **({"ui": push(components, turn, message)} if components else {}),
         "proposal": "",
     }
 

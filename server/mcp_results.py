@@ -61,7 +61,8 @@ def readable(body: bytes) -> bytes:
     except (ValueError, SyntaxError, TypeError, LookupError, AttributeError, RecursionError, MemoryError):
         return body  # an error, or the answer to another method
     payload["result"]["content"] = [{"type": "text", "text": shown}]
-    payload["result"]["structuredContent"] = {key: value for key, value in output.items() if key != "messages"}
+    for_pages = ("messages", "ui")
+    payload["result"]["structuredContent"] = {key: value for key, value in output.items() if key not in for_pages}
     return json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
 
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 from langgraph_sdk.sse import BytesLineDecoder, SSEDecoder
 from starlette.types import ASGIApp, Message
 
-from graph.events import Event, read_event
+from graph.events import Event, is_event, read_event
 from server.platform import INTERNAL_REQUEST, SERVER_ERROR, request_within
 from stepwell.errors import ThreadError
 from stepwell.runs import CONTEXT_KEY, MAX_SUPERSTEPS
@@ -134,7 +134,7 @@ class PlatformRuns:
             async for piece in pieces:
                 for line in lines.decode(piece):
                     part = parts.decode(bytes(line))
-                    if part is not None and part.event == "custom" and isinstance(part.data, dict):
+                    if part is not None and part.event == "custom" and is_event(part.data):
                         yield read_event(part.data)
 
     async def _ask(self, method: str, path: str, body: Any = None, *, internal: bool = True) -> Any:

@@ -120,12 +120,6 @@ def _mark(count: int) -> str:
     return f"\n… {count:,} characters left out …\n"
 
 
-def step_title(cell: Cell) -> str:
-    """What a step is called where people see it: by what its cell did."""
-    purpose = shorten(" ".join(cell["purpose"].split()), 80) or "untitled"
-    return f"{cell['number']} · {purpose}"
-
-
 def _without_glyph_warnings(stderr: str) -> tuple[str, str]:
     """Matplotlib warns once for each character that no font has, by its code: tell which they are instead."""
     missing = {int(code) for code in GLYPH.findall(stderr)}

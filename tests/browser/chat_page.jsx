@@ -1,12 +1,15 @@
 // The least that a chat page on LangChain's `useStream` does: it shows the conversation, asks, and decides.
 import { useStream } from "@langchain/langgraph-sdk/react";
+import { LoadExternalComponent, isUIMessage, uiMessageReducer } from "@langchain/langgraph-sdk/react-ui";
 import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
+import { Figure, Markdown, Table } from "./components";
 
 const given = new URLSearchParams(location.search);
 const [apiUrl, apiKey] = [given.get("server"), given.get("key") ?? undefined];
-const context = { review: "never", approval: given.get("approval") ?? "none" };
-const PICTURE = /!\[(.*?)\]\((\S+?)\)/g;
+const components = { figure: Figure, table: Table };
+const ui = given.get("ui")?.split(",");
+const context = { review: "never", approval: given.get("approval") ?? "none", ...(ui && { ui }) };
 window.seen = { blank: 0, twice: 0, texts: [] };
 
 function text(message) {
@@ -35,10 +38,20 @@ function Decision({ request, resume }) {
   );
 }
 
+function Components({ stream, message }) {
+  const ours = (stream.values.ui ?? []).filter((one) => one.metadata?.message_id === message.id);
+  return ours.map((one) => <LoadExternalComponent key={one.id} stream={stream} message={one} components={components} />);
+}
+
 function Page() {
   const [threadId, setThreadId] = useState(given.get("thread"));
   const [question, setQuestion] = useState("");
-  const stream = useStream({ apiUrl, apiKey, assistantId: "stepwell", threadId, onThreadId: setThreadId });
+  const stream = useStream({
+    apiUrl, apiKey, assistantId: "stepwell", threadId, onThreadId: setThreadId,
+    onCustomEvent: (event, { mutate }) => {
+      if (isUIMessage(event)) mutate((before) => ({ ...before, ui: uiMessageReducer(before.ui ?? [], event) }));
+    },
+  });
   useEffect(() => watch(stream.messages, stream.isLoading));
   const ask = (event) => {
     event.preventDefault();
@@ -55,8 +68,8 @@ function Page() {
       <ol>
         {stream.messages.map((message, index) => (
           <li key={message.id ?? index} data-type={message.type} data-calls={message.tool_calls?.length ?? 0}>
-            {text(message)}
-            {[...text(message).matchAll(PICTURE)].map(([, alt, src]) => <img key={src} alt={alt} src={src} />)}
+            <Markdown text={text(message)} />
+            <Components stream={stream} message={message} />
           </li>
         ))}
       </ol>

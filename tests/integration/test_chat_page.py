@@ -19,6 +19,12 @@ pytestmark = [
 ]
 
 DRAW = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\ntotal = 40 + 2\nprint(total)"
+WITH_TABLE = Call(
+    "run_python",
+    purpose="Add",
+    code=f"{DRAW}\nopen('outputs/top.csv', 'w').write('region,units\\nnorth,42\\n')",
+    plan=["Add", "Answer"],
+)
 CELL = Call("run_python", purpose="Add", code=DRAW, plan=["Add", "Answer"])
 REFUSED = Call("submit_answer", answer="It is 977,113 and 42.")
 ANSWER = Call("submit_answer", answer="It is {{total}}: ![the line](figures/cell-001-1.png)")
@@ -110,6 +116,51 @@ async def test_a_conversation_is_never_blank_shown_once_and_has_its_pictures(
     stranger = await opened(browser, page_url, served, keys[1]["bob"], thread=thread)
     await expect(stranger.get_by_role("alert")).to_be_visible()
     assert await stranger.locator("li").count() == 0
+
+
+async def test_figures_and_tables_are_shown_by_the_pages_own_components_and_once(
+    browser: Browser,
+    page_url: str,
+    served: DevServer,
+    model: ScriptedServer,
+    keys: tuple[dict[str, str], dict[str, str]],
+    tmp_path: Path,
+) -> None:
+    """Over an approval, which runs the graph twice, a further turn, and when the thread is opened again."""
+    more = Call("run_python", purpose="Draw", code="plt.plot([3, 4])")
+    model.script += [WITH_TABLE, ANSWER, more, Call("submit_answer", answer="Still 42.")]
+    alice = {"key": keys[1]["alice"], "ui": "figure,table"}
+    page = await opened(browser, page_url, served, approval="cells", **alice)
+    await ask(page, "How much is it?")
+    for _ in range(2):  # the cell, then the values of its answer
+        await page.get_by_role("button", name="Approve").click()
+        await expect(page.get_by_role("status")).to_have_text("ready", timeout=PATIENCE)
+    await expect(page.locator("li").last).to_contain_text("It is 42:", timeout=PATIENCE)
+    await page.screenshot(path=tmp_path / "components.png", full_page=True)
+    assert await components(page) == [("figure", "figures/cell-001-1.png"), ("table", "top.csv")]
+    await ask(page, "And now?")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator("li").last).to_contain_text("Still 42.", timeout=PATIENCE)
+    await expect(page.get_by_role("status")).to_have_text("ready", timeout=PATIENCE)
+    shown = [("figure", "figures/cell-001-1.png"), ("table", "top.csv"), ("figure", "figures/cell-003-1.png")]
+    thread = await page.locator("#thread").inner_text()
+    later = await opened(browser, page_url, served, thread=thread, **alice)
+    for one in (page, later):
+        await expect(one.locator("[data-component]")).to_have_count(3)
+        assert await components(one) == shown
+        await expect(one.locator("td")).to_have_text(["region", "units", "north", "42"])
+        pictures = await one.locator("img").all()
+        assert len(pictures) == 2
+        widths = [await picture.evaluate("one => one.decode().then(() => one.naturalWidth)") for picture in pictures]
+        assert min(widths) > 99
+    seen = await page.evaluate("window.seen")
+    assert (seen["blank"], seen["twice"]) == (0, 0)
+
+
+async def components(page: Page) -> list[tuple[str, str]]:
+    """What is shown by a component of the page, and of which file."""
+    found = await page.locator("[data-component]").evaluate_all("all => all.map(one => {return {...one.dataset}})")
+    return [(one["component"], one["name"]) for one in found]
 
 
 @pytest.mark.parametrize(("button", "says"), [("Approve", "It is 42"), ("Reject", "Not so.")])

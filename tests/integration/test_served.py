@@ -65,11 +65,12 @@ async def test_an_analysis_streams_and_a_further_question_goes_on(client: LangGr
     assert seen["messages"]
     first = await values_of(client, thread)
     assert "playbook" in first["answer"]
-    titles = [message["name"] for message in first["messages"] if message["type"] == "tool"]
-    assert titles[0] == f"1 · {first['cells'][0]['purpose']}"
-    assert len(titles) == len(first["cells"])
+    calls = [call for message in first["messages"] for call in message.get("tool_calls") or []]
+    assert [call["args"]["purpose"] for call in calls] == [cell["purpose"] for cell in first["cells"]]
+    results = [message for message in first["messages"] if message["type"] == "tool"]
+    assert [(one["tool_call_id"], one["name"]) for one in results] == [(one["id"], one["name"]) for one in calls]
     result = await client.runs.wait(thread, "stepwell", input=asking("And units by region?"))
-    assert set(result) == {"messages", "answer", "artifacts", "concerns"}
+    assert set(result) == {"messages", "ui", "answer", "artifacts", "concerns"}
     second = await values_of(client, thread)
     assert len(second["cells"]) > len(first["cells"])
     assert len(second["turns"]) == 2

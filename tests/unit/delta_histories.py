@@ -13,10 +13,11 @@ from langgraph.errors import EmptyInputError, InvalidUpdateError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.graph.ui import ui_message_reducer
 from langgraph.types import Command, Overwrite, interrupt
 from typing_extensions import TypedDict
 
-from graph.state import State, append, newest
+from graph.state import State, append, newest, newest_of_each
 
 Durability = Literal["sync", "async", "exit"]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -34,7 +35,7 @@ def add(before: list[Any], given: list[Any]) -> Any:
     return add_messages(before, [one for one in given if not isinstance(one, RemoveMessage) or one.id in there])
 
 
-PLAIN = {append: operator.add, newest: second}
+PLAIN = {append: operator.add, newest: second, newest_of_each: ui_message_reducer}
 
 
 def schema_of(every: int | None) -> type:
@@ -109,6 +110,7 @@ def build(schema: type, saver: BaseCheckpointSaver[Any], failing: set[int]) -> G
             "turns": [turn],
             "proofs": [{"turn": turn["number"]}],
             "messages": [AIMessage(turn["answer"])],
+            "ui": [{"type": "ui", "id": f"{len(state.get('question', ''))}/figure", "name": "figure", "props": turn}],
             "answer": turn["answer"],
         }
 

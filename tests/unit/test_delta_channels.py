@@ -87,5 +87,5 @@ def test_delta_channels_are_plain_reducers(kind: str, every: int, made: list[Mov
 
 
 def test_every_growing_channel_of_state_is_compared() -> None:
-    assert delta_channels() == {"messages", "turns", "inputs", "cells", "namespace", "proofs"}
+    assert delta_channels() == {"messages", "turns", "inputs", "cells", "namespace", "proofs", "ui"}
     assert set(schema_of(None).__annotations__) == set(State.__annotations__)

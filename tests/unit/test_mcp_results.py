@@ -18,7 +18,7 @@ def of_run(output: Any) -> bytes:
 
 def test_a_result_is_the_answer_with_its_concerns_and_the_rest_as_data() -> None:
     messages = [{"type": "human", "content": "How much?"}, {"type": "ai", "content": "It is \N{SNOWMAN} 42."}]
-    output = {"messages": messages, "answer": "a", "artifacts": [{"name": "x"}], "concerns": ["No source."]}
+    output = {"messages": messages, "ui": [], "answer": "a", "artifacts": [{"name": "x"}], "concerns": ["No source."]}
     result = json.loads(readable(of_run(output)))["result"]
     assert result["content"] == [{"type": "text", "text": "It is \N{SNOWMAN} 42.\n\nNot verified:\n- No source."}]
     assert result["structuredContent"] == {"answer": "a", "artifacts": [{"name": "x"}], "concerns": ["No source."]}

@@ -21,6 +21,7 @@ TEXTS = {
     "sandbox",
     "approval",
     "language",
+    "ui",
 }
 NUMBERS = sorted(set(Context.model_fields) - TEXTS)
 

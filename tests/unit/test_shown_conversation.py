@@ -2,9 +2,10 @@
 
 import pytest
 
-from graph.state import Artifact, Pending
+from graph.state import Artifact, CellStatus, Pending
 from nodes.computed_answers import ONLY_VALUES
-from nodes.shown_conversation import answer_message, not_run, reply_messages
+from nodes.shown_conversation import answer_message, not_run, reply_messages, result_messages
+from tests.states import make_cell
 
 
 def artifact(name: str, cell: int = 1, path: str = "") -> Artifact:
@@ -23,7 +24,7 @@ async def no_link(name: str) -> str:
 
 
 async def shown(answer: str, *published: Artifact) -> str:
-    return str((await answer_message(answer, published, {1, 2}, link)).content)
+    return str((await answer_message(answer, published, {1, 2}, link))[0].content)
 
 
 @pytest.mark.parametrize("named", ["a.csv", "outputs/a.csv", "./outputs/a.csv", "<outputs/a.csv>"])
@@ -58,7 +59,7 @@ async def test_many_files_are_counted_and_a_files_name_is_no_markdown() -> None:
 
 
 async def test_without_a_server_the_answer_is_as_it_was_written() -> None:
-    message = await answer_message("See [it](a.csv).", [artifact("a.csv")], {1}, no_link)
+    message, _ = await answer_message("See [it](a.csv).", [artifact("a.csv")], {1}, no_link)
     assert message.content == "See [it](a.csv)."
 
 
@@ -69,3 +70,14 @@ def test_each_call_that_is_shown_can_be_answered_and_the_rest_is_not_shown() -> 
     assert [call["id"] for call in message.tool_calls] == [cell["call_id"]]
     assert reply_messages([silent]) == []
     assert [one.tool_call_id for one in not_run([cell, silent], "why")] == [cell["call_id"]]
+
+
+@pytest.mark.parametrize(("status", "shown_as"), [("ok", "success"), ("error", "error"), ("rejected", "error")])
+def test_a_result_has_the_name_of_its_call_and_says_whether_it_failed(status: CellStatus, shown_as: str) -> None:
+    """Of assistant-ui, a result with another name takes the whole page down."""
+    pending = Pending(purpose="Add", code="1", step=0, thought="", call_id="")
+    [asked] = reply_messages([pending])
+    [result] = result_messages(pending, make_cell(1, status=status))
+    [left_out] = not_run([pending], "why")
+    assert {one["name"] for one in asked.tool_calls} == {result.name} == {left_out.name}
+    assert (result.status, left_out.status) == (shown_as, "error")

@@ -32,6 +32,7 @@ from graph.events import (
     SessionRestored,
     Started,
     Writing,
+    is_event,
     read_event,
 )
 from graph.settings import Prices
@@ -410,7 +411,9 @@ def test_every_event_is_one_line_of_json_that_reads_back() -> None:
         assert data["thread"] == THREAD
         if "thread" not in event.as_json():
             del data["thread"]
+        assert is_event(data)
         assert read_event(data) == event
+    assert not is_event({"type": "ui", "id": "1/figure/a.png", "name": "figure", "props": {}})
 
 
 @pytest.mark.parametrize(
