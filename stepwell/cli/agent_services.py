@@ -5,10 +5,10 @@ import difflib
 import os
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -17,6 +17,11 @@ from graph.settings import Settings, SettingsError, read_settings
 from sandboxes.local.isolation_choice import choose_ahead
 from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_without_isolation
 from stepwell.errors import UsageError
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from stepwell.mcp_server.server import SessionsOf
 
 EXTRA = "Agents need packages that are not installed: run `pip install 'stepwell[mcp]'`."
 NOTEBOOKS = "The kernel needs packages that are not installed: run `pip install 'stepwell[jupyter]'`."
@@ -37,18 +42,22 @@ def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
 async def _stdio(settings: Settings, folders: Sequence[Path], context: Context | None) -> int:
     from stepwell.mcp_server.client_sessions import open_client_sessions
 
-    try:
-        from stepwell.mcp_server.server import make_server
-    except ImportError:
-        raise SettingsError(EXTRA) from None
-
     async with open_client_sessions(settings, context=context, roots=folders) as sessions:
+        make_server = await asyncio.to_thread(_load_server)  # beside the session that is brought back
 
         async def sessions_of(call: object) -> object:
             return sessions
 
         server = make_server(sessions_of)  # type: ignore[arg-type]  # the call says nothing: there is one client
         return await _until_signal(server.run_stdio_async())
+
+
+def _load_server() -> "Callable[[SessionsOf], MCPServer[Any]]":
+    try:
+        from stepwell.mcp_server.server import make_server
+    except ImportError:
+        raise SettingsError(EXTRA) from None
+    return make_server
 
 
 def serve_editor(*, approve: bool) -> int:
