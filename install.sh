@@ -40,6 +40,7 @@ fi
 
 [ -x .venv/bin/python ] || "$uv" venv -q --python "$("$python" -c 'import sys; print(sys.executable)')" .venv
 say "stepwell: installing what requirements.lock names into .venv/"
-"$uv" pip install -q --python .venv/bin/python --require-hashes -r requirements.lock
+# With bytecode: what only sandboxes import is read-only for them, and each session would compile it anew.
+"$uv" pip install -q --python .venv/bin/python --compile-bytecode --require-hashes -r requirements.lock
 "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation -e .
 touch .venv/ready

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from graph.checkpoints.thread_lock import PROCESS_ID, ThreadHeldError, hold_thread, last_holder
 from graph.settings import SettingsError
@@ -61,7 +61,7 @@ class LastSessionNote:
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
         self._file = self._folder / f"{uuid.uuid4()}.json"
-        self._lock = FileLock(self._file.with_suffix(".lock"), thread_local=False)
+        self._lock: BaseFileLock | None = None
         self._text = ""
 
     def write(self, thread: str, snapshot: str) -> None:
@@ -70,7 +70,9 @@ class LastSessionNote:
         if text != self._text:
             with contextlib.suppress(OSError, Timeout):
                 self._folder.mkdir(mode=0o700, exist_ok=True)
-                self._lock.acquire(timeout=0)
+                if self._lock is None:
+                    self._lock = FileLock(self._file.with_suffix(".lock"), thread_local=False)
+                    self._lock.acquire(timeout=0)
                 self._file.write_text(text, "utf-8")
                 self._text = text
 
@@ -83,7 +85,7 @@ class LastSessionNote:
     def close(self) -> None:
         """Remove it: this server ends in good order."""
         self.forget()
-        if self._lock.is_locked:
+        if self._lock is not None:
             Path(self._lock.lock_file).unlink(missing_ok=True)
             self._lock.release(force=True)
 

@@ -74,7 +74,7 @@ class ClientSessions:
         backend: Reads threads, and keeps copies of steps open that were looked at.
         note: Where it is written down which session was used last.
         folder: Where files lie that a client sends, until they are taken in.
-        roots: Folders that a client may name files in.
+        roots: Folders that a client may name files in, without links.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ClientSessions:
         self._cells = cells
         self._note = note
         self._folder = folder
-        self._roots = tuple(root.expanduser().resolve() for root in roots)
+        self._roots = tuple(roots)
         self._own: set[str] = set()
         self._starting: dict[str, asyncio.Lock] = {}
 
@@ -325,10 +325,10 @@ async def open_client_sessions(
         pool: Live sessions that count together with those of other users; None: these alone.
     """
     folder = settings.home / "sent-files"
-    own = (*(root.expanduser().resolve() for root in roots), folder.resolve())
+    own = await asyncio.to_thread(lambda: [one.expanduser().resolve() for one in (*roots, folder)])
     uploads = make_uploads(settings) if served else None
     async with (
-        open_services(settings, input_roots=own, uploads=uploads, pool=pool) as services,
+        open_services(settings, input_roots=tuple(own), uploads=uploads, pool=pool) as services,
         LocalBackend(settings) as backend,
     ):
         cells, note = CellSessions(services, context), LastSessionNote(settings.home)
@@ -336,7 +336,7 @@ async def open_client_sessions(
         if last is not None and (await services.saver.labels()).get(last.thread, Labels()).tagged(TAG):
             cells.bring_back(last)
         try:
-            yield ClientSessions(cells, backend, note, folder, roots)
+            yield ClientSessions(cells, backend, note, folder, own[:-1])
         finally:
             await cells.make_way()
             await asyncio.to_thread(note.close)
