@@ -40,7 +40,11 @@ fi
 
 [ -x .venv/bin/python ] || "$uv" venv -q --python "$("$python" -c 'import sys; print(sys.executable)')" .venv
 say "stepwell: installing what requirements.lock names into .venv/"
-# With bytecode: what only sandboxes import is read-only for them, and each session would compile it anew.
-"$uv" pip install -q --python .venv/bin/python --compile-bytecode --require-hashes -r requirements.lock
+"$uv" pip install -q --python .venv/bin/python --require-hashes -r requirements.lock
 "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation -e .
+# uv writes no bytecode, and cells cannot: each session would compile anew what only cells import.
+site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+for package in scipy sklearn statsmodels seaborn narwhals joblib patsy openpyxl duckdb; do
+    [ ! -d "$site/$package" ] || .venv/bin/python -m compileall -q "$site/$package" >/dev/null || :
+done
 touch .venv/ready
