@@ -62,9 +62,10 @@ aegra: .venv/ready  ## Three Aegra servers (installed beside, needs Python 3.12)
 load: .venv/ready  ## 200 live sandboxes, then 2,000 sleeping ones; nothing may be left over
 	@$(BIN)/python -m tests.load
 
-lock: .venv/ready  ## Resolve requirements.lock, bench/rivals.lock and deploy/aegra/requirements.lock anew
+lock: .venv/ready  ## Resolve requirements.lock and those of the rivals, of Aegra and of Jupyter AI anew
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -q -o requirements.lock
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements.lock bench/rivals.in -q -o bench/rivals.lock
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.12 --generate-hashes --no-header --no-annotate -c requirements.lock --extra postgres --extra s3 --extra server deploy/aegra/requirements.in pyproject.toml -q -o deploy/aegra/requirements.lock
+	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate examples/jupyter_ai/requirements.in -q -o examples/jupyter_ai/requirements.lock
 
 .PHONY: help demo test test-slow test-all check lint format types dev figures bench eval chaos aegra load lock

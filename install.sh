@@ -42,4 +42,9 @@ fi
 say "stepwell: installing what requirements.lock names into .venv/"
 "$uv" pip install -q --python .venv/bin/python --require-hashes -r requirements.lock
 "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation -e .
+# uv writes no bytecode, and cells cannot: each session would compile anew what only cells import.
+site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+for package in scipy sklearn statsmodels seaborn narwhals joblib patsy openpyxl duckdb; do
+    [ ! -d "$site/$package" ] || .venv/bin/python -m compileall -q "$site/$package" >/dev/null || :
+done
 touch .venv/ready

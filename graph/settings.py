@@ -402,9 +402,14 @@ class Settings(BaseSettings):
         """What is asked of local sandboxes."""
         from sandboxes.local.isolation import IsolationRequest
 
-        cache = self.home / "cache"
         return IsolationRequest(
-            self.python, cache, self.isolation, self.require_isolation, self.limits, self.network_rules
+            self.python,
+            self.home / "cache",
+            self.isolation,
+            self.require_isolation,
+            self.limits,
+            self.network_rules,
+            self.kept_copies,
         )
 
     @property

@@ -273,6 +273,22 @@ class KeepsSteps(Protocol):
         """
 
 
+@runtime_checkable
+class RestoresAhead(Protocol):
+    """A sandbox that can be restored before anybody asks."""
+
+    async def restore_ahead(self, id: str) -> None:
+        """Restore a snapshot, if there is no session; `Sandbox.restore` of the same one then has it.
+
+        Until then the sandbox has no head, and whatever else is asked of it ends that session.
+
+        Raises:
+            SandboxLostError: the new session ended while it restored.
+            SandboxUnavailableError: a session cannot be started.
+            SnapshotMissingError: a blob is missing or damaged.
+        """
+
+
 class Trial(Protocol):
     """A fresh session beside a sandbox's own, behind the same walls, in which one snapshot is restored and compared."""
 

@@ -20,14 +20,15 @@ from graph.context import Context
 from graph.events import ApprovalAsked, CellFinished, Event, Failed, Notice, SessionRestored
 from graph.functions.registry import HostFunction
 from graph.settings import Settings, settings_or_default
-from graph.state import Cell, State, Variable
+from graph.state import Cell, SandboxRef, State, Variable
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
 from stepwell.labels import rename
+from stepwell.last_session import LastSession, bring_back
 from stepwell.runs import Decision, Run, RunFailedError
 from stepwell.services import Services, open_services
 from stepwell.steps import read_steps
-from stepwell.threads import Graph, find_thread
+from stepwell.threads import Graph, find_thread_in
 from storage.uploads import Uploads
 
 
@@ -49,6 +50,8 @@ class CellRun:
     """How variables and files were brought back before it ran; None: they were there."""
     notices: tuple[str, ...]
     """What whoever wrote it must know besides, one sentence each."""
+    sandbox: SandboxRef | None = None
+    """Where variables and files are after it."""
 
 
 class CellSessions:
@@ -63,8 +66,12 @@ class CellSessions:
         self.settings = services.settings
         self.services = services
         self._context = context
-        self._graph: Graph = services.graph()
+        self._graph: Graph = services.graph
         self._turns: dict[str, asyncio.Lock] = {}
+        self._ends: dict[str, str] = {}
+        """Where the threads of sessions were left by cells that ended here: after these nothing was broken off."""
+        self._ahead: tuple[str, asyncio.Task[None]] | None = None
+        """The session that is brought back before anybody has asked for it, until somebody asks for one."""
 
     async def find(self, session: str) -> str:
         """The thread that a name, an id or the beginning of an id stands for.
@@ -72,7 +79,7 @@ class CellSessions:
         Raises:
             ThreadError: there is none, or more than one.
         """
-        return await find_thread(session, self.settings)
+        return await find_thread_in(self.services.saver, session)
 
     async def run(
         self,
@@ -103,6 +110,7 @@ class CellSessions:
         if not code.strip():
             raise ThreadError("The cell is empty.")
         thread = await self.find(session) if session else str(uuid.uuid4())
+        await self.make_way(thread)
         async with self._turn(thread):
             told = await self._after_a_crash(thread) if session else []
             run = Run(
@@ -125,6 +133,7 @@ class CellSessions:
             RunFailedError: the cell could not be run, for a reason that is not in its code.
         """
         thread = await self.find(session)
+        await self.make_way(thread)
         async with self._turn(thread):
             if not (await self._state(thread)).get("direct"):
                 raise ThreadError(f"What waits in thread {thread} is of a question; decide on it with: stepwell resume")
@@ -153,8 +162,30 @@ class CellSessions:
             except SandboxError:
                 return ""
 
+    def bring_back(self, last: LastSession) -> None:
+        """Begin to bring back the session that a killed server used last; whoever asks for another one ends that."""
+        self._ahead = last.thread, asyncio.ensure_future(bring_back(last, self.services))
+
+    async def make_way(self, thread: str = "") -> None:
+        """Wait for a session that is being brought back ahead; if it is another one, let it go.
+
+        Args:
+            thread: The session that is used now; empty: none.
+        """
+        if (ahead := self._ahead) is None:
+            return
+        if ahead[0] != thread:
+            self._ahead = None
+            ahead[1].cancel()
+        await asyncio.wait((ahead[1],))
+        if ahead[0] != thread:
+            await self.services.sandboxes.close(ahead[0])
+        elif self._ahead is ahead:
+            self._ahead = None
+
     async def close(self, thread: str) -> None:
         """End a session's processes; the next cell brings it back."""
+        await self.make_way(thread)
         await self.services.sandboxes.close(thread)
 
     async def _followed(
@@ -185,6 +216,7 @@ class CellSessions:
             except ThreadError as error:
                 notices.append(f"The session has no name: {error}")
         state = await self._state(run.thread)
+        self._ends[run.thread] = await self.services.saver.mark(run.thread)
         if cell is not None:
             cell = state["cells"][-1]  # by now it says what of it was kept
         head = (await read_steps(self.services.saver, run.thread)).head
@@ -196,10 +228,13 @@ class CellSessions:
             tuple(state.get("namespace") or []),
             restored,
             tuple(dict.fromkeys(notices)),
+            state.get("sandbox"),
         )
 
     async def _after_a_crash(self, thread: str) -> list[str]:
         """Take over the result of a cell that was broken off at its very end, or say that it is skipped."""
+        if self._ends.get(thread) == await self.services.saver.mark(thread) != "":
+            return []
         config: RunnableConfig = {"configurable": {"thread_id": thread}}
         with reporting_damage(thread):
             before = await self._graph.aget_state(config)

@@ -234,7 +234,7 @@ class Run:
                 hold, services = await self._opened(stack, settings)
                 saver, sandboxes = services.saver, services.sandboxes
                 models = ModelsOfRun(make_models(settings))
-                graph = services.graph(models)
+                graph = services.graph if self.code else services.graph_with(models)  # a cell asks no model
                 if self.resumes:
                     await saver.discard_false_end(self.thread)
                 with reporting_damage(self.thread):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from storage.blobs import Blobs
 from storage.uploads import Uploads
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Services:
     """Made by `open_services`; sandboxes that a run opens stay open for the next one."""
 
@@ -37,11 +38,16 @@ class Services:
     uploads: Uploads | None = None
     """Where users of a server upload inputs; with them, URLs are limited as the settings say."""
 
-    def graph(self, choose_model: ChooseModel | None = None) -> Graph:
-        """The graph over these, compiled.
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph over these, compiled once: that takes as long as running a small cell."""
+        return self.graph_with(None)
+
+    def graph_with(self, choose_model: ChooseModel | None) -> Graph:
+        """The graph over these.
 
         Args:
-            choose_model: Chooses models instead of the settings.
+            choose_model: Chooses models; None: the settings do.
         """
         builder = wire(
             self.settings,

@@ -106,21 +106,30 @@ async def find_thread(prefix: str, settings: Settings | None = None) -> str:
         ThreadError: there is none, or more than one.
     """
     async with open_checkpoints(await settings_or_default(settings)) as saver:
-        if prefix == "last":
-            newest = await saver.newest_threads(limit=1)
-            if not newest:
-                raise ThreadError("There are no threads yet; start one with: stepwell run QUESTION FILE")
-            return newest[0].thread
-        if named := threads_named(prefix, await saver.labels()):
-            if len(named) > 1:
-                raise ThreadError(f"Several threads are called {prefix}: {', '.join(named)}; give the id of one.")
-            return named[0]
-        if len(prefix) < MIN_PREFIX:
-            raise ThreadError(
-                f"No thread is called {prefix!r}, and for an id it is too short: give its first {MIN_PREFIX} "
-                "characters or more, or a name."
-            )
-        found = await saver.threads_beginning_with(prefix)
+        return await find_thread_in(saver, prefix)
+
+
+async def find_thread_in(saver: Saver, prefix: str) -> str:
+    """As `find_thread`, in checkpoints that are open.
+
+    Raises:
+        ThreadError: there is none, or more than one.
+    """
+    if prefix == "last":
+        newest = await saver.newest_threads(limit=1)
+        if not newest:
+            raise ThreadError("There are no threads yet; start one with: stepwell run QUESTION FILE")
+        return newest[0].thread
+    if named := threads_named(prefix, await saver.labels()):
+        if len(named) > 1:
+            raise ThreadError(f"Several threads are called {prefix}: {', '.join(named)}; give the id of one.")
+        return named[0]
+    if len(prefix) < MIN_PREFIX:
+        raise ThreadError(
+            f"No thread is called {prefix!r}, and for an id it is too short: give its first {MIN_PREFIX} "
+            "characters or more, or a name."
+        )
+    found = await saver.threads_beginning_with(prefix)
     if not found:
         raise ThreadError(f"No thread begins with {prefix} or is called so; `stepwell threads` lists them.")
     if len(found) > 1 and prefix not in found:

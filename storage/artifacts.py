@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import quote
 
-import fsspec
-
 from storage.inputs import without_password
 from storage.missing_packages import missing
 from storage.signed_links import LinkSigner
@@ -127,6 +125,8 @@ class Artifacts:
         folder = self.folder(thread)
         try:
             if "://" in folder:
+                import fsspec  # here, since few folders are URLs
+
                 filesystem, root = fsspec.url_to_fs(folder)
                 filesystem.rm(root.rstrip("/"), recursive=True)
             else:
@@ -144,6 +144,8 @@ class Artifacts:
         url = f"{folder}/{name}"
         try:
             if "://" in folder:
+                import fsspec  # here, since few folders are URLs
+
                 filesystem, root = fsspec.url_to_fs(folder)  # not of the whole: a name may hold `::` or `?`
                 path = f"{root.rstrip('/')}/{name}"
                 filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)

@@ -15,8 +15,6 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-import fsspec
-
 from storage.missing_packages import missing
 from storage.safe_names import safe_input_name
 from storage.uploads import SCHEME, UploadError, Uploads
@@ -183,6 +181,8 @@ class InputSource:
     def _download(self, url: str, target: Path) -> tuple[int, str]:
         shown = without_password(url)
         try:
+            import fsspec  # here, since few inputs are URLs
+
             with fsspec.open(url, "rb", **self._only_allowed(url)) as stream, target.open("wb") as out:
                 return self._copy(stream, out, shown)
         except InputError:

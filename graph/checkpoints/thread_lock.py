@@ -42,6 +42,8 @@ class ThreadHold:
     be so any more."""
     lost: asyncio.Future[None] | None = None
     """Done when somebody else may have taken the thread meanwhile; None when that cannot be."""
+    before: str = ""
+    """Who held it last, on this machine; empty when nobody did."""
 
     async def guarded(
         self, stream: AsyncIterator[T], broken_off: asyncio.Future[None] | None = None
@@ -115,7 +117,8 @@ async def hold_thread(
             await asyncio.to_thread(make_home, settings.home)
             await asyncio.to_thread(file.parent.mkdir, exist_ok=True)
             await _acquire(lock, thread, patience)
-            taken_over = await uncancellable(asyncio.to_thread(_note_holder, file, holder))
+            before = await uncancellable(asyncio.to_thread(_note_holder, file, holder))
+            taken_over = before not in ("", holder)
         except OSError as error:
             reason = error.strerror or error
             raise SettingsError(
@@ -128,9 +131,9 @@ async def hold_thread(
             from graph.checkpoints.advisory_lock import hold_thread_in_database
 
             async with hold_thread_in_database(thread, url, patience=patience, holder=holder) as hold:
-                yield replace(hold, taken_over=taken_over or hold.taken_over)
+                yield replace(hold, taken_over=taken_over or hold.taken_over, before=before)
         else:
-            yield ThreadHold(thread, taken_over)
+            yield ThreadHold(thread, taken_over, before=before)
     finally:
         await uncancellable(asyncio.to_thread(lock.release))  # of one that it does not have, nothing comes
 
@@ -155,13 +158,22 @@ def _try(lock: FileLock) -> bool:
     return True
 
 
-def _note_holder(file: Path, holder: str) -> bool:
-    """Write down who holds it; whether another one did before."""
+def _note_holder(file: Path, holder: str) -> str:
+    """Write down who holds it; who did before, if anybody did."""
+    before = _holder(file)
+    if before != holder:
+        file.with_suffix(".holder").write_text(holder)
+    return before
+
+
+def _holder(file: Path) -> str:
     note = file.with_suffix(".holder")
-    before = note.read_text("utf-8", "replace") if note.exists() else holder
-    if before != holder or not note.exists():
-        note.write_text(holder)
-    return before != holder
+    return note.read_text("utf-8", "replace") if note.exists() else ""
+
+
+def last_holder(thread: str, home: Path) -> str:
+    """Who held a thread last, on this machine; empty when nobody did."""
+    return _holder(_file(thread, home))
 
 
 def held_by_another(thread: str) -> ThreadHeldError:

@@ -18,6 +18,7 @@ from graph.state import Cell, LostName
 from nodes.restoration.manifests import MAX_MANIFEST, MAX_NEW, NotRestoredError, blobs_of, light_blobs_of
 from sandboxes.base import (
     KeepsSteps,
+    RestoresAhead,
     Sandbox,
     SandboxError,
     SandboxLostError,
@@ -142,6 +143,20 @@ class SnapshotStore:
         known.blobs |= names
         known.there |= names
         return restored
+
+    async def restore_ahead(self, sandbox: Sandbox, snapshot: str) -> None:
+        """Have a sandbox restore a snapshot that somebody will probably ask for; where it cannot, nothing is there.
+
+        Raises:
+            NotRestoredError: the snapshot's manifest cannot be read.
+            SandboxError: as the sandbox's own method does.
+            BlobError: a blob is missing, or the store cannot be reached.
+        """
+        if isinstance(sandbox, RestoresAhead):
+            needed = {snapshot} | await self._named(snapshot)
+            async with self._blobs.checkout(sorted(needed - await sandbox.supplied_blobs()), check=False) as files:
+                await sandbox.supply_blobs(files)  # the kernel hashes what it loads
+            await sandbox.restore_ahead(snapshot)
 
     async def _return_to(self, sandbox: Sandbox, snapshot: str) -> RestoredSession | None:
         """Go back to a step that is in the sandbox's memory; None when that cannot be, and it has to be restored."""

@@ -5,7 +5,7 @@ A kind of sandbox adds how a session is started, how what the sandbox holds is g
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from sandboxes.base import SandboxLostError, SandboxUnavailableError, SnapshotMissingError
@@ -61,6 +61,15 @@ class KernelSession(Protocol):
 Session = TypeVar("Session", bound=KernelSession)
 
 
+@dataclass(slots=True)
+class _Ahead:
+    """A session that was restored before anybody asked."""
+
+    snapshot: str
+    restored: RestoredSession | None = None
+    """What came back; None: it is being restored."""
+
+
 class KernelSandbox(ABC, Generic[Session]):
     """What all sandboxes with a kernel share of the port.
 
@@ -82,6 +91,7 @@ class KernelSandbox(ABC, Generic[Session]):
         self._snapshot = SessionSnapshot()
         self._slept = ""
         """The head at which it was put to sleep, until it is woken."""
+        self._ahead: _Ahead | None = None
         self._closed = False
 
     @property
@@ -150,7 +160,9 @@ class KernelSandbox(ABC, Generic[Session]):
 
     @property
     def evictable(self) -> Evictable:
-        """Whether it may be put to sleep: when its head is a snapshot that the store has."""
+        """Whether it may be put to sleep: when its head is a snapshot that the store has, or nobody asked for it."""
+        if self._ahead is not None:
+            return "when idle"
         return self._snapshot.evictable if self.head else "never"
 
     async def run(
@@ -199,6 +211,8 @@ class KernelSandbox(ABC, Generic[Session]):
     async def _ready(self) -> Session:
         """The living session, started if there is none yet."""
         self._refuse_when_closed()
+        if self._ahead is not None and self._ahead.restored is not None:  # it was not asked for
+            await self._drop()
         if self._session is not None and not self._session.alive:
             await self._drop()
             raise SandboxLostError(
@@ -251,6 +265,7 @@ class KernelSandbox(ABC, Generic[Session]):
     async def _drop(self) -> None:
         """End the session; there is no head then."""
         session, self._session = self._session, None
+        self._ahead = None
         self._snapshot, self._slept = SessionSnapshot(), ""
         if session is not None:
             await session.close()
@@ -277,22 +292,51 @@ class KernelSandbox(ABC, Generic[Session]):
             SandboxUnavailableError: a session cannot be started, or the workspace cannot be written.
             SnapshotMissingError: a blob is missing or damaged.
         """
-        await self._break_off()
+        if self._ahead is None or self._ahead.snapshot != id:
+            await self._break_off()
         async with self._lease:
-            woken = bool(id) and self._slept == id
-            await self._drop()
-            reply = await self._ask("restore", {"snapshot": id}, answer="restored")
-            problem, failed = replies.problems(reply)
-            if problem or failed:
+            ahead, woken = self._ahead, bool(id) and self._slept == id
+            if ahead is not None and ahead.snapshot == id and self._session is not None and self._session.alive:
+                self._ahead, restored = None, ahead.restored or RestoredSession()
+            else:
                 await self._drop()
-            if problem:
-                await self._remove_supplied()
-                raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
-            if failed:
-                raise SandboxUnavailableError(failed)
-            restored = replies.restored(reply)
+                restored = await self._restored(id)
             self._snapshot = SessionSnapshot(id, stored=True, complete=not restored.lost)
             return replace(restored, woken=woken)
+
+    async def _restored(self, id: str) -> RestoredSession:
+        """Restore a snapshot in a new session; where that cannot be, there is none."""
+        reply = await self._ask("restore", {"snapshot": id}, answer="restored")
+        problem, failed = replies.problems(reply)
+        if problem or failed:
+            await self._drop()
+        if problem:
+            await self._remove_supplied()
+            raise SnapshotMissingError(f"The snapshot {id[:12]} cannot be restored: {problem}.")
+        if failed:
+            raise SandboxUnavailableError(failed)
+        return replies.restored(reply)
+
+    async def restore_ahead(self, id: str) -> None:
+        """Restore a snapshot before anybody asks, if there is no session; `restore` of the same one then has it.
+
+        Until then the sandbox has no head, and whatever else is asked of it ends that session.
+
+        Raises:
+            SandboxLostError: the new session ended while it restored.
+            SandboxUnavailableError: a session cannot be started, or the workspace cannot be written.
+            SnapshotMissingError: a blob is missing or damaged.
+        """
+        async with self._lease:
+            if self._session is not None or self._closed:
+                return
+            ahead = self._ahead = _Ahead(id)
+            try:
+                ahead.restored = await self._restored(id)
+            except BaseException:
+                await self._drop()
+                raise
+        self._lease.mark_idle()
 
     async def plan_rebuild(self, cells: Sequence[PastCell], names: Sequence[str], *, limit: float) -> RebuildPlan:
         """Say which cells have to run for lost variables; see `Sandbox.plan_rebuild`.

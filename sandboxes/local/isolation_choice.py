@@ -152,6 +152,8 @@ Through = dict[str, list[str]]
 """What got through, by property."""
 
 _TRIED: set[IsolationConfig] = set()
+_TRYING = threading.Lock()
+"""Held while one is tried: whoever asks meanwhile waits for what comes of it."""
 
 
 def check(config: IsolationConfig) -> None:
@@ -161,12 +163,13 @@ def check(config: IsolationConfig) -> None:
         IsolationUnavailableError: a sandbox cannot be started with it, or something gets through that must not.
         SandboxUnavailableError: the interpreter cannot be started.
     """
-    if config in _TRIED:
-        return
-    broken = broken_promises(config.level, probe(config))
-    if broken:
-        raise IsolationUnavailableError(f"code in it {'; '.join(broken)}")
-    _TRIED.add(config)
+    with _TRYING:
+        if config in _TRIED:
+            return
+        broken = broken_promises(config.level, probe(config))
+        if broken:
+            raise IsolationUnavailableError(f"code in it {'; '.join(broken)}")
+        _TRIED.add(config)
 
 
 def broken_promises(level: Level, through: Through) -> list[str]:

@@ -118,7 +118,7 @@ class StepwellAgent:
         self._backend = backend
         self._context = context or Context()
         self._kept = KeptSessions(self._settings.home / "editor-sessions")
-        self._graph = services.graph()
+        self._graph = services.graph
         self._client: Client | None = None
         self._open: dict[str, KeptSession] = {}
         self._running: dict[str, asyncio.Task[PromptResponse]] = {}

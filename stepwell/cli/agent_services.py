@@ -2,21 +2,27 @@
 
 import asyncio
 import difflib
+import gc
 import os
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from graph.context import Context
 from graph.settings import Settings, SettingsError, read_settings
 from sandboxes.local.isolation_choice import choose_ahead
 from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_without_isolation
 from stepwell.errors import UsageError
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from graph.context import Context
+    from stepwell.mcp_server.server import SessionsOf
 
 EXTRA = "Agents need packages that are not installed: run `pip install 'stepwell[mcp]'`."
 NOTEBOOKS = "The kernel needs packages that are not installed: run `pip install 'stepwell[jupyter]'`."
@@ -25,30 +31,37 @@ EDITORS = "Editors need packages that are not installed: run `pip install 'stepw
 
 def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
     """Serve one client over stdin and stdout, until it leaves or a signal comes."""
+    gc.disable()  # until all is imported: of that nothing is garbage
     settings = read_settings()
-    _check(folders)
     choose_ahead(settings.local)
+    _check(folders)
     warn_without_isolation(settings)
     if sys.stdin.isatty():
         print_error("This speaks to agents, not to people; `stepwell mcp install --client NAME` adds it to one.")
     return asyncio.run(_stdio(settings, folders, _context(approve=approve)))
 
 
-async def _stdio(settings: Settings, folders: Sequence[Path], context: Context | None) -> int:
+async def _stdio(settings: Settings, folders: Sequence[Path], context: "Context | None") -> int:
     from stepwell.mcp_server.client_sessions import open_client_sessions
 
-    try:
-        from stepwell.mcp_server.server import make_server
-    except ImportError:
-        raise SettingsError(EXTRA) from None
-
     async with open_client_sessions(settings, context=context, roots=folders) as sessions:
+        make_server = await asyncio.to_thread(_load_server)  # beside the session that is brought back
 
         async def sessions_of(call: object) -> object:
             return sessions
 
         server = make_server(sessions_of)  # type: ignore[arg-type]  # the call says nothing: there is one client
         return await _until_signal(server.run_stdio_async())
+
+
+def _load_server() -> "Callable[[SessionsOf], MCPServer[Any]]":
+    try:
+        from stepwell.mcp_server.server import make_server
+    except ImportError:
+        raise SettingsError(EXTRA) from None
+    gc.freeze()
+    gc.enable()
+    return make_server
 
 
 def serve_editor(*, approve: bool) -> int:
@@ -61,7 +74,7 @@ def serve_editor(*, approve: bool) -> int:
     return asyncio.run(_editor(settings, _context(approve=approve)))
 
 
-async def _editor(settings: Settings, context: Context | None) -> int:
+async def _editor(settings: Settings, context: "Context | None") -> int:
     try:
         from acp import Agent, run_agent
 
@@ -106,7 +119,9 @@ def _check(folders: Sequence[Path]) -> None:
             raise UsageError(f"{folder} is no folder; give --files a folder that agents may name files in.")
 
 
-def _context(*, approve: bool) -> Context | None:
+def _context(*, approve: bool) -> "Context | None":
+    from graph.context import Context  # here, so that what sandboxes need begins before LangGraph is imported
+
     return Context(approval="cells") if approve else None
 
 

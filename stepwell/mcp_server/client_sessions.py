@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graph.checkpoints.labels import Labels
 from graph.context import Context
 from graph.events import Event
 from graph.settings import Settings
@@ -23,6 +24,7 @@ from stepwell.cleanup import delete
 from stepwell.errors import ThreadError
 from stepwell.forks import fork_here, fork_thread
 from stepwell.labels import checked_name, rename, tag
+from stepwell.last_session import KIND, LastSessionNote, take_left_behind
 from stepwell.page.local import LocalBackend
 from stepwell.runs import Run, RunFailedError
 from stepwell.services import open_services
@@ -70,16 +72,25 @@ class ClientSessions:
     Args:
         cells: Runs cells.
         backend: Reads threads, and keeps copies of steps open that were looked at.
+        note: Where it is written down which session was used last.
         folder: Where files lie that a client sends, until they are taken in.
-        roots: Folders that a client may name files in.
+        roots: Folders that a client may name files in, without links.
     """
 
-    def __init__(self, cells: CellSessions, backend: LocalBackend, folder: Path, roots: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        cells: CellSessions,
+        backend: LocalBackend,
+        note: LastSessionNote,
+        folder: Path,
+        roots: Sequence[Path] = (),
+    ) -> None:
         self.settings = cells.settings
         self.backend = backend
         self._cells = cells
+        self._note = note
         self._folder = folder
-        self._roots = tuple(root.expanduser().resolve() for root in roots)
+        self._roots = tuple(roots)
         self._own: set[str] = set()
         self._starting: dict[str, asyncio.Lock] = {}
 
@@ -101,7 +112,7 @@ class ClientSessions:
             thread = await self._cells.find(session)
         except ThreadError:
             return ""
-        if thread not in {one.id for one in await self.newest(limit=1_000_000)}:
+        if not (await self._cells.services.saver.labels()).get(thread, Labels()).tagged(TAG):
             return ""
         self._own.add(thread)
         return thread
@@ -138,7 +149,9 @@ class ClientSessions:
                     return await self._first(code, name, purpose, [*files, *placed], on_event)
         async with self._placed(sent) as placed:
             named = [*files, *placed]
-            return await self._cells.run(code, session=thread, purpose=purpose, files=named, on_event=on_event)
+            return await self._noted(
+                await self._cells.run(code, session=thread, purpose=purpose, files=named, on_event=on_event)
+            )
 
     async def _first(
         self, code: str, name: str, purpose: str, files: list[str], on_event: Callable[[Event], None] | None
@@ -150,6 +163,12 @@ class ClientSessions:
             await delete(error.thread, settings=self.settings)
             raise
         await self._begun(found.session, name)
+        return await self._noted(found)
+
+    async def _noted(self, found: CellRun) -> CellRun:
+        """The same, once it is written down for who comes after this process, should it be killed."""
+        if (at := found.sandbox) is not None and at["kind"] == KIND:
+            await asyncio.to_thread(self._note.write, found.session, at["snapshot"])
         return found
 
     def _check_paths(self, files: Sequence[str]) -> None:
@@ -179,6 +198,7 @@ class ClientSessions:
         """
         self._check_paths(files)
         thread, name = await self._for(session)
+        await self._left(thread)
         async with self._placed(sent) as placed:
             run: Run = runs.start(
                 question,
@@ -209,11 +229,18 @@ class ClientSessions:
 
     async def decide(self, session: str, decision: runs.Decision) -> CellRun:
         """See `CellSessions.decide`."""
-        return await self._cells.decide(await self.find(session), decision)
+        return await self._noted(await self._cells.decide(await self.find(session), decision))
 
     async def go_back(self, session: str, step: str) -> str:
         """Go back to an earlier step; what came after it stays in the tree."""
-        return await fork_here(await self.find(session), step=step, new_turn=True, settings=self.settings)
+        thread = await self.find(session)
+        await self._left(thread)
+        return await fork_here(thread, step=step, new_turn=True, settings=self.settings)
+
+    async def _left(self, thread: str) -> None:
+        """A session is about to be elsewhere than it was written down."""
+        await self._cells.make_way(thread)
+        await asyncio.to_thread(self._note.forget, thread)
 
     async def fork(self, session: str, step: str, name: str) -> str:
         """Begin a new session at a step; returns its id."""
@@ -225,6 +252,7 @@ class ClientSessions:
     async def end(self, session: str, *, forget: bool) -> str:
         """End a session's processes, or delete it with all that is kept of it."""
         thread = await self.find(session)
+        await self._left(thread)
         await self._cells.close(thread)
         if forget:
             self._own.discard(thread)
@@ -297,10 +325,18 @@ async def open_client_sessions(
         pool: Live sessions that count together with those of other users; None: these alone.
     """
     folder = settings.home / "sent-files"
-    own = (*(root.expanduser().resolve() for root in roots), folder.resolve())
+    own = await asyncio.to_thread(lambda: [one.expanduser().resolve() for one in (*roots, folder)])
     uploads = make_uploads(settings) if served else None
     async with (
-        open_services(settings, input_roots=own, uploads=uploads, pool=pool) as services,
+        open_services(settings, input_roots=tuple(own), uploads=uploads, pool=pool) as services,
         LocalBackend(settings) as backend,
     ):
-        yield ClientSessions(CellSessions(services, context), backend, folder, roots)
+        cells, note = CellSessions(services, context), LastSessionNote(settings.home)
+        last = await asyncio.to_thread(take_left_behind, settings.home)
+        if last is not None and (await services.saver.labels()).get(last.thread, Labels()).tagged(TAG):
+            cells.bring_back(last)
+        try:
+            yield ClientSessions(cells, backend, note, folder, own[:-1])
+        finally:
+            await cells.make_way()
+            await asyncio.to_thread(note.close)

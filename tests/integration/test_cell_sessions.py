@@ -249,11 +249,11 @@ async def test_what_is_sent_as_a_cell_must_be_one(settings: Settings) -> None:
     given = await run._given(await _nothing(settings))
     given["messages"][0].additional_kwargs[CODE_KEY] = ["no", "text"]
     async with open_cell_sessions(settings=settings) as sessions:
-        graph = sessions.services.graph()
+        graph = sessions.services.graph
         with pytest.raises(ValueError, match="must be the code of a cell"):
             await graph.ainvoke(given, {"configurable": {"thread_id": run.thread}}, context=Context())
 
 
 async def _nothing(settings: Settings):  # type: ignore[no-untyped-def]  # a snapshot of LangGraph's
     async with open_cell_sessions(settings=settings) as sessions:
-        return await sessions.services.graph().aget_state({"configurable": {"thread_id": "none"}})
+        return await sessions.services.graph.aget_state({"configurable": {"thread_id": "none"}})

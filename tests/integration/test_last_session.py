@@ -1,0 +1,209 @@
+"""The session that a killed server used last, brought back by the next one before anybody asks for it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import stepwell
+from graph.settings import Settings
+from graph.wiring import make_sandboxes
+from sandboxes.host.kernel_sandbox import KernelSandbox
+from sandboxes.local import LocalSandbox
+from sandboxes.local.isolation_choice import choose
+from stepwell.cell_sessions import CellSessions
+from stepwell.last_session import FOLDER, LastSessionNote, take_left_behind
+from stepwell.mcp_server.client_sessions import ClientSessions, open_client_sessions
+from tests.mcp_client import agent, served, user_of
+
+HASH = "ab" * 32
+
+
+def cells_of(sessions: ClientSessions) -> CellSessions:
+    return sessions._cells
+
+
+def live(sessions: ClientSessions) -> int:
+    return cells_of(sessions).services.sandboxes.counts["active"]
+
+
+def is_coming(sessions: ClientSessions) -> bool:
+    return cells_of(sessions)._ahead is not None
+
+
+def notes(home: Path) -> list[Path]:
+    return sorted((home / FOLDER).glob("*.json"))
+
+
+async def killed(settings: Settings, folder: Path, *sessions: str) -> list[str]:
+    """Run a cell in each of these sessions, and kill the server; their threads."""
+    threads = []
+    async with agent(settings, folder) as user:
+        for number, name in enumerate(sessions):
+            code = f"n = {number}; import pandas as pd; open('outputs/n.txt', 'w').write('{number}')"
+            threads.append((await user.told("run_code", code=code, session=name))["session"])
+        user.kill()
+    return threads
+
+
+@asynccontextmanager
+async def next_server(settings: Settings) -> AsyncIterator[ClientSessions]:
+    """The next server; what it brings back is there, or has failed."""
+    async with open_client_sessions(settings) as sessions:
+        if (ahead := cells_of(sessions)._ahead) is not None:
+            await asyncio.wait((ahead[1],))
+            ahead[1].result()
+        yield sessions
+
+
+async def session_of(sessions: ClientSessions, thread: str) -> object:
+    sandbox = await cells_of(sessions).services.sandboxes.open("local", thread)
+    return cast("KernelSandbox[Any]", sandbox)._session
+
+
+async def test_it_is_there_before_anybody_asks(settings: Settings, tmp_path: Path) -> None:
+    _, thread = await killed(settings, tmp_path, "other", "mine")
+    async with next_server(settings) as sessions:
+        assert live(sessions) == 1
+        ahead = await session_of(sessions, thread)
+        assert ahead is not None
+        found = await sessions.run("n, open('outputs/n.txt').read(), pd.__name__", session="mine")
+        assert found.cell is not None
+        assert "(1, '1', 'pandas')" in found.cell["observation"]
+        assert found.restored is not None, "whoever asks is told that it was brought back"
+        assert (found.restored.from_cell, found.step) == (1, "2")
+        assert await session_of(sessions, thread) is ahead, "it was restored once"
+        assert live(sessions) == 1
+        assert (await sessions.run("n", session="mine")).restored is None
+    assert notes(settings.home) == [], "a server that ends in good order leaves nothing behind"
+
+
+async def test_another_session_that_is_asked_for_lets_it_go(settings: Settings, tmp_path: Path) -> None:
+    _, thread = await killed(settings, tmp_path, "other", "mine")
+    async with open_client_sessions(settings) as sessions:  # it may still be on its way
+        found = await sessions.run("n", session="other")
+        assert found.cell is not None
+        assert "0" in found.cell["observation"]
+        assert live(sessions) == 1
+        assert await session_of(sessions, thread) is None
+        found = await sessions.run("n", session="mine")
+        assert found.cell is not None
+        assert "1" in found.cell["observation"]
+
+
+async def test_a_new_session_lets_it_go(settings: Settings, tmp_path: Path) -> None:
+    await killed(settings, tmp_path, "mine")
+    async with next_server(settings) as sessions:
+        await sessions.run("m = 1", session="new")
+        assert live(sessions) == 1
+
+
+async def test_who_needs_its_place_gets_it(settings: Settings, tmp_path: Path) -> None:
+    await killed(settings, tmp_path, "mine")
+    async with next_server(settings.model_copy(update={"max_sandboxes": 1})) as sessions:
+        assert live(sessions) == 1
+        services = cells_of(sessions).services
+        other = await services.sandboxes.open("local", "other-thread")
+        assert (await other.run("1 + 1", number=1, timeout=60)).status == "ok"
+        assert live(sessions) == 1
+
+
+async def test_what_is_asked_of_the_sandbox_without_a_restore_finds_a_new_session(
+    settings: Settings, tmp_path: Path
+) -> None:
+    [thread] = await killed(settings, tmp_path, "mine")
+    async with next_server(settings) as sessions:
+        sandbox = await cells_of(sessions).services.sandboxes.open("local", thread)
+        assert sandbox.head == ""
+        assert (await sandbox.run("n", number=1, timeout=60)).status == "error"
+
+
+async def test_a_session_that_ended_while_nobody_used_it_is_restored_again(settings: Settings, tmp_path: Path) -> None:
+    [thread] = await killed(settings, tmp_path, "mine")
+    async with next_server(settings) as sessions:
+        session = cast("Any", await session_of(sessions, thread))
+        await session.close()
+        found = await sessions.run("n", session="mine")
+        assert found.cell is not None
+        assert "0" in found.cell["observation"]
+
+
+async def test_a_session_that_was_ended_is_left_alone(settings: Settings, tmp_path: Path) -> None:
+    async with agent(settings, tmp_path) as user:
+        await user.told("run_code", code="n = 1", session="s")
+        assert len(notes(settings.home)) == 1
+        await user.told("end_session", session="s")
+        user.kill()
+    async with next_server(settings) as sessions:
+        assert not is_coming(sessions)
+
+
+@pytest.mark.parametrize("change", ["untagged", "deleted", "used"])
+async def test_what_happened_to_the_thread_since_counts(change: str, settings: Settings, tmp_path: Path) -> None:
+    [thread] = await killed(settings, tmp_path, "mine")
+    holder = settings.home / "locks" / f"{thread}.holder"
+    if change == "untagged":
+        await stepwell.tag(thread, "agents", remove=True, settings=settings)
+    elif change == "deleted":
+        await stepwell.delete(thread, settings=settings)
+    else:
+        holder.write_text("another process, in which the session may be alive")
+    async with next_server(settings) as sessions:
+        assert live(sessions) == 0
+    if change == "used":
+        assert holder.read_text().startswith("another process"), "it was not taken over"
+
+
+async def test_a_server_that_lives_keeps_its_session(settings: Settings, tmp_path: Path) -> None:
+    async with agent(settings, tmp_path) as user:
+        await user.told("run_code", code="n = 1; gone = (one for one in [1])", session="s")  # no snapshot has it
+        async with next_server(settings) as sessions:
+            assert not is_coming(sessions)
+        assert "[1]" in (await user.told("run_code", code="list(gone)", session="s"))["output"]
+
+
+async def test_a_session_is_brought_back_by_one_server(settings: Settings, tmp_path: Path) -> None:
+    await killed(settings, tmp_path, "mine")
+    async with next_server(settings) as one, next_server(settings) as other:
+        assert (is_coming(one), is_coming(other)) == (True, False)
+
+
+def test_the_newest_of_the_dead_is_taken_and_none_of_the_living(tmp_path: Path) -> None:
+    living, dead = LastSessionNote(tmp_path), LastSessionNote(tmp_path)
+    for number, note in enumerate((living, dead)):
+        note.write(f"0000000{number}-0000-0000-0000-000000000000", HASH)
+    [file] = [one for one in notes(tmp_path) if "00000001-" in one.read_text()]
+    assert dead._lock is not None
+    dead._lock.release()  # as a killed process does
+    (tmp_path / FOLDER / "odd.json").write_text('{"thread": "../../etc", "snapshot": "x", "holder": "y"}')
+    assert take_left_behind(tmp_path) is None or file.exists() is False
+    assert len(notes(tmp_path)) == 1
+    assert take_left_behind(tmp_path) is None
+    living.close()
+    assert list((tmp_path / FOLDER).iterdir()) == []
+
+
+async def test_what_is_begun_while_a_server_starts_is_what_its_sessions_use(settings: Settings) -> None:
+    begun = await asyncio.to_thread(choose, settings.local)
+    async with make_sandboxes(settings) as sandboxes:
+        sandbox = cast("LocalSandbox", await sandboxes.open("local", "thread"))
+        assert sandbox._config == begun
+
+
+@pytest.mark.slow
+async def test_over_http_only_its_user_brings_it_back(settings: Settings, tmp_path: Path) -> None:
+    async with served(settings, tmp_path) as server, user_of(server, 0) as user:
+        await user.told("run_code", code="n = 1", session="s")
+        user.kill()
+    [home] = (settings.home / "users").iterdir()
+    async with served(settings, tmp_path) as server:
+        async with user_of(server, 1) as other:
+            await other.told("run_code", code="m = 1", session="s")
+        assert len(notes(home)) == 1, "nobody but its user touches it"
+        async with user_of(server, 0) as user:
+            await user.told("list_sessions")
+            assert notes(home) == [], "it was taken"
+            assert "1" in (await user.told("run_code", code="n", session="s"))["output"]
