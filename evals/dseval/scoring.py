@@ -1,9 +1,10 @@
 """Scores the problems of a thread: runs the reference code in a sandbox of its own and compares the two sessions."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files as package_files
+from pathlib import Path
 
 from evals.scoring import Part
 from evals.tasks import Problem
@@ -19,6 +20,7 @@ from stepwell.ephemeral import ephemeral_sandbox
 from stepwell.steps import StepState, state_at_step
 from stepwell.threads import open_graph
 
+INSIDE = Path(__file__).with_name("inside")
 MODULES = ("matching", "checking")
 PACKAGE = "stepwell_checks"
 SAYS = "stepwell-verdict: "
@@ -102,8 +104,7 @@ class _Reference:
 
     async def install(self) -> None:
         """Have the session know what compares."""
-        folder = package_files("evals.dseval.inside")
-        sources = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in MODULES}
+        sources = {name: await asyncio.to_thread((INSIDE / f"{name}.py").read_text, "utf-8") for name in MODULES}
         done = await self._run(INSTALL.format(package=PACKAGE, sources=sources))
         if done.status != "ok":
             self._broken = f"what compares cannot be run in the sandbox: {_error_of(done)}"
