@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evals.dseval.problem_sets import load_dseval, load_dseval_apart
 from evals.tasks import ANSWER_LINE, Expected, Task, Value, load_plain
 from stepwell.errors import UsageError
 
@@ -194,21 +195,10 @@ def _source(name: str, data: Path, where: str) -> list[str]:
     raise UsageError(f"{where} names {name}, which is not in {data}; check --data.")
 
 
-def refuse_dseval(suite: Path, data: Path) -> list[Task]:
-    """Say that problem sets of DSEval cannot be run.
-
-    Raises:
-        UsageError: always.
-    """
-    raise UsageError(
-        f"{suite} is a problem set of DSEval, whose validators compare variables with those of reference code; "
-        f"that cannot be run yet: write the questions in the plain format."
-    )
-
-
 FORMATS: dict[str, Callable[[Path, Path], list[Task]]] = {
     "plain": load_plain,
     "dabench": load_dabench,
     "kramabench": load_kramabench,
-    "dseval": refuse_dseval,
+    "dseval": load_dseval,
+    "dseval-apart": load_dseval_apart,
 }

@@ -37,10 +37,24 @@ class Result:
     """True when the endpoint did not report some tokens, and they were counted by characters."""
     cached_tokens: int = 0
     """Of the input tokens, those that the endpoint says it had in its cache."""
+    unchecked: int = 0
+    """Problems that could not be checked; `why` says why."""
 
     def broken_off(self, why: str) -> Self:
         """The same, of a task that did not come to its end."""
         return replace(self, status="broken off", why=why)
+
+    def without(self, unchecked: Sequence[str]) -> Self:
+        """The same, of a task of which some problems could not be checked.
+
+        Args:
+            unchecked: Why not, one text each.
+        """
+        if not unchecked:
+            return self
+        why = "; ".join([*([self.why] if self.why else []), f"not checked: {', '.join(unchecked)}"])
+        status = self.status if self.parts else "broken off"
+        return replace(self, status=status, why=why, unchecked=len(unchecked))
 
     def timed(self, seconds: float | None) -> Self:
         """The same, with the time that was measured when it ran."""
@@ -116,10 +130,11 @@ def summary(results: Iterable[Result]) -> list[str]:
     parts, parts_right = sum(one.parts for one in done), sum(one.parts_right for one in done)
     estimated = sum(one.estimated for one in done)
     cached = sum(one.cached_tokens for one in done)
+    unchecked = sum(one.unchecked for one in done)
     share = right / len(done) if done else 0.0
     return [
         f"right: {right} of {len(done)} ({share:.1%}; 95 % interval {low:.1%} to {high:.1%})",
-        f"values and files: {parts_right} of {parts} right",
+        f"values and files: {parts_right} of {parts} right{f'; {unchecked} not checked' if unchecked else ''}",
         f"broken off: {sum(one.status == 'broken off' for one in done)}",
         f"tokens: {sum(one.input_tokens for one in done):,} in{f' ({cached:,} of them cached)' if cached else ''}, "
         f"{sum(one.output_tokens for one in done):,} out"

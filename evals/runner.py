@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import fsspec
 
 import stepwell
+from evals.dseval.scoring import score_problems
 from evals.published_rules import score_by_rule
 from evals.results import Result
 from evals.scoring import Part, score_files
 from evals.tasks import Expected, Task
+from graph.state import State
+from nodes.direct_cells import DIRECT_QUESTION, goes_on_directly
+from sandboxes.base import SandboxError
 from stepwell.errors import UsageError
 from stepwell.runs import finish
 from stepwell.threads import ThreadDetail, read_thread
@@ -24,6 +28,10 @@ MAX_FILE_BYTES = 50_000_000
 
 class DeliveryError(Exception):
     """A file that was delivered is too large to be scored."""
+
+
+class SetCodeError(Exception):
+    """What a suite runs before a question fails."""
 
 
 def thread_of(run: str, task: str) -> str:
@@ -55,31 +63,55 @@ class Runner:
             return await self._broken_off(task, thread, str(error))
         except stepwell.ApprovalNeededError as error:
             return await self._broken_off(task, thread, f"{error} Run evaluations without approval.")
+        except SetCodeError as error:
+            return await self._broken_off(task, thread, str(error))
         detail = await read_thread(thread, self.settings)
+        if task.problems:
+            return await self._checked(task, thread, detail, seconds or None)
         try:
             parts = await self._parts(task, detail)
         except (OSError, DeliveryError) as error:
             return await self._broken_off(task, thread, f"A delivered file cannot be scored: {error}")
         return self._measured(task, thread, detail, parts, seconds or None)
 
+    async def _checked(self, task: Task, thread: str, detail: ThreadDetail, seconds: float | None) -> Result:
+        """The result of a task whose session is compared with that of reference code."""
+        try:
+            found = await score_problems(thread, task.problems, self.settings, timeout=float(self.context.cell_timeout))
+        except SandboxError as error:
+            return await self._broken_off(task, thread, f"The session cannot be checked: {error}")
+        measured = self._measured(task, thread, detail, found.parts, seconds)
+        return measured.without(found.unchecked)
+
     async def _next(self, thread: str, task: Task) -> stepwell.Run | None:
         """What the thread does next; None when all its questions are answered."""
         try:
             detail = await read_thread(thread, self.settings)
         except stepwell.ThreadError:
-            return stepwell.Run(thread, task.questions[0], task.files, context=self.context, settings=self.settings)
+            code = _wanted(task)[0].code
+            asked = "" if code else task.questions[0]
+            return stepwell.Run(thread, asked, task.files, context=self.context, settings=self.settings, code=code)
         if detail.status != "finished":
             return stepwell.Run(thread, context=self.context, settings=self.settings, resumes=True)
-        turns = detail.state.get("turns") or []
-        if [turn["question"] for turn in turns] != list(task.questions[: len(turns)]):
+        wanted, turns = _wanted(task), _asked(detail.state)
+        if turns != [one.question for one in wanted[: len(turns)]]:
             raise UsageError(
                 f"Thread {thread} of task {task.id} was asked something else than the suite says now; give this "
                 f"evaluation another --name."
             )
-        if len(turns) == len(task.questions):
+        if turns[-1:] == [DIRECT_QUESTION] and (failed := detail.state["cells"][-1])["status"] != "ok":
+            raise SetCodeError(f"The set's own code fails here: {failed['error'] or failed['status']}")
+        if len(turns) == len(wanted):
             return None
-        asked = task.questions[len(turns)]
-        return stepwell.Run(thread, asked, context=self.context, settings=self.settings, follows=True)
+        question, code = wanted[len(turns)].question, wanted[len(turns)].code
+        return stepwell.Run(
+            thread,
+            "" if code else question,
+            context=self.context,
+            settings=self.settings,
+            follows=True,
+            code=code,
+        )
 
     async def _parts(self, task: Task, detail: ThreadDetail) -> list[Part]:
         turns = detail.state.get("turns") or []
@@ -127,6 +159,32 @@ class Runner:
             detail = None
         measured = self._measured(task, thread, detail, [], None)
         return measured.broken_off(why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One turn of a task."""
+
+    question: str
+    """As the thread has it."""
+    code: str = ""
+    """The cell that is run instead of asking."""
+
+
+def _wanted(task: Task) -> list[_Turn]:
+    """The turns that a task's thread is to have."""
+    found: list[_Turn] = []
+    for place, question in enumerate(task.questions):
+        if task.problems and (code := task.problems[place].before):
+            found.append(_Turn(DIRECT_QUESTION, code))
+        found.append(_Turn(question))
+    return found
+
+
+def _asked(state: State) -> list[str]:
+    """The questions of the turns that are over; cells of the suite's own are one that goes on."""
+    turns = [turn["question"] for turn in state.get("turns") or []]
+    return [*turns, DIRECT_QUESTION] if goes_on_directly(state) else turns
 
 
 def _read(url: str) -> bytes:

@@ -44,6 +44,21 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class Problem:
+    """What is checked of the session after one question: it is compared with that of reference code."""
+
+    before: str
+    """Run before the question, as a cell of the user's own; empty: nothing is."""
+    reference: str
+    checks: list[Any]
+    """Its validators; see `evals.dseval.validators`."""
+    unsupported: str = ""
+    """Why it cannot be checked; empty when it can."""
+    forbidden: tuple[str, ...] = ()
+    """Names that the answer's cells may not use."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """Questions asked one after another on one thread, and what their answers must be."""
 
@@ -53,6 +68,8 @@ class Task:
     """One for each question; None: the answer is not checked."""
     files: tuple[str, ...] = ()
     """Absolute paths; they go with the first question."""
+    problems: tuple[Problem, ...] = ()
+    """One for each question whose session is checked; empty: answers and files are."""
 
 
 def load_plain(file: Path, data: Path) -> list[Task]:

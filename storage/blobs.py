@@ -12,7 +12,7 @@ import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -32,6 +32,8 @@ AT_ONCE = 4
 """Blobs that are fetched or looked at at the same time, and …"""
 SEVERAL = 1 << 20
 """… the bytes from which on several are looked at."""
+TOGETHER = 24
+"""Files of this machine that are looked at in one go: to change to a thread costs as much as some looks."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -180,23 +182,37 @@ class Blobs:
             BlobError: the store cannot be reached.
         """
         own = self._backend.files
-        folder = await self._do(self._make_folder)
         turn = asyncio.Semaphore(AT_ONCE)
 
-        async def one(name: str) -> Path:
+        async def plain(own: Callable[[str], Path], some: Sequence[str]) -> dict[str, Path]:
             async with turn:
-                if own is not None and not await self._do(self._is_packed, own(checked(name)), name):
-                    return await self._do(self._check, own(name), name) if check else own(name)
-                target = folder / name
-                await self.fetch(name, target)
-                return target
+                return await self._do(self._plain, own, some)
 
+        async def checked_file(file: Path, name: str) -> Path:
+            async with turn:
+                return await self._do(self._check, file, name)
+
+        async def fetched(folder: Path, name: str) -> Path:
+            async with turn:
+                await self.fetch(name, folder / name)
+                return folder / name
+
+        found: dict[str, Path] = {}
+        if own is not None:
+            groups = [names[start : start + TOGETHER] for start in range(0, len(names), TOGETHER)]
+            for some in await _all(plain(own, group) for group in groups):
+                found |= some
+            if check:
+                found = dict(
+                    zip(found, await _all(checked_file(file, name) for name, file in found.items()), strict=True)
+                )
+        if not (left := [name for name in names if name not in found]):
+            yield [found[name] for name in names]
+            return
+        folder = await self._do(self._make_folder)
         try:
-            files = await asyncio.gather(*(one(name) for name in names), return_exceptions=True)
-            for file in files:
-                if isinstance(file, BaseException):
-                    raise file
-            yield [file for file in files if isinstance(file, Path)]
+            found |= zip(left, await _all(fetched(folder, name) for name in left), strict=True)
+            yield [found[name] for name in names]
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -285,12 +301,18 @@ class Blobs:
             for file, _ in () if move else mine:
                 file.unlink(missing_ok=True)
 
-    def _is_packed(self, file: Path, name: str) -> bool:
-        try:
-            with file.open("rb") as stream:
-                return is_compressed(stream)
-        except FileNotFoundError:
-            raise self._missing(name) from None
+    def _plain(self, own: Callable[[str], Path], names: Sequence[str]) -> dict[str, Path]:
+        """The files of those that are stored as they are, and not packed."""
+        found: dict[str, Path] = {}
+        for name in names:
+            file = own(checked(name))
+            try:
+                with file.open("rb") as stream:
+                    if not is_compressed(stream):
+                        found[name] = file
+            except FileNotFoundError:
+                raise self._missing(name) from None
+        return found
 
     def _check(self, file: Path, name: str) -> Path:
         for _ in range(2):
@@ -357,6 +379,15 @@ class Blobs:
         except Exception as error:  # every fsspec backend raises exceptions of its own
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise BlobError(f"The blobs in {self.location} cannot be used ({reason}).") from None
+
+
+async def _all(waiting: Iterable[Awaitable[T]]) -> list[T]:
+    """What all of them give; the first error, once none goes on any more."""
+    found = await asyncio.gather(*waiting, return_exceptions=True)
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in found if not isinstance(one, BaseException)]
 
 
 def checked(name: str) -> str:

@@ -27,7 +27,10 @@ def evaluate(
         str, typer.Option(metavar="NAME", help="Name of the evaluation (suite and model); another one begins anew.")
     ] = "",
     form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="plain, dabench, kramabench, dseval (recognised).")
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", help="plain, dabench, kramabench, dseval, dseval-apart (recognised)."
+        ),
     ] = "",
     *,
     without_files: Annotated[

@@ -22,18 +22,34 @@ HEAVY = {
 }  # fmt: skip
 OF_THE_GRAPH = {"aiohttp", "httpx", "langchain_core", "langgraph", "langsmith", "requests", "rich"}
 """What `run` needs before it can say anything; the rest belongs to the sandbox, or to the first call of the model."""
+SAY = """names = {name.partition(".")[0] for name, module in sys.modules.items() if module}; \
+sys.stderr.write("imported: " + " ".join(sorted(names)))"""
 COMMAND = """
 import sys
 from stepwell.command import main
 try:
     main()
 finally:
-    sys.stderr.write("imported: " + " ".join(sorted({name.partition(".")[0] for name in sys.modules})))
+    SAY
 """
 START_OF_RUN = """
 import sys
 import stepwell.cli.run
-sys.stderr.write("imported: " + " ".join(sorted({name.partition(".")[0] for name in sys.modules})))
+SAY
+"""
+START_OF_A_CALL = """
+import gc, sys
+from stepwell.command import main
+sys.argv[1:] = ["--version"]
+try:
+    main()
+except SystemExit:
+    pass
+import models.endpoint
+print(gc.get_freeze_count(), *gc.get_threshold()[:1])
+kept = [[] for _ in range(2 * gc.get_threshold()[0])]
+print(gc.get_freeze_count() > 100_000, *gc.get_threshold()[:1])
+SAY
 """
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANGGRAPH_STRICT_MSGPACK": "true"}
 
@@ -41,7 +57,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANGGRAPH_STRICT_MSGPACK": "true"}
 def _ended(program: str, *words: str, home: Path) -> tuple[str, set[str]]:
     """What it wrote to stdout, and the packages that it had imported in the end."""
     ended = subprocess.run(
-        [sys.executable, "-c", program, *words],
+        [sys.executable, "-c", program.replace("SAY", SAY), *words],
         env={**ENVIRONMENT, "STEPWELL_HOME": str(home), "HOME": str(home)},
         cwd=Path(__file__).parents[2],
         capture_output=True,
@@ -64,6 +80,14 @@ def test_run_starts_without_what_only_cells_and_models_use(tmp_path: Path) -> No
     _, imported = _ended(START_OF_RUN, home=tmp_path)
     assert "langgraph" in imported
     assert not imported & (HEAVY - OF_THE_GRAPH)
+
+
+@pytest.mark.slow
+def test_the_models_client_costs_no_other_transport_and_no_look_for_garbage(tmp_path: Path) -> None:
+    printed, imported = _ended(START_OF_A_CALL, home=tmp_path)
+    assert printed.splitlines()[1:] == ["0 400000", "True 50000"]
+    assert "openai" in imported
+    assert "aiohttp" not in imported
 
 
 @pytest.fixture

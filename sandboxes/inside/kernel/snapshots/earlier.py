@@ -94,12 +94,12 @@ class EarlierSnapshot:
         """The variables, in the order in which they were made."""
 
     def variable(self, name: str) -> Any:
-        """A variable as it was; the same object each time.
+        """A variable as it was, or `_`, which is none of the names; the same object each time.
 
         Raises:
             StepError: there is none of that name, it was not kept, or it cannot be loaded.
         """
-        if name not in self.names:
+        if name not in self.names and name != LAST_RESULT:
             raise StepError(self._why_not(name))
         if not dict.__contains__(self._namespace, name):
             self._load(name)
