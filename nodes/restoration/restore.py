@@ -340,6 +340,12 @@ class RestoreService:
         """
         return await self.open_sandbox(context_of(runtime).sandbox, thread_of(runtime))
 
+    def prove_last(self, sandbox: Sandbox, state: State) -> None:
+        """Have the step proved that the turn ends at, if the sandbox is still there; returns at once."""
+        last = next((cell for cell in reversed(state["cells"]) if cell.get("snapshot") == sandbox.head), None)
+        if last is not None:
+            self.proofs.begin(sandbox, last, always=True)
+
     async def restore(self, sandbox: Sandbox, state: State, runtime: Runtime[Context]) -> Receipt:
         """Bring the sandbox to the step that State names, and tell whoever streams this run what that took.
 
