@@ -238,6 +238,8 @@ class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                     if self.checkpointer and others.get("control") is None:
                         others["control"] = work.control
                     parts, holds = super().astream(input, config, **others), self._holds
+                    if hold.lost is not None and holds is not None:
+                        hold.lost.add_done_callback(lambda _: holds.abandon(thread))
                     try:
                         guarded = hold.guarded(parts, work.broken_off)
                         async with aclosing(parts), aclosing(account.counted(guarded)) as counted:  # type: ignore[type-var]  # a generator

@@ -161,6 +161,39 @@ async def test_who_leaves_gives_up_what_takes_long_and_a_reader_does_not(monkeyp
     assert not holds.defers(ONE, stored.put("next"))
 
 
+async def test_of_a_thread_that_was_lost_nothing_more_is_stored() -> None:
+    stored, holds = Stored(), Holds()
+    holds.begin("one", stored.keep())
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    holds.abandon("one")
+    holds.abandon("two")
+    stored.go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await holds.settle("one")
+    assert stored.names == []
+
+
+async def test_what_is_being_stored_when_a_thread_is_lost_is_the_last() -> None:
+    stored, holds = Stored(), Holds()
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def put_slowly() -> None:
+        begun.set()
+        await go_on.wait()
+        stored.names.append("writes")
+
+    stored.go.set()
+    holds.begin("one", stored.keep())
+    assert holds.defers(ONE, put_slowly)
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    await begun.wait()
+    holds.abandon("one")
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await holds.settle("one")
+    assert stored.names == ["snapshot", "writes"]
+
+
 async def test_who_is_cancelled_leaves_once_it_is_stored() -> None:
     stored, holds = Stored(), Holds()
     holds.begin("one", stored.keep())
