@@ -401,3 +401,19 @@ async def test_what_another_version_cannot_load_is_lost_with_its_reason_when_its
     assert "RecursionError" in lost.reason
     assert "cell 2 reached outside the sandbox" in lost.reason
     assert await thread.cell("print(kept, 'df' in globals())") == "[1] False\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("thread", ["local"], indirect=True)
+async def test_a_patch_that_only_lies_elsewhere_is_no_change(thread: Thread) -> None:
+    """What is small is written anew once it lies in many blobs; no cell has done anything then."""
+    await thread.cell("import numpy as np\nbig = np.zeros(1 << 18)")
+    await thread.cell("big[5] = 1.0")
+    await thread.cell("gen = (number for number in big)\nfirst = next(gen)")
+    for number in range(40):
+        await thread.cell(f"v{number} = list(range({number}, 20_000))")
+    receipt = await thread.come_back()
+    assert receipt.lost == []
+    assert receipt.rebuilt == {"gen": (3,)}
+    await thread.cell("big[2] = 7.0")
+    assert await thread.cell("print(next(gen), next(gen))") == "0.0 7.0\n"
