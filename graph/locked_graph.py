@@ -132,8 +132,12 @@ class RunAccount:
                 yield part
                 self.use()
         finally:
-            if self.meter is not None:
-                await self.meter.flush(now=True)
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write down what was counted."""
+        if self.meter is not None:
+            await self.meter.flush(now=True)
 
 
 class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
@@ -253,6 +257,7 @@ class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                     finally:
                         if holds is not None:
                             await holds.leave(thread)
+                            await account.flush()  # what a snapshot added that was stored only now
                         clear_store_failure(thread)
         await self.draining.paused()
 
