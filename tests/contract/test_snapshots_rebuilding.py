@@ -417,3 +417,18 @@ async def test_a_patch_that_only_lies_elsewhere_is_no_change(thread: Thread) -> 
     assert receipt.rebuilt == {"gen": (3,)}
     await thread.cell("big[2] = 7.0")
     assert await thread.cell("print(next(gen), next(gen))") == "0.0 7.0\n"
+
+
+@pytest.mark.parametrize("thread", ["local"], indirect=True)
+async def test_only_files_of_cells_that_run_again_are_brought(thread: Thread) -> None:
+    """Each step of a long thread may have others, which nobody needs to find out what has to run."""
+    write = "import os; open('data.bin', 'wb').write(os.urandom(1_000_000))"
+    for _ in range(6):
+        await thread.cell(write)
+    await thread.cell("size = os.path.getsize('data.bin'); gen = (size + n for n in range(9))")
+    await thread.cell(write)
+    receipt = await thread.come_back()
+    assert (receipt.lost, receipt.rebuilt) == ([], {"gen": (7,)})
+    assert await thread.cell("print(next(gen))") == "1000000\n"
+    brought = thread.folder / "sandboxes" / thread.sandbox.id / "blobs"
+    assert sum(file.stat().st_size for file in brought.iterdir()) < 3_500_000
