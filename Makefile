@@ -56,6 +56,11 @@ FAULTS ?= 1000
 chaos: .venv/ready  ## Disturb and resume analyses until FAULTS (1000) faults were done; SEED=… repeats a choice of them
 	@$(BIN)/python -m tests.chaos --faults $(FAULTS) $(if $(SEED),--seed $(SEED))
 
+PROGRAMS ?= 1000
+
+programs: .venv/ready  ## Run PROGRAMS (1000) random programs, restored at random steps, and compare; SEED=… repeats a choice
+	@$(BIN)/python -m tests.random_programs --programs $(PROGRAMS) $(if $(SEED),--seed $(SEED))
+
 aegra: .venv/ready  ## Three Aegra servers (installed beside, needs Python 3.12) on PostgreSQL, Valkey and S3
 	@$(BIN)/pytest -q -m aegra tests/integration/test_aegra.py
 
@@ -68,4 +73,4 @@ lock: .venv/ready  ## Resolve requirements.lock and those of the rivals, of Aegr
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.12 --generate-hashes --no-header --no-annotate -c requirements.lock --extra postgres --extra s3 --extra server deploy/aegra/requirements.in pyproject.toml -q -o deploy/aegra/requirements.lock
 	@$$(command -v uv || echo .uv/bin/uv) pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate examples/jupyter_ai/requirements.in -q -o examples/jupyter_ai/requirements.lock
 
-.PHONY: help demo test test-slow test-all check lint format types dev figures bench eval chaos aegra load lock
+.PHONY: help demo test test-slow test-all check lint format types dev figures bench eval chaos programs aegra load lock

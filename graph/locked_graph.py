@@ -132,8 +132,12 @@ class RunAccount:
                 yield part
                 self.use()
         finally:
-            if self.meter is not None:
-                await self.meter.flush(now=True)
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write down what was counted."""
+        if self.meter is not None:
+            await self.meter.flush(now=True)
 
 
 class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
@@ -238,6 +242,8 @@ class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                     if self.checkpointer and others.get("control") is None:
                         others["control"] = work.control
                     parts, holds = super().astream(input, config, **others), self._holds
+                    if hold.lost is not None and holds is not None:
+                        hold.lost.add_done_callback(lambda _: holds.abandon(thread))
                     try:
                         guarded = hold.guarded(parts, work.broken_off)
                         async with aclosing(parts), aclosing(account.counted(guarded)) as counted:  # type: ignore[type-var]  # a generator
@@ -251,6 +257,7 @@ class LockedGraph(CompiledStateGraph[State, Context, StartInput, FinalOutput]):
                     finally:
                         if holds is not None:
                             await holds.leave(thread)
+                            await account.flush()  # what a snapshot added that was stored only now
                         clear_store_failure(thread)
         await self.draining.paused()
 

@@ -68,6 +68,8 @@ async def check_final(
     wanted = worth_reviewing(state, context)
     if wanted and not lacks and not budget_reached(state, context, prices) and round_number <= context.max_reviews:
         offer = await restoring.functions.ready()
+        if state.get("cells"):  # it is the last step, as a rule: it is proved while the model reads, so nobody waits
+            restoring.prove_last(await restoring.open(runtime), state)
         emit(runtime, ModelAsked(node="check_final"))
         lacks, tokens, seconds = await _reviewed(
             state, context, choose_model, offer.descriptions, network, telling(runtime, "check_final", writing=False)

@@ -101,7 +101,7 @@ async def upload(
             sandbox = await restoring.open(runtime)
             receipt = await restoring.restore(sandbox, state, runtime)
             concerns += receipt.concerns
-            _prove_last(state, sandbox, restoring)
+            restoring.prove_last(sandbox, state)
             await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]
         answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"
@@ -136,13 +136,6 @@ async def upload(
         **({"ui": push(components, turn, message)} if components else {}),
         "proposal": "",
     }
-
-
-def _prove_last(state: State, sandbox: Sandbox, restoring: RestoreService) -> None:
-    """Have the step proved that the turn ends at."""
-    last = next((cell for cell in reversed(state["cells"]) if cell.get("snapshot") == sandbox.head), None)
-    if last is not None:
-        restoring.proofs.begin(sandbox, last, always=True)
 
 
 def _numbers(state: State, turn: int) -> set[int]:

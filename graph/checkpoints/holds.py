@@ -34,6 +34,7 @@ class _Hold:
     def __init__(self, keep: Keep) -> None:
         self._keeping: asyncio.Future[list[str]] = asyncio.ensure_future(keep)
         self._last: asyncio.Future[Any] = self._keeping
+        self._abandoned = False
 
     def add(self, put: Callable[[], Awaitable[Any]]) -> None:
         """Have something stored once all before it is."""
@@ -41,6 +42,8 @@ class _Hold:
 
         async def then() -> None:
             await asyncio.shield(before)
+            if self._abandoned:
+                raise asyncio.CancelledError
             await put()
 
         self._last = asyncio.ensure_future(then())
@@ -63,6 +66,11 @@ class _Hold:
     async def give_up(self, seconds: float) -> None:
         """Give the snapshot up unless it is there within so many seconds; then nothing of the rest is stored."""
         await asyncio.wait([self._keeping], timeout=seconds)
+        self._keeping.cancel()
+
+    def abandon(self) -> None:
+        """Give it up at once, with what waits for it; only what is being stored already is."""
+        self._abandoned = True
         self._keeping.cancel()
 
 
@@ -121,6 +129,11 @@ class Holds:
         """
         if (hold := self._threads.get(thread)) is not None:
             await hold.wait()
+
+    def abandon(self, thread: str) -> None:
+        """Store nothing more of what waits: somebody else may have the thread by now, and go on with it."""
+        if (hold := self._threads.get(thread)) is not None:
+            hold.abandon()
 
     def _forget(self, thread: str, hold: _Hold) -> None:
         if self._threads.get(thread) is hold:

@@ -66,15 +66,19 @@ async def manifest_of(data: bytes) -> dict[str, Any]:
     return {**said, "blobs": sorted(await asyncio.to_thread(blobs_of, data))}
 
 
-async def light_blobs_of(manifest: bytes) -> set[str]:
-    """Of the blobs that a manifest names, those that hold files and small streams.
+async def light_blobs_of(manifest: bytes, *, files: bool = True) -> set[str]:
+    """Of the blobs that a manifest names, those that hold small streams.
+
+    Args:
+        manifest: It.
+        files: Whether those as well that hold files.
 
     Raises:
         NotRestoredError: it is not a manifest that this version can read.
     """
     said = await manifest_of(manifest)
     packs, outside = said.get("packs"), said.get("outside")
-    tables = [said.get("files"), *(outside.values() if isinstance(outside, dict) else ())]
+    tables = [said.get("files"), *(outside.values() if isinstance(outside, dict) else ())] if files else []
     entries = [one for table in tables if isinstance(table, dict) for one in table.values() if isinstance(one, dict)]
     chunks = [entry["chunks"] for entry in entries if isinstance(entry.get("chunks"), list)]
     lists = [*chunks, packs] if isinstance(packs, list) else chunks

@@ -121,30 +121,43 @@ async def _plan(
 ) -> tuple[RebuildPlan, RebuildOrder | None]:
     """What is to be done for some of the lost variables; no order when nothing can be."""
     known = [cell.get("snapshot", "") for cell in cells]
-    there = await snapshots.lay_out(sandbox, [id for id in known if id])
-    past = [
-        PastCell(
-            number=cell["number"],
-            code=cell["code"],
-            status=cell["status"],
-            seconds=cell["seconds"],
-            snapshot=id if id in there else "",
-            reached=tuple(cell.get("reached") or ()),
-        )
-        for cell, id in zip(cells, known, strict=True)
-    ]
-    plan = await sandbox.plan_rebuild(past, names, limit=limit)
+    there = await snapshots.lay_out(sandbox, [id for id in known if id], files=False)
+    while True:
+        past = [
+            PastCell(
+                number=cell["number"],
+                code=cell["code"],
+                status=cell["status"],
+                seconds=cell["seconds"],
+                snapshot=id if id in there else "",
+                reached=tuple(cell.get("reached") or ()),
+            )
+            for cell, id in zip(cells, known, strict=True)
+        ]
+        plan = await sandbox.plan_rebuild(past, names, limit=limit)
+        order = _order(plan, past, session, known[-1], limit)
+        found = {id for _, _, id in order.cells if id} if order is not None else set[str]()
+        lacking = found - await snapshots.lay_out(sandbox, sorted(found), files=True)
+        if not lacking:
+            return plan, order
+        there -= lacking  # its files are damaged, or gone: there may be another way
+
+
+def _order(
+    plan: RebuildPlan, past: Sequence[PastCell], session: RestoredSession, snapshot: str, limit: float
+) -> RebuildOrder | None:
+    """What a plan comes to; None: nothing can be done."""
     by_number = {cell.number: cell for cell in past}
     types = {one.name: one.type for one in session.lost if one.name in plan.names}
     fits = {plan.base, *plan.cells, *plan.before} - {0} <= set(by_number) and len(plan.before) == len(plan.cells)
     if not types or not plan.cells or not fits:
-        return plan, None
+        return None
     at = {0: "", **{number: cell.snapshot for number, cell in by_number.items()}}
     run = tuple(
         (number, by_number[number].code, "" if index and plan.cells[index - 1] == before else at[before])
         for index, (number, before) in enumerate(zip(plan.cells, plan.before, strict=True))
     )
-    return plan, RebuildOrder(known[-1], base=at[plan.base], cells=run, types=types, seconds=2 * limit)
+    return RebuildOrder(snapshot, base=at[plan.base], cells=run, types=types, seconds=2 * limit)
 
 
 async def _try(sandbox: Sandbox, snapshots: SnapshotStore, order: RebuildOrder) -> RestoredSession | BrokenOff:
@@ -339,6 +352,12 @@ class RestoreService:
             SandboxUnavailableError: it cannot be made or reached now.
         """
         return await self.open_sandbox(context_of(runtime).sandbox, thread_of(runtime))
+
+    def prove_last(self, sandbox: Sandbox, state: State) -> None:
+        """Have the step proved that the turn ends at, if the sandbox is still there; returns at once."""
+        last = next((cell for cell in reversed(state["cells"]) if cell.get("snapshot") == sandbox.head), None)
+        if last is not None:
+            self.proofs.begin(sandbox, last, always=True)
 
     async def restore(self, sandbox: Sandbox, state: State, runtime: Runtime[Context]) -> Receipt:
         """Bring the sandbox to the step that State names, and tell whoever streams this run what that took.

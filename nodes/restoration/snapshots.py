@@ -10,6 +10,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -196,8 +197,13 @@ class SnapshotStore:
         except BlobError as error:
             raise NotRestoredError(str(error)) from error
 
-    async def lay_out(self, sandbox: Sandbox, ids: Iterable[str]) -> set[str]:
-        """Give a sandbox the small parts of some of its thread's snapshots: manifests, packs and files.
+    async def lay_out(self, sandbox: Sandbox, ids: Iterable[str], *, files: bool) -> set[str]:
+        """Give a sandbox the small parts of some of its thread's snapshots: manifests and packs.
+
+        Args:
+            sandbox: It.
+            ids: The snapshots.
+            files: Whether it gets the files as well, which may be much when each step has changed some.
 
         Returns:
             Those of which it has that.
@@ -205,15 +211,21 @@ class SnapshotStore:
         Raises:
             SandboxUnavailableError: the sandbox cannot be reached.
         """
-        found: set[str] = set()
+        light: dict[str, set[str]] = {}
         for id in ids:
-            try:
-                light = await light_blobs_of(await self._blobs.read(id, max_bytes=MAX_MANIFEST))
-                await self._lend(sandbox, {id} | light)
-            except (BlobError, NotRestoredError):
-                continue  # then the cells after it are not run again by themselves
-            found.add(id)
-        return found
+            with suppress(BlobError, NotRestoredError):  # then the cells after it are not run again by themselves
+                manifest = await self._blobs.read(id, max_bytes=MAX_MANIFEST)
+                light[id] = {id} | await light_blobs_of(manifest, files=files)
+        try:
+            await self._lend(sandbox, set().union(*light.values()))
+            return set(light)
+        except BlobError:  # one by one it is found of which
+            found: set[str] = set()
+            for id, needed in light.items():
+                with suppress(BlobError):
+                    await self._lend(sandbox, needed)
+                    found.add(id)
+            return found
 
     async def lay_out_parts(self, sandbox: Sandbox, id: str, names: Sequence[str]) -> None:
         """Give a sandbox some blobs of one of its thread's snapshots, beside what its session does.

@@ -107,6 +107,28 @@ async def test_classes_of_cells_and_their_instances_belong_together(steps: Steps
     )
 
 
+async def test_what_a_class_has_of_its_own_stays_its_own(steps: Steps) -> None:
+    """Although it is the very object that its base has; and attributes keep their order."""
+    await steps.run("""
+        class Base:
+            made, limit = 0, None
+            def __init__(self): type(self).made += 1
+            def say(self): return "base"
+        class Child(Base):
+            zeta, alpha = 1, 2
+            limit, say = None, Base.say
+        Child(), Base()
+    """)
+    await steps.take_up()
+    await steps.run("Base.made, Base.limit, Base.say = 10, 5, None")
+    assert (
+        await steps.run("""
+        print(Child.made, Child.limit, Child().say(), [name for name in vars(Child) if name[:2] != "__"])
+    """)
+        == "1 None base ['zeta', 'alpha', 'limit', 'say', 'made']\n"
+    )
+
+
 async def test_a_class_that_was_defined_again_keeps_its_old_instances_apart(steps: Steps) -> None:
     await steps.run("""
         class A:

@@ -229,8 +229,10 @@ async def test_open_files_go_on_where_they_were_and_are_never_emptied(steps: Ste
         print(repr(reading.readline()), repr(next(looping)), raw.tell(), both.read(), closed.closed, closed.name, closed.encoding, closed.mode)
         writing.write("two\n"); writing.flush(); adding.write("two\n"); adding.flush()
         print(repr(open("w.txt").read()), repr(open("a.txt").read()), len(open("r.txt").read()) == len(text))
+        print(reading.mode, raw.mode, writing.mode, writing.readable(), adding.mode, both.mode)
     """) == (
         r"'zeile ä 1\n' 'zeile ä 5\n' 10 cdef True r.txt latin-1 r" + "\n" + r"'one\ntwo\n' 'one\ntwo\n' True" + "\n"
+        "r rb w False a w+\n"
     )
 
 

@@ -401,3 +401,34 @@ async def test_what_another_version_cannot_load_is_lost_with_its_reason_when_its
     assert "RecursionError" in lost.reason
     assert "cell 2 reached outside the sandbox" in lost.reason
     assert await thread.cell("print(kept, 'df' in globals())") == "[1] False\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("thread", ["local"], indirect=True)
+async def test_a_patch_that_only_lies_elsewhere_is_no_change(thread: Thread) -> None:
+    """What is small is written anew once it lies in many blobs; no cell has done anything then."""
+    await thread.cell("import numpy as np\nbig = np.zeros(1 << 18)")
+    await thread.cell("big[5] = 1.0")
+    await thread.cell("gen = (number for number in big)\nfirst = next(gen)")
+    for number in range(40):
+        await thread.cell(f"v{number} = list(range({number}, 20_000))")
+    receipt = await thread.come_back()
+    assert receipt.lost == []
+    assert receipt.rebuilt == {"gen": (3,)}
+    await thread.cell("big[2] = 7.0")
+    assert await thread.cell("print(next(gen), next(gen))") == "0.0 7.0\n"
+
+
+@pytest.mark.parametrize("thread", ["local"], indirect=True)
+async def test_only_files_of_cells_that_run_again_are_brought(thread: Thread) -> None:
+    """Each step of a long thread may have others, which nobody needs to find out what has to run."""
+    write = "import os; open('data.bin', 'wb').write(os.urandom(1_000_000))"
+    for _ in range(6):
+        await thread.cell(write)
+    await thread.cell("size = os.path.getsize('data.bin'); gen = (size + n for n in range(9))")
+    await thread.cell(write)
+    receipt = await thread.come_back()
+    assert (receipt.lost, receipt.rebuilt) == ([], {"gen": (7,)})
+    assert await thread.cell("print(next(gen))") == "1000000\n"
+    brought = thread.folder / "sandboxes" / thread.sandbox.id / "blobs"
+    assert sum(file.stat().st_size for file in brought.iterdir()) < 3_500_000

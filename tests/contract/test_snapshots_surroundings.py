@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501 (the lines of cells)
 
+import pytest
+
 from tests.contract.conftest import Steps
 
 
@@ -132,3 +134,34 @@ async def test_handlers_of_loggers_and_the_arguments(steps: Steps) -> None:
     """)
         == "root three\n'one!\\ntwo!\\n' True ['program', '--fast']\n"
     )
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+@pytest.mark.parametrize(
+    ("code", "asked"),
+    [
+        ("import os; real = os.stat; os.stat = None", "(os.stat, real.__name__)"),
+        ("import os; real = os.path.join; os.path.join = None", "(os.path.join, real.__name__)"),
+        ("import os; real = os.replace; os.replace = lambda *a: 1", "(os.replace(1), real.__name__)"),
+        ("import pickle; real = pickle.dumps; pickle.dumps = lambda x: b'mine'", "(pickle.dumps(1), real.__name__)"),
+    ],
+)
+async def test_functions_that_python_itself_calls_may_be_replaced(steps: Steps, code: str, asked: str) -> None:
+    """A snapshot is taken all the same, and the cell's own is there afterwards: here, and where it is restored."""
+    await steps.run("kept = [1]")
+    await steps.keep()
+    await steps.run(code)
+    await steps.keep()
+    here = await steps.run(f"print({asked}); kept.append(2)")
+    await steps.take_up()
+    assert (await steps.run(f"print({asked})"), await steps.run("print(kept)")) == (here, "[1, 2]\n")
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+@pytest.mark.parametrize("name", ["open", "print", "__import__", "compile", "exec"])
+async def test_names_in_builtins_may_be_replaced(steps: Steps, name: str) -> None:
+    await steps.run("kept = [1]")
+    await steps.keep()
+    await steps.run(f"import builtins; kept.append(2); builtins.{name} = None")
+    await steps.take_up()
+    assert await steps.run("print(kept)") == "[1, 2]\n"

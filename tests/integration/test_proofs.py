@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.outputs import ChatResult
+from pydantic import PrivateAttr
 
 from bench.scripted import ScriptedChat
 from graph.build import build_graph
@@ -41,6 +44,25 @@ LONG = 120.0
 SAMPLE = Path(__file__).parents[2] / "examples" / "birdstrikes.csv"
 
 
+class AttentiveChat(ScriptedChat):
+    """Writes its review once nothing is being proved any more; notes what had been proved by then."""
+
+    _proofs: Proofs = PrivateAttr()
+    _used: list[float] = PrivateAttr(default_factory=list)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        if kwargs.get("demanded") == "submit_review":
+            await self._proofs.settle("thread")
+            self._used.append(self._proofs.cpu)
+        return self._generate(messages, stop, **kwargs)
+
+
 class Analysis:
     """A graph whose cells are given, with proofs that are waited for."""
 
@@ -58,14 +80,17 @@ class Analysis:
             snapshots=SnapshotStore(make_blobs(settings)),
             proofs=proofs,
         ).compile(checkpointer=saver)
+        self.proofs = proofs
         self.proved: list[StepProved] = []
         self.notices: list[str] = []
 
-    async def run(self, *files: Path, approval: Literal["none", "cells"] = "none") -> dict[str, Any]:
+    async def run(
+        self, *files: Path, approval: Literal["none", "cells"] = "none", review: Literal["auto", "always"] = "auto"
+    ) -> dict[str, Any]:
         """Run a turn, or up to the first pause; State."""
         config: Any = {"configurable": {"thread_id": "thread"}}
         given: Any = {"messages": [HumanMessage("Go")], "files": list(map(str, files))}
-        context = Context(approval=approval)
+        context = Context(approval=approval, review=review)
         async for data in self.graph.astream(given, config, context=context, stream_mode="custom", durability="sync"):
             event = read_event(data)
             if isinstance(event, StepProved):
@@ -108,6 +133,17 @@ async def test_what_is_proved_is_said_in_show(settings: Settings) -> None:
     assert [proof["outcome"] for proof in state["proofs"]] == ["proved"]
     assert not [said for said in state["notices"] if "trial" in said]
     assert "A trial restore brought everything back as it was" in step_detail(await show_step("thread@1", settings))
+
+
+async def test_the_last_step_is_proved_while_the_answer_is_reviewed(settings: Settings) -> None:
+    """So that the end of the turn has nothing to wait for."""
+    async with analysing(settings, "x = 1", "x = 2") as analysis:
+        analysis.model = model = AttentiveChat(cells=["x = 1", "x = 2"])
+        model._proofs = analysis.proofs
+        analysis.proofs.cpu = 1e9  # nothing is proved but what must be
+        state = await analysis.run(review="always")
+    assert [used > 1e9 for used in model._used] == [True]
+    assert [(proof["cell"], proof["outcome"]) for proof in state["proofs"]] == [(2, "proved")]
 
 
 async def test_of_the_playbook_s_own_analysis_all_comes_back(settings: Settings) -> None:

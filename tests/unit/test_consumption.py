@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
+from graph.checkpoints.holds import Holds
 from graph.context import Context, KnobError, context_of
 from graph.locked_graph import LockedGraph
 from graph.settings import Prices, Settings
@@ -58,11 +59,17 @@ class Analysis:
 
 @asynccontextmanager
 async def served(analysis: Analysis, settings: Settings, policy: str) -> AsyncIterator[Any]:
+    async with serving(analysis.builder(), settings, policy, InMemorySaver()) as graph:
+        yield graph
+
+
+@asynccontextmanager
+async def serving(builder: Any, settings: Settings, policy: str, saver: InMemorySaver) -> AsyncIterator[Any]:
     Path("policy.toml").write_text(policy)
     settings = settings.model_copy(update={"policy": Path("policy.toml"), "api_keys": Path("keys")})
     read = await asyncio.to_thread(read_policy, settings)
     async with make_sandboxes(settings) as sandboxes:
-        compiled = analysis.builder().compile(checkpointer=InMemorySaver(), name="stepwell")
+        compiled = builder.compile(checkpointer=saver, name="stepwell")
         # A server makes copies of the graph.
         yield LockedGraph.around(compiled, settings, sandboxes, policy=read).copy()
 
@@ -109,6 +116,33 @@ async def test_a_run_whose_parts_are_asked_for_in_tasks_of_their_own_counts_too(
     assert [(one.name, one.places) for one in analysis.owners] == [("key:bob", 7)]
     used = await Consumption.of(settings).look("key:bob")
     assert (used.input, used.output, used.bytes) == (70, 30, 700_000 if thread else 0)
+
+
+async def test_a_snapshot_that_is_stored_as_the_run_ends_is_counted(settings: Settings) -> None:
+    class Holding(InMemorySaver):
+        holds = Holds()
+
+    consumption, saver = Consumption.of(settings), Holding()
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
+
+    async def keep(meter: Meter) -> list[str]:
+        while not (await consumption.look("key:bob")).input:  # the run's last part has been counted
+            await asyncio.sleep(0)
+        meter.keep(600_000)
+        return []
+
+    async def step(state: State) -> State:
+        meter = current_meter.get()
+        assert meter is not None
+        meter.spend(70, 30)
+        saver.holds.begin("t", keep(meter))
+        return {}
+
+    builder.add_node("step", step)
+    builder.add_edge(START, "step")
+    async with serving(builder, settings, "[quotas]\ndisk_mb = 1", saver) as graph:
+        await graph.ainvoke(ASK, of("key:bob", "t"))
+    assert (await consumption.look("key:bob")).bytes == 600_000
 
 
 async def test_the_day_of_a_user_ends_their_turns_and_nobody_elses(settings: Settings) -> None:

@@ -146,6 +146,56 @@ async def test_a_run_that_ends_where_the_model_would_be_asked_waits_for_its_snap
         assert (state.next, state.values["answer"]) == (("second",), "kept")
 
 
+async def test_two_runs_within_one_run_of_a_thread_come_one_after_the_other(settings: Settings) -> None:
+    """They have one sandbox and one line of steps, so neither sees the other's snapshot while that is pending."""
+    seen: list[str] = []
+
+    def child(name: str) -> StateGraph[Any, Any, Any, Any]:
+        async def keep() -> list[str]:
+            await asyncio.sleep(0)
+            seen.append(f"{name} kept")
+            return [name]
+
+        async def first(state: Any, config: RunnableConfig) -> Any:
+            seen.append(f"{name} begun")
+            holds = holds_of(config)
+            assert holds is not None
+            holds.begin("one", keep())
+            return {}
+
+        async def second(state: Any, config: RunnableConfig) -> Any:
+            holds = holds_of(config)
+            assert holds is not None
+            assert await holds.settle("one") == [name]
+            seen.append(f"{name} ended")
+            return {}
+
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+        builder.add_node("first", first)
+        builder.add_node("second", second)
+        builder.add_edge(START, "first")
+        builder.add_edge("first", "second")
+        return builder
+
+    async with open_checkpoints(settings) as saver, make_sandboxes(settings) as sandboxes:
+        parent: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+
+        def calling(graph: Any) -> Any:
+            async def call(state: Any, config: RunnableConfig) -> Any:
+                await graph.ainvoke({"question": "?"}, config)
+                return {}
+
+            return call
+
+        for name in ("a", "b"):
+            compiled = child(name).compile(name="stepwell")
+            parent.add_node(name, calling(LockedGraph.around(compiled, settings, sandboxes)))
+            parent.add_edge(START, name)
+        await parent.compile(checkpointer=saver).ainvoke({"question": "?"}, ONE)
+    one, other = (seen[0][0], seen[3][0])
+    assert seen == [f"{name} {what}" for name in (one, other) for what in ("begun", "kept", "ended")]
+
+
 async def test_who_leaves_gives_up_what_takes_long_and_a_reader_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "LEAVING_SECONDS", 0.0)
     stored, holds = Stored(), Holds()
@@ -159,6 +209,39 @@ async def test_who_leaves_gives_up_what_takes_long_and_a_reader_does_not(monkeyp
     await holds.leave()
     assert stored.names == []
     assert not holds.defers(ONE, stored.put("next"))
+
+
+async def test_of_a_thread_that_was_lost_nothing_more_is_stored() -> None:
+    stored, holds = Stored(), Holds()
+    holds.begin("one", stored.keep())
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    holds.abandon("one")
+    holds.abandon("two")
+    stored.go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await holds.settle("one")
+    assert stored.names == []
+
+
+async def test_what_is_being_stored_when_a_thread_is_lost_is_the_last() -> None:
+    stored, holds = Stored(), Holds()
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def put_slowly() -> None:
+        begun.set()
+        await go_on.wait()
+        stored.names.append("writes")
+
+    stored.go.set()
+    holds.begin("one", stored.keep())
+    assert holds.defers(ONE, put_slowly)
+    assert holds.defers(ONE, stored.put("checkpoint"))
+    await begun.wait()
+    holds.abandon("one")
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await holds.settle("one")
+    assert stored.names == ["snapshot", "writes"]
 
 
 async def test_who_is_cancelled_leaves_once_it_is_stored() -> None:

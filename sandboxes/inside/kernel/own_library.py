@@ -1,17 +1,24 @@
 """Keeps what the kernel needs of Python's library out of the reach of cells, which may replace parts of it.
 
 A cell that sets `os.getpid` or `json.dumps` to something of its own does so for itself and its libraries. The kernel's
-modules have copies of these modules, made before the first cell ran.
+modules have copies of these modules, made before the first cell ran. What these copies and Python itself look up
+elsewhere (`builtins.open`, the `os.stat` of `os.path.exists`) is put back for as long as a snapshot takes.
 """
 
 import importlib
+import operator
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 NAMES = ("json", "os", "os.path", "time", "hashlib", "io", "select", "struct", "stat", "re", "signal", "socket")
 """Modules that nothing of the kernel sets anything in, and that keep no variables of their own."""
+LOOKED_UP = (*NAMES, "builtins", "posix", "genericpath", "pickle", "contextlib", "functools", "operator", "types")
+"""Modules whose functions are called through others, where no copy helps."""
+DELETED: Any = object()
+"""In the place of what a cell has deleted."""
 KERNEL = "stepwell_kernel"
 
 
@@ -26,6 +33,12 @@ class OwnLibrary:
             copy.__dict__.update(vars(module))
             self._copies[name] = copy
         self._copies["os"].__dict__["path"] = self._copies["os.path"]
+        self._functions: list[tuple[dict[str, Any], list[str], list[Any]]] = []
+        """The variables of each module in `LOOKED_UP`, the names of its functions and classes, and these."""
+        for name in filter(sys.modules.__contains__, LOOKED_UP):
+            space = vars(sys.modules[name])
+            names = [variable for variable, value in space.items() if callable(value)]
+            self._functions.append((space, names, [space[variable] for variable in names]))
         self.give()
 
     def give(self) -> None:
@@ -36,6 +49,32 @@ class OwnLibrary:
                 for variable, value in list(vars(module).items()):
                     if isinstance(value, ModuleType) and id(value) in by_module:
                         vars(module)[variable] = by_module[id(value)]
+
+    @contextmanager
+    def as_it_was(self) -> Iterator[dict[tuple[str, str], Any]]:
+        """Have the library as it was before the first cell, and then as cells have made it.
+
+        Yields:
+            What cells have put there: name of the module and of the variable → their value, or `DELETED`.
+        """
+        is_not, of_cells = operator.is_not, dict[tuple[str, str], Any]()
+        spaces: dict[str, dict[str, Any]] = {}
+        for space, names, values in self._functions:
+            if any(map(is_not, map(space.get, names), values)):  # a look at a thousand names costs 50 µs
+                module = space["__name__"]
+                spaces[module] = space
+                for name, value in zip(names, values, strict=True):
+                    if (now := space.get(name, DELETED)) is not value:
+                        of_cells[module, name] = now
+                        space[name] = value
+        try:
+            yield of_cells
+        finally:
+            for (module, name), now in of_cells.items():
+                if now is DELETED:
+                    spaces[module].pop(name, None)
+                else:
+                    spaces[module][name] = now
 
     @contextmanager
     def importing(self) -> Iterator[None]:

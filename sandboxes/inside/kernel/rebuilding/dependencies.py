@@ -66,8 +66,14 @@ class VariableTable:
             self.held[name] = SavedVariable(content, names, plain=False, code=bool(unit.get("code")))
 
     def _content_of(self, buffer: dict[str, Any]) -> tuple[object, ...]:
-        """What two buffers of the same content have in common, as a rule."""
-        patches = [(at, size, self._packs[pack], place) for at, size, pack, place in buffer.get("patches", ())]
+        """What two buffers of the same content have in common, wherever their patches lie."""
+        patches: list[tuple[object, ...]] = []
+        for at, size, pack, place in buffer.get("patches", ()):
+            try:
+                where = {"pack": pack, "at": place, "size": size}
+                patches.append((at, size, hash_of(manifest.read(where, self._packs, self._blobs, self._cache))))
+            except MissingBlobError:  # then it counts as changed wherever it moves
+                patches.append((at, size, self._packs[pack], place))
         return (*blobs_of(buffer), *patches)
 
 

@@ -71,6 +71,27 @@ METHODS = (types.FunctionType, staticmethod, classmethod, property)
 PLAIN = (str, int, float, bool, complex, bytes, type(None))
 
 
+def as_defined(kind: type, state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a class in the order in which it has them, with those that its bases have just so.
+
+    cloudpickle sorts them, and takes an attribute that is the same object as that of a base for inherited; but a number
+    that a class has counted for itself stays its own when that of the base changes.
+    """
+    own = {
+        name: value
+        for name, value in vars(kind).items()
+        if name in state or not (name[:2] == "__" and name[-2:] == "__") or isinstance(value, METHODS)
+    }
+    slots = set(getattr(kind, "__slots__", ())) if "__slots__" in vars(kind) else set()
+    inherited = [vars(base) for base in kind.__mro__[1:]]
+    kept = {
+        name: state.get(name, value)
+        for name, value in own.items()
+        if name in state or (name not in slots and any(space.get(name, own) is value for space in inherited))
+    }
+    return {**kept, **{name: value for name, value in state.items() if name not in kept}}
+
+
 def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     """The attributes of a class, so that its methods are there before its other attributes are loaded.
 

@@ -56,7 +56,8 @@ class Engine:
 
     def snapshot(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
         """Take a snapshot; see `SnapshotWriter.take`."""
-        return self._taking.take(limit, cell, futures)
+        with own_library().as_it_was() as of_cells:
+            return self._taking.take(limit, cell, futures, of_cells)
 
     def restore(self, id: str) -> dict[str, Any]:
         """Restore a snapshot; see `SnapshotReader.restore`."""
@@ -67,7 +68,8 @@ class Engine:
         with own_library().importing():
             from .returning import restore_files
 
-        return restore_files(self._taking, self._blobs, id)
+        with own_library().as_it_was():
+            return restore_files(self._taking, self._blobs, id)
 
     def earlier(self, id: str, step: int, supply: Supply) -> EarlierSnapshot:
         """An earlier snapshot, of which nothing is loaded yet; its manifest was supplied.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeGuard
 
-from ..own_library import KERNEL
+from ..own_library import DELETED, KERNEL
 from .classes import is_users
 from .identity import find_sentinel
 from .singletons import CurrentSession, is_of_session
@@ -70,8 +70,13 @@ def _path(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def capture(sources: list[str]) -> dict[str, Any]:
-    """The attributes of libraries that cells have assigned to: `module:path:attribute` → value."""
+def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[str, Any]:
+    """The attributes of libraries that cells have assigned to: `module:path:attribute` → value.
+
+    Args:
+        sources: The code of the cells.
+        of_cells: What they have put where the library's own is just now; see `OwnLibrary.as_it_was`.
+    """
     found: dict[str, Any] = {}
     for source in sources:
         for path, attribute in _assigned(source):
@@ -80,8 +85,11 @@ def capture(sources: list[str]) -> dict[str, Any]:
                 continue
             module, inner, owner = place
             elsewhere = not {module, f"{module}.{attribute}"}.isdisjoint(KEPT_OTHERWISE)
-            if attribute in vars(owner) and (not elsewhere or (module == "sys" and attribute in OF_SYS)):
-                found[f"{PREFIX}{module}:{inner}:{attribute}"] = vars(owner)[attribute]
+            value = vars(owner).get(attribute, DELETED)
+            if not inner:
+                value = of_cells.get((module, attribute), value)
+            if value is not DELETED and (not elsewhere or (module == "sys" and attribute in OF_SYS)):
+                found[f"{PREFIX}{module}:{inner}:{attribute}"] = value
     return found | _accessors()
 
 

@@ -20,7 +20,9 @@ PRESENT = "<present>"
 """The names that a module, and each of its classes, has: what is not among them was deleted."""
 MODULES = "<modules>"
 """The variables of a module that are modules, each with the name of that: a cell may have put them there."""
-PLAIN = (str, int, float, bool, complex, bytes, type(None))
+PLAIN = frozenset({str, int, float, bool, complex, bytes, type(None)})
+DATA = PLAIN | {list, dict, set, frozenset, tuple, bytearray}
+"""Types of values that no file's import can be recognised by: they are kept without a second look."""
 LEFT_OUT = frozenset({"_abc_impl"})
 
 Key = tuple[str, str]
@@ -46,32 +48,34 @@ def _capture(
     found: dict[Key, Any],
     present: dict[str, list[str]],
 ) -> None:
-    present[path] = [name for name in space if not name.startswith("__")]
+    present[path] = [name for name in space if name[:2] != "__"]
+    prefix = f"{path}." if path else ""
     for name, value in list(space.items()):
-        below = f"{path}.{name}" if path else name
-        if name in LEFT_OUT or (name.startswith("__") and (not path or (name.endswith("__") and not _is_code(value)))):
+        if name in LEFT_OUT or (name[:2] == "__" and (not path or (name[-2:] == "__" and not _is_code(value)))):
             continue
-        if _is_own(value, module, below):
-            if isinstance(value, type) and not issubclass(value, enum.Enum):
-                _capture(module, below, vars(value), value, found, present)
-            elif isinstance(value, FunctionType):
-                _capture_function(below, value, found)
-        elif not _is_importable(value) and not _is_made_by_file(value, module, owner):
+        kind, below = type(value), prefix + name
+        if kind in DATA:
             found[path, name] = value
-        for function in _functions_in(value) if path else ():
-            _capture_function(below, function, found)
+        elif _is_own(value, module, below):
+            if kind is FunctionType:
+                _capture_function(below, value, found)
+            elif not issubclass(value, enum.Enum):
+                _capture(module, below, vars(value), value, found, present)
+        else:
+            if not _is_importable(value) and not _is_made_by_file(value, module, owner):
+                found[path, name] = value
+            for function in _functions_in(value) if path else ():
+                _capture_function(below, function, found)
 
 
 def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) -> None:
     """The defaults of a function that may have changed, and its attributes."""
-    for name in ("__defaults__", "__kwdefaults__"):
-        defaults = getattr(function, name)
-        values = defaults.values() if isinstance(defaults, dict) else defaults or ()
-        if any(type(value) not in PLAIN for value in values):
-            found[path, name] = defaults
-    attributes = {name: value for name, value in vars(function).items() if not name.startswith("__")}
-    if attributes:
-        found[path, "__dict__"] = attributes
+    if (defaults := function.__defaults__) and not PLAIN.issuperset(map(type, defaults)):
+        found[path, "__defaults__"] = defaults
+    if (named := function.__kwdefaults__) and not PLAIN.issuperset(map(type, named.values())):
+        found[path, "__kwdefaults__"] = named
+    if function.__dict__ and (own := {name: value for name, value in vars(function).items() if name[:2] != "__"}):
+        found[path, "__dict__"] = own
 
 
 def _is_code(value: Any) -> bool:
@@ -80,10 +84,9 @@ def _is_code(value: Any) -> bool:
 
 def _is_own(value: Any, module: ModuleType, path: str) -> bool:
     """Whether importing the module makes a function or a class under that very name."""
-    if not isinstance(value, FunctionType | type):
-        return False
-    mine = value.__module__ == module.__name__ and value.__qualname__ == path
-    return mine and (not isinstance(value, FunctionType) or value.__globals__ is vars(module))
+    if type(value) is FunctionType:
+        return value.__globals__ is vars(module) and value.__module__ == module.__name__ and value.__qualname__ == path
+    return isinstance(value, type) and value.__module__ == module.__name__ and value.__qualname__ == path
 
 
 def _is_importable(value: Any) -> bool:

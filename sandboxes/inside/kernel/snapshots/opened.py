@@ -35,7 +35,9 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     buffered = not isinstance(file, io.FileIO)
     name = _name(file)
     shown = "" if isinstance(name, str) and os.path.isabs(name) else name
-    return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered, shown)
+    opened_as = getattr(file, "mode", "") if text else ""
+    more = (shown, opened_as) if opened_as not in ("", mode) else (shown,)
+    return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered, *more)
 
 
 def _path(file: Any) -> Any:
@@ -91,17 +93,17 @@ def _position(file: Any) -> int:
 
 
 def open_file(
-    path: str, mode: str, place: int, settings: Any, line_buffering: bool, buffered: bool, name: str = ""
+    path: str,
+    mode: str,
+    place: int,
+    settings: Any,
+    line_buffering: bool,
+    buffered: bool,
+    name: str = "",
+    opened_as: str = "",
 ) -> Any:
     """Open a file where it was; one that was being written is written on, not begun again."""
-    path, plus = found(path), "+" in mode
-    if "a" in mode:
-        opened = "a+" if plus else "a"
-    elif "w" in mode or "x" in mode or plus:
-        opened = "r+"
-    else:
-        opened = "r"
-    encoding, errors, newline = settings
+    path, encoding, (errors, newline) = found(path), settings[0], settings[1:]
     options: dict[str, Any] = {"buffering": -1 if buffered else 0}
     if encoding is not None:
         options = {
@@ -110,14 +112,20 @@ def open_file(
             "errors": errors,
             "newline": newline,
         }
-    file: Any = open(path, opened if encoding is not None else opened + "b", **options)  # noqa: SIM115 (the user's)
+    file: Any = open(path, mode if encoding is not None else mode + "b", opener=_reopen, **options)  # noqa: SIM115 (the user's)
     if name:
         raw = file
         for inner in ("buffer", "raw"):
             raw = getattr(raw, inner, raw)
         raw.name = name
+    if opened_as:
+        file.mode = opened_as
     file.seek(place)
     return file
+
+
+def _reopen(path: str, flags: int) -> int:
+    return os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC | os.O_EXCL))
 
 
 def closed_file(kind: str, name: Any, mode: str, settings: Any) -> Any:

@@ -4,6 +4,7 @@ The stream is loaded slowly, with a stand-in for each object that cannot be made
 stand-in can be reached are whole.
 """
 
+import contextlib
 import gc
 import io
 import pickle
@@ -58,6 +59,8 @@ def _load(unpickler: "_PartialUnpickler", names: list[str]) -> tuple[dict[str, A
                     CurrentSession.main.__dict__[name] = value
             else:
                 reasons[name] = reason
+        with contextlib.suppress(Exception):  # sets whose order is put right; there may be none
+            unpickler.load()
     except Exception as error:  # a stand-in at a place where nothing can go on
         reasons |= {name: reason_of(error) for name in names if name not in found and name not in reasons}
     return found, reasons

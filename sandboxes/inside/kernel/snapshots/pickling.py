@@ -1,5 +1,6 @@
 """The pickler and the unpickler of snapshots: cloudpickle's, with what it copies or cannot do put right."""
 
+import contextlib
 import datetime
 import functools
 import io
@@ -29,6 +30,7 @@ from . import (
     namespaces,
     opened,
     refusing,
+    set_order,
     singletons,
     tables,
     views,
@@ -192,6 +194,12 @@ class Stream:
         self._pickler.memo = self._special
         for item in items:
             self._pickler.dump(item)
+        if set_order.may_have_sets(self.data) and (wanted := set_order.recipes(self._objects())):
+            self._pickler.dump(_Arrangement(wanted))
+
+    def _objects(self) -> Iterator[Any]:
+        """All that are in the memo so far."""
+        return (value for _, value in self._pickler.memo.copy().values())
 
     @property
     def data(self) -> memoryview:
@@ -285,6 +293,16 @@ def _pickler_class(with_nans: bool) -> Any:
     return NanPickler
 
 
+class _Arrangement:
+    """Stands behind the variables of a stream: loading it puts their sets in order."""
+
+    def __init__(self, wanted: list[set_order.Recipe]) -> None:
+        self._wanted = wanted
+
+    def __reduce__(self) -> Any:
+        return set_order.arrange, (self._wanted,)
+
+
 def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -> Iterator[tuple[str, Any]]:
     """The variables of a stream, one by one.
 
@@ -298,6 +316,8 @@ def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -
     step = FunctionType(_load_next.__code__, singletons.CurrentSession.main.__dict__)
     for _ in range(count):
         yield step(unpickler)
+    with contextlib.suppress(EOFError):  # there is nothing behind them, as a rule
+        unpickler.load()
 
 
 def _load_next(unpickler: Any) -> Any:

@@ -80,13 +80,14 @@ class SnapshotWriter:
         self.lost_since: dict[str, tuple[int, int]] = {}
         """For what was lost already: the identity of the value, and the cell after which it was."""
 
-    def take(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
+    def take(self, limit: int, cell: int, futures: int, of_cells: dict[tuple[str, str], Any]) -> dict[str, Any]:
         """Take a snapshot.
 
         Args:
             limit: Bytes of new blobs.
             cell: The number of the last cell.
             futures: The compiler flags that cells have set.
+            of_cells: What they have put into Python's library, which is as it was just now; see `OwnLibrary.as_it_was`.
 
         Returns:
             The content of the kernel's answer.
@@ -97,7 +98,7 @@ class SnapshotWriter:
         self.spool.begin(limit)
         try:
             # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
-            patches = library_patches.capture(list(self._cell_sources().values()))
+            patches = library_patches.capture(list(self._cell_sources().values()), of_cells)
             with _quiet():
                 id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:

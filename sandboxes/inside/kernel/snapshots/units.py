@@ -195,7 +195,8 @@ class Partition:
 
     def _begin(self, values: dict[str, Any], reasons: dict[str, str]) -> list[Unit]:
         plain = tuple(name for name, value in values.items() if _is_small(value))
-        left = {name: value for name, value in values.items() if name not in set(plain)}
+        among = frozenset(plain)
+        left = {name: value for name, value in values.items() if name not in among}
         seeds: list[Names] = []
         for group in self._groups:
             kept = tuple(name for name in group if name in left and self._bound.get(name) == id(left[name]))

@@ -92,7 +92,7 @@ def _keep_slots(module: Any) -> None:
 
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
-    from .classes import methods_first
+    from .classes import as_defined, methods_first
 
     arguments_of: Any = module._class_getnewargs
     state_of: Any = module._class_getstate
@@ -113,7 +113,7 @@ def _keep_slots(module: Any) -> None:
         if (annotations := _lazy_annotations(kind)) is not None:
             state.pop("__annotations_cache__", None)
             state["__annotations__"] = annotations
-        return methods_first(kind, state), slots
+        return methods_first(kind, as_defined(kind, state)), slots
 
     module._class_getnewargs, module._class_getstate = with_slots, without
 
