@@ -12,7 +12,8 @@ from typing import Any
 
 from . import manifest
 from .blobs import CHUNK, Blobs, MissingBlobError, Spool
-from .change_detection import BLOCK, SMALLEST, BufferDigests, MappedBlobs
+from .block_digests import BLOCK
+from .change_detection import SMALLEST, BufferDigests, MappedBlobs
 
 ROW = 64 << 10
 """Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
