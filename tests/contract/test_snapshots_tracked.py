@@ -75,11 +75,12 @@ async def test_a_copy_that_was_woken_keeps_what_it_changes(tmp_path: Path, cache
         fine(await sandbox.run("x[4_000_001] += 1", number=50, timeout=60.0))
         assert (await store.keep(sandbox, [], limit_bytes=1 << 30)).snapshot != steps[-1][0]
         await store.restore(sandbox, steps[-1][0], damaged=set())
+        kept = ""
         for number in (51, 52, 53):
             fine(await sandbox.run("x[5_000_001] += 1", number=number, timeout=60.0))
-            kept = await store.keep(sandbox, [], limit_bytes=1 << 30)
+            kept = (await store.keep(sandbox, [], limit_bytes=1 << 30)).snapshot
         had = printed(await sandbox.run("print(sums())", number=0, timeout=60.0))
     async with Sandboxes(tmp_path / "other", cache=cache) as opened:
         other = await opened.open("local", "second")
-        await store.restore(other, kept.snapshot, damaged=set())
+        await store.restore(other, kept, damaged=set())
         assert printed(await other.run("print(sums())", number=0, timeout=60.0)) == had

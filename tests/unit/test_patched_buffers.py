@@ -11,8 +11,9 @@ import pytest
 
 from sandboxes.inside.kernel.snapshots import buffers
 from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool, hash_of
+from sandboxes.inside.kernel.snapshots.block_digests import BLOCK
 from sandboxes.inside.kernel.snapshots.buffers import BufferWriter, blobs_of, packs_of, patch
-from sandboxes.inside.kernel.snapshots.change_detection import BLOCK, BufferDigests, MappedBlobs, change_detector
+from sandboxes.inside.kernel.snapshots.change_detection import BufferDigests, MappedBlobs, change_detector
 from sandboxes.inside.kernel.snapshots.manifest import MAX_PACKS, Packs
 
 PLACE = ("df", 0)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sandboxes.inside.kernel.snapshots.blobs import hash_of
+from sandboxes.inside.kernel.snapshots.block_digests import BLOCK
 from sandboxes.inside.kernel.snapshots.change_detection import (
-    BLOCK,
     UNKNOWN,
     BufferDigests,
     Change,
