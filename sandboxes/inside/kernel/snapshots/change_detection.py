@@ -88,7 +88,11 @@ class MappedBlobs:
         """Note which blobs a buffer is now, patches aside, and which of them were written anew."""
         self._now[key] = names
 
-    def learn(self, key: Key, names: list[str], pieces: list[memoryview]) -> None:
+    def look(self, piece: memoryview) -> list[bytes]:
+        """What has to be known of a piece that is a blob now, to see later whether it still is: nothing."""
+        return []
+
+    def learn(self, key: Key, names: list[str], looked: list[list[bytes]]) -> None:
         """Note which blobs a buffer is in a restored snapshot."""
         if sum(size for _, _, size in self._maps) + key[2] > LARGEST:
             return
@@ -167,9 +171,13 @@ class BufferDigests:
             for place, (name, is_new) in enumerate(zip(names, written, strict=True))
         ]
 
-    def learn(self, key: Key, names: list[str], pieces: list[memoryview]) -> None:
-        """Note which blobs a buffer is in a restored snapshot."""
-        self._known[key] = [(name, self.blocks.plain(piece)) for name, piece in zip(names, pieces, strict=True)]
+    def look(self, piece: memoryview) -> list[bytes]:
+        """What has to be known of a piece that is a blob now, to see later whether it still is."""
+        return self.blocks.plain(piece)
+
+    def learn(self, key: Key, names: list[str], looked: list[list[bytes]]) -> None:
+        """Note which blobs a buffer is in a restored snapshot, and what `look` said of each."""
+        self._known[key] = list(zip(names, looked, strict=True))
 
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""
