@@ -141,8 +141,14 @@ def drop(folder: Path, names: Iterable[str]) -> None:
         (folder / checked(name)).unlink(missing_ok=True)
 
 
-def supply(folder: Path, files: Iterable[Path]) -> None:
-    """Copy host files to where the sandbox reads its blobs; those that it has already are left.
+def supply(folder: Path, files: Iterable[Path], *, link: bool = False) -> None:
+    """Put host files where the sandbox reads its blobs; those that it has already are left.
+
+    Args:
+        folder: There.
+        files: Copied, or linked.
+        link: Whether the sandbox can neither write to these files nor change what they belong to, so that they may be
+            those of the store.
 
     Raises:
         SandboxUnavailableError: there is no room for them.
@@ -151,7 +157,7 @@ def supply(folder: Path, files: Iterable[Path]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         distinct = {file.name: file for file in files}.values()
         with ThreadPoolExecutor(AT_ONCE) as pool:  # the disk reads ahead for one while another is written
-            for _ in pool.map(lambda file: _supply(folder, file), distinct):
+            for _ in pool.map(lambda file: _supply(folder, file, link), distinct):
                 continue
     except OSError as error:
         raise SandboxUnavailableError(
@@ -160,13 +166,33 @@ def supply(folder: Path, files: Iterable[Path]) -> None:
         ) from error
 
 
-def _supply(folder: Path, file: Path) -> None:
+def _supply(folder: Path, file: Path, link: bool) -> None:
     target = folder / checked(file.name)
     if target.is_file() and target.stat().st_size == file.stat().st_size:
         return
     partial = folder / f"{PARTIAL}{file.name}"
-    shutil.copyfile(file, partial)
+    if not (link and _link(file, partial)):
+        shutil.copyfile(file, partial)
     partial.replace(target)
+
+
+def _link(file: Path, target: Path) -> bool:
+    """Give a file a second name, if the sandbox can read it as it is."""
+    try:
+        target.unlink(missing_ok=True)
+        if not stat.S_IMODE(file.lstat().st_mode) & stat.S_IROTH:
+            return False
+        os.link(file, target, follow_symlinks=False)
+    except OSError:  # another file system, or one without
+        return False
+    return True
+
+
+def drop_links(folder: Path) -> None:
+    """Remove blobs that are files of the store, too: what reads here from now on could change them."""
+    for entry in os.scandir(folder):
+        if entry.stat(follow_symlinks=False).st_nlink > 1 and not entry.is_dir(follow_symlinks=False):
+            Path(entry).unlink()
 
 
 def names_in(folder: Path) -> frozenset[str]:

@@ -16,7 +16,7 @@ from sandboxes.host.programs import run_program
 from sandboxes.host.session_pool import SessionPool, SessionSnapshot
 from sandboxes.host.tasks import uncancellable
 from sandboxes.local.child_process import StartChild
-from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, IsolationConfig
+from sandboxes.local.isolation import IN_WORDS, PRIVATE_PATHS, PRIVATE_ROOT, IsolationConfig
 from sandboxes.local.network.egress import Egress
 from sandboxes.local.session import Session
 from sandboxes.local.trial import FOLDER, TrialFolder, TrialSession, prints_name
@@ -243,7 +243,9 @@ class LocalSandbox(KernelSandbox[Session]):
             SandboxUnavailableError: there is no room for them.
         """
         with self._lease.in_use():
-            await asyncio.to_thread(blobs.supply, self._folder / "blobs", files)
+            # Mounted there for reading only, so they may be the store's own files.
+            link = self._config.level in PRIVATE_ROOT
+            await asyncio.to_thread(blobs.supply, self._folder / "blobs", files, link=link)
 
     async def supplied_blobs(self) -> frozenset[str]:
         """The blobs that it was given and still has."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sandboxes.base import SandboxUnavailableError
-from sandboxes.host import workspace
+from sandboxes.host import blobs, workspace
 from sandboxes.host.descriptors import Pipe
 from sandboxes.host.limits import Ending
 from sandboxes.host.processes import Order, StartedProcess
@@ -434,6 +434,8 @@ def prepare(folder: Path, config: IsolationConfig) -> None:
     try:
         for name in ("spool", "blobs", "home", "tmp"):
             (folder / name).mkdir(exist_ok=True)
+        if config.level not in PRIVATE_ROOT:
+            blobs.drop_links(folder / "blobs")
         if note.is_symlink():
             note.unlink()
         note.touch()

@@ -81,6 +81,18 @@ async def test_variables_files_and_random_state_are_those_of_the_step(tmp_path: 
         )
 
 
+async def test_arrays_that_came_from_the_store_are_those_of_the_step(tmp_path: Path, cache: Path) -> None:
+    """Their memory is of the session alone: what it writes there, its copies must not see."""
+    async with thread(tmp_path, cache) as life:
+        first = await life.step("import numpy as np; kept = np.zeros(3 << 20); small = np.zeros(10_000)")
+        await life.sandbox.reset()
+        await life.back(first)
+        second = await life.step("rows = []")
+        await life.step("kept += 5; small += 5")
+        await life.back(second)
+        assert printed(await life.run("print(kept.sum(), small.sum())")) == "0.0 0.0\n"
+
+
 async def test_earlier_steps_than_stay_come_from_the_store(tmp_path: Path, cache: Path) -> None:
     async with thread(tmp_path, cache) as life:
         first = await life.step(GENERATOR)

@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import accumulate
 from pathlib import Path
 from pickle import PickleBuffer
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 
 from sandboxes.inside.kernel.snapshots import buffers
 from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool, hash_of
+from sandboxes.inside.kernel.snapshots.block_digests import BLOCK
 from sandboxes.inside.kernel.snapshots.buffers import BufferWriter, blobs_of, packs_of, patch
-from sandboxes.inside.kernel.snapshots.change_detection import BLOCK, BufferDigests, MappedBlobs, change_detector
+from sandboxes.inside.kernel.snapshots.change_detection import BufferDigests, MappedBlobs, change_detector
 from sandboxes.inside.kernel.snapshots.manifest import MAX_PACKS, Packs
 
 PLACE = ("df", 0)
@@ -51,8 +53,9 @@ class Keeper:
         entry, packs = json.loads(kept)
         memory = bytearray(b"".join(self.blobs.read(name) for name in blobs_of(entry)))
         if learn:
-            sizes = [self.blobs.size(name) for name in blobs_of(entry)]
-            self.writer.learn(PLACE, entry, memoryview(memory), sizes)
+            ends = list(accumulate(self.blobs.size(name) for name in blobs_of(entry)))
+            pieces = [memoryview(memory)[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+            self.writer.learn(PLACE, entry, [self.writer.look(piece) for piece in pieces])
         assert set(packs_of(entry, packs)) <= set(packs)
         patch(memoryview(memory), entry, packs, self.blobs, {})
         return np.frombuffer(memory, "u1")

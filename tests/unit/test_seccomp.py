@@ -171,6 +171,21 @@ def test_a_process_cannot_keep_from_being_looked_into(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+def test_writes_to_memory_can_be_tracked_and_page_faults_not_answered(machine: str) -> None:
+    cloexec, nonblock, user_mode_only = 0x80000, 0x800, 1
+    assert said(machine, "userfaultfd", cloexec | nonblock | user_mode_only) == ALLOW
+    for flags in (0, user_mode_only, cloexec, cloexec | nonblock, 0xFFFFFFFF):
+        assert said(machine, "userfaultfd", flags) == DENIED
+    copy, zero_page, move, resume, poison = 0xC028AA03, 0xC020AA04, 0xC028AA05, 0xC020AA07, 0xC020AA08
+    register, protect, scan = 0xC020AA00, 0xC018AA06, 0xC0606610
+    for high in (0, 1 << 32):
+        for request in (copy, zero_page, move, resume, poison):
+            assert said(machine, "ioctl", 7, request | high) == DENIED
+        for request in (register, protect, scan):
+            assert said(machine, "ioctl", 7, request | high) == ALLOW
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_keys_cannot_be_pushed_into_a_terminal_whatever_the_high_bits_are(machine: str) -> None:
     tiocgwinsz = 0x5413
     for high in (0, 1 << 32, 0xFFFFFFFF << 32):

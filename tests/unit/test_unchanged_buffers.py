@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sandboxes.inside.kernel.snapshots.blobs import hash_of
+from sandboxes.inside.kernel.snapshots.block_digests import BLOCK
 from sandboxes.inside.kernel.snapshots.change_detection import (
-    BLOCK,
     UNKNOWN,
     BufferDigests,
     Change,
@@ -119,7 +119,7 @@ def test_what_a_restored_snapshot_has_is_known(before: Before, tmp_path: Path) -
     names = [hash_of(piece) for piece in pieces(array)]
     for name, piece in zip(names, pieces(array), strict=True):
         (tmp_path / name).write_bytes(piece)
-    before.learn(KEY, names, pieces(array.copy()))
+    before.learn(KEY, names, [before.look(piece) for piece in pieces(array.copy())])
     array[3 << 20] ^= 1
     before.begin()
     assert before.changes(KEY, pieces(array)) == [(name, (0,) if at == 3 else ()) for at, name in enumerate(names)]

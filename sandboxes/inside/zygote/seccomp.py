@@ -36,7 +36,7 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "process_madvise": (440, 440), "process_mrelease": (448, 448), "kcmp": (312, 272), "pidfd_getfd": (438, 438),
     # large and often broken parts of the kernel
-    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "vmsplice": (278, 75),
+    "bpf": (321, 280), "perf_event_open": (298, 241), "vmsplice": (278, 75),
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     # memory that no process holds counts for no limit and no watchdog
     "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186),
@@ -86,7 +86,7 @@ LOOKED_AT: dict[str, tuple[int, int]] = {
     "personality": (135, 92), "prlimit64": (302, 261), "setpriority": (141, 140), "ioprio_set": (251, 30),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
     "sched_setaffinity": (203, 122), "setsockopt": (54, 208), "fcntl": (72, 25), "fallocate": (285, 47),
-    "prctl": (157, 167),
+    "prctl": (157, 167), "userfaultfd": (323, 282),
 }  # fmt: skip
 """Calls whose arguments decide, or that are answered in a way of their own."""
 
@@ -98,6 +98,10 @@ CLONE_NEW = 0x7E020000
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPE_MASK = 1, 5, 0xF
 TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541C, 0x5423
+UFFD_TRACKING = 0x80801
+"""`O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY`: as the kernel of a session opens it, to learn what was written."""
+UFFDIO_SERVING = (0xC028AA03, 0xC020AA04, 0xC028AA05, 0xC020AA07, 0xC020AA08)
+"""`UFFDIO_COPY`, `ZEROPAGE`, `MOVE`, `CONTINUE`, `POISON`: what who answers page faults needs, and nobody else."""
 F_NOTIFY, F_SETPIPE_SZ = 1026, 1031
 PR_SET_DUMPABLE = 4
 SOL_SOCKET, SO_SNDBUF, SO_RCVBUF, SO_LINGER = 1, 7, 8, 13
@@ -187,7 +191,7 @@ def _rules(*, network: bool, strict: bool) -> dict[str, list[Instruction]]:
         "clone": [_argument(0), (ANY_BIT, 0, 1, CLONE_NEW), _failing(errno.EPERM), _answer(ALLOW)],
         "socket": _only(0, families if strict else [AF_UNIX, *families], errno.EAFNOSUPPORT),
         "socketpair": socketpair,
-        "ioctl": [_argument(1), *_except([TIOCSTI, TIOCLINUX, TIOCSETD])],
+        "ioctl": [_argument(1), *_except([TIOCSTI, TIOCLINUX, TIOCSETD, *UFFDIO_SERVING])],
         # Answered as done: the kernel too takes such a wish for a hint. What waits in sockets is nobody's memory, and
         # whoever closes a socket that lingers waits: that may be the host, to which one can be passed.
         "setsockopt": [
@@ -197,6 +201,8 @@ def _rules(*, network: bool, strict: bool) -> dict[str, list[Instruction]]:
         ],
         # What waits in pipes counts for a user, and is nobody's memory; who watches a folder learns what others do.
         "fcntl": [_argument(1), *_except([F_SETPIPE_SZ, F_NOTIFY])],
+        # For tracking writes only. Faults of the system's own code, by which it could be held up, are left out.
+        "userfaultfd": _only(0, [UFFD_TRACKING], errno.EPERM),
         # Who cannot be looked into cannot be measured.
         "prctl": [_argument(0), *_except([PR_SET_DUMPABLE])],
         # It takes a whole disk before anybody can look; libc then writes where a program only wants the room.

@@ -6,13 +6,13 @@ to another patch: a buffer is read as its blobs with the newest patches over the
 is small. A blob of which much has changed is written anew.
 """
 
-from itertools import accumulate
 from pickle import PickleBuffer
 from typing import Any
 
 from . import manifest
 from .blobs import CHUNK, Blobs, MissingBlobError, Spool
-from .change_detection import BLOCK, SMALLEST, BufferDigests, MappedBlobs
+from .block_digests import BLOCK
+from .change_detection import SMALLEST, BufferDigests, MappedBlobs
 
 ROW = 64 << 10
 """Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
@@ -84,11 +84,14 @@ class BufferWriter:
         for (patch, _), place in zip(self._patches, places, strict=True):
             patch += [place["pack"], place["at"]]
 
-    def learn(self, place: tuple[str, int], entry: Entry, memory: memoryview, sizes: list[int]) -> None:
-        """Note what a restored snapshot has of a buffer, whose memory is as its blobs are, without patches."""
+    def look(self, piece: memoryview) -> list[bytes]:
+        """What `learn` has to know of a piece that was read from its blob."""
+        return self._before.look(piece)
+
+    def learn(self, place: tuple[str, int], entry: Entry, looked: list[list[bytes]]) -> None:
+        """Note what a restored snapshot has of a buffer, before patches: `looked` is what `look` said of its blobs."""
         if entry["size"] >= SMALLEST:
-            pieces = [memory[end - size : end] for end, size in zip(accumulate(sizes), sizes, strict=True)]
-            self._before.learn((*place, entry["size"]), blobs_of(entry), pieces)
+            self._before.learn((*place, entry["size"]), blobs_of(entry), looked)
 
     def settle(self) -> None:
         """The snapshot was written."""

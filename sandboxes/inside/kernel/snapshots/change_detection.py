@@ -10,12 +10,13 @@ import importlib.util
 import mmap
 import os
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .blobs import THREADS
+from .block_digests import BLOCK, BlockDigests, Digest
 from .vendored import installed
+from .written_pages import WrittenPages
 
 SMALLEST = 256 << 10
 """Bytes of a buffer from which on it is worth it."""
@@ -25,8 +26,6 @@ LARGEST = 8 << 30
 ALONE = 4 << 20
 """Bytes of a buffer that are compared without further threads."""
 
-BLOCK = 16 << 10
-"""Bytes that are looked at together."""
 Change = tuple[str, tuple[int, ...]]
 """The blob that a piece was, and the numbers of the blocks that differ from it now."""
 UNKNOWN: Change = ("", ())
@@ -89,7 +88,11 @@ class MappedBlobs:
         """Note which blobs a buffer is now, patches aside, and which of them were written anew."""
         self._now[key] = names
 
-    def learn(self, key: Key, names: list[str], pieces: list[memoryview]) -> None:
+    def look(self, piece: memoryview) -> list[bytes]:
+        """What has to be known of a piece that is a blob now, to see later whether it still is: nothing."""
+        return []
+
+    def learn(self, key: Key, names: list[str], looked: list[list[bytes]]) -> None:
         """Note which blobs a buffer is in a restored snapshot."""
         if sum(size for _, _, size in self._maps) + key[2] > LARGEST:
             return
@@ -122,7 +125,6 @@ class MappedBlobs:
 
 
 NAME = "stepwell_kernel.xxhash"
-Digest = Callable[[memoryview], bytes]
 
 
 class BufferDigests:
@@ -130,10 +132,11 @@ class BufferDigests:
 
     Args:
         digest: The hash function.
+        pages: What tracks writes; None: everything is read each time.
     """
 
-    def __init__(self, digest: Digest) -> None:
-        self._digest = digest
+    def __init__(self, digest: Digest, pages: WrittenPages | None = None) -> None:
+        self.blocks = BlockDigests(digest, pages)
         self._known: dict[Key, list[tuple[str, list[bytes]]]] = {}
         """The blobs of each buffer, and the digests of their blocks."""
         self._fresh: dict[Key, list[list[bytes]]] = {}
@@ -142,11 +145,12 @@ class BufferDigests:
     def begin(self) -> None:
         """Begin a snapshot."""
         self._fresh, self._now = {}, {}
+        self.blocks.begin()
 
     def changes(self, key: Key, pieces: list[memoryview]) -> list[Change]:
         """What the pieces of a buffer are, beside the blobs that they were."""
         known = self._known.get(key, [])
-        fresh = self._fresh[key] = [self._digests(piece) for piece in pieces]
+        fresh = self._fresh[key] = self.blocks.of(pieces)
         if len(known) != len(pieces):
             return [UNKNOWN] * len(pieces)
         found: list[Change] = []
@@ -167,17 +171,17 @@ class BufferDigests:
             for place, (name, is_new) in enumerate(zip(names, written, strict=True))
         ]
 
-    def learn(self, key: Key, names: list[str], pieces: list[memoryview]) -> None:
-        """Note which blobs a buffer is in a restored snapshot."""
-        self._known[key] = [(name, self._digests(piece)) for name, piece in zip(names, pieces, strict=True)]
+    def look(self, piece: memoryview) -> list[bytes]:
+        """What has to be known of a piece that is a blob now, to see later whether it still is."""
+        return self.blocks.plain(piece)
+
+    def learn(self, key: Key, names: list[str], looked: list[list[bytes]]) -> None:
+        """Note which blobs a buffer is in a restored snapshot, and what `look` said of each."""
+        self._known[key] = list(zip(names, looked, strict=True))
 
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""
         self._known = self._now
-
-    def _digests(self, piece: memoryview) -> list[bytes]:
-        digest = self._digest
-        return [digest(piece[start : start + BLOCK]) for start in range(0, len(piece), BLOCK)]
 
 
 def change_detector(folders: list[str]) -> BufferDigests | MappedBlobs:
@@ -187,7 +191,7 @@ def change_detector(folders: list[str]) -> BufferDigests | MappedBlobs:
         folders: Where blobs are, under their names.
     """
     digest: Any = getattr(_xxhash(), "xxh3_128_digest", None)
-    return MappedBlobs(folders) if digest is None else BufferDigests(digest)
+    return MappedBlobs(folders) if digest is None else BufferDigests(digest, WrittenPages())
 
 
 def _xxhash() -> Any:

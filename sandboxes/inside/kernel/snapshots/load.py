@@ -91,25 +91,26 @@ class SnapshotReader:
             self._taking.packs.learn(self._extra[name], place, named)
         parts: list[RawUnit] = []
         with ThreadPoolExecutor(THREADS) as pool:
-            waiting: list[Any] = []
+            waiting: dict[tuple[str, int], list[Any]] = {}
             for unit in content["variables"]["units"]:
                 stream = manifest.read(unit["stream"], named, self._blobs, cache)
                 self._taking.packs.learn(stream, unit["stream"], named)
                 buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
-                for target, buffer in zip(buffers, unit["buffers"], strict=True):
-                    waiting += fill_memory(pool, self._blobs, memoryview(target), blobs_of(buffer))
+                for number, (target, buffer) in enumerate(zip(buffers, unit["buffers"], strict=True)):
+                    # Looked at at once, as long as they are in the processor's cache.
+                    waiting[unit["names"][0], number] = fill_memory(
+                        pool, self._blobs, memoryview(target), blobs_of(buffer), then=self._taking.buffers.look
+                    )
                     known.update(blobs_of(buffer))
                 parts.append(RawUnit(unit, stream, buffers))
-            for filled in waiting:
-                filled.result()
+            looked = {place: [filled.result() for filled in filling] for place, filling in waiting.items()}
         for part, unit in zip(parts, content["variables"]["units"], strict=True):
             for number, (target, buffer) in enumerate(zip(part.buffers, unit["buffers"], strict=True)):
-                view = memoryview(target)
-                sizes = [self._blobs.size(name) for name in blobs_of(buffer)]
-                self._taking.buffers.learn((part.names[0], number), buffer, view, sizes)
+                view, place = memoryview(target), (part.names[0], number)
+                self._taking.buffers.learn(place, buffer, looked[place])
                 patch(view, buffer, named, self._blobs, cache)
-                for at, size, pack, place in buffer.get("patches", ()):
-                    self._taking.packs.learn(view[at : at + size], {"pack": pack, "at": place}, named)
+                for at, size, pack, start in buffer.get("patches", ()):
+                    self._taking.packs.learn(view[at : at + size], {"pack": pack, "at": start}, named)
         self._blobs.check(set(content["blobs"]) - known - set(cache))
         self._taking.spool.known.update(content["blobs"])
         return parts
@@ -278,6 +279,7 @@ def fill_memory(
     target: memoryview,
     names: list[str],
     wait: Callable[[str], object] = lambda name: None,
+    then: Callable[[memoryview], object] = lambda piece: None,
 ) -> list[Any]:
     """Fill memory from blobs that lie one after the other.
 
@@ -287,19 +289,25 @@ def fill_memory(
         target: The memory.
         names: The blobs.
         wait: Returns once a blob is there.
+        then: Called in the pool with each piece once it is filled.
 
     Returns:
-        What is under way in the pool.
+        What is under way in the pool: of each blob, what `then` says.
 
     Raises:
         MissingBlobError: one is not there, or they have another size.
     """
     jobs: list[Any] = []
     start = 0
+
+    def fill(name: str, piece: memoryview) -> object:
+        blobs.read_into(name, piece)
+        return then(piece)
+
     for name in names:
         wait(name)
         end = start + blobs.size(name)
-        jobs.append(pool.submit(blobs.read_into, name, target[start:end]))
+        jobs.append(pool.submit(fill, name, target[start:end]))
         start = end
     if start != len(target):
         blobs.check(names)
