@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from graph.drain import RunInterruptedError
 from graph.env_files import make_home
 from graph.settings import Settings, SettingsError
 from sandboxes.host.tasks import uncancellable
@@ -72,6 +71,8 @@ class ThreadHold:
                     f"The connection to the database that held thread {self.thread} was lost; resume the thread."
                 ) from None
             if stopped:
+                from graph.drain import RunInterruptedError  # with LangGraph, which a list of threads does without
+
                 raise RunInterruptedError from (None if step.cancelled() else step.exception())
             try:
                 part = step.result()
