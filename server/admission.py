@@ -23,8 +23,9 @@ from graph.users.consumption import Consumption, Meter, QuotaError
 from graph.users.policy import Policy, Quotas
 from server.bodies import BODY, LAST, TRY_AGAIN, close_websocket, json_of, replay_body
 from server.platform import INTERNAL_REQUEST, count_runs
-from server.routing import USER, RefusedError
+from server.routing import USER
 from server.users import User
+from stepwell.errors import RefusedError
 
 RUNS = re.compile(r"/runs(?:/stream|/wait)?|/threads/[^/]+/runs(?:/stream|/wait)?")
 BATCH = "/runs/batch"

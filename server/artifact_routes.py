@@ -10,8 +10,9 @@ from starlette.responses import JSONResponse, Response
 from graph.app import artifacts, links
 from graph.state import Artifact
 from server.file_response import FILE, RangeFileResponse
-from server.routing import LINKED, THREAD, RefusedError, external_path, path_parameter, response_schema, route, sender
+from server.routing import LINKED, THREAD, external_path, path_parameter, response_schema, route, sender
 from server.step_routes import newest_values
+from stepwell.errors import RefusedError
 from stepwell.exports.archive import published
 from storage.published_files import open_published
 

@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from graph.users.policy import RequestLimits
 from sandboxes.host.limits import MEGABYTE
 from server.platform import INTERNAL_REQUEST
-from server.routing import USER, RefusedError
+from server.routing import USER
 from server.users import User
+from stepwell.errors import RefusedError
 
 BODY = "stepwell_body"
 """Where the whole body stands in the scope."""

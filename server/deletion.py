@@ -13,8 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from graph.users.consumption import Consumption
 from server.checkpoints import open_savers
 from server.platform import NOT_FOUND, Platform
-from server.routing import USER, RefusedError
+from server.routing import USER
 from server.users import User
+from stepwell.errors import RefusedError
 from storage.artifacts import Artifacts, StorageError
 
 THREAD = re.compile(r"/threads/([^/]+)/?")

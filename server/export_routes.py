@@ -9,8 +9,8 @@ from starlette.responses import Response, StreamingResponse
 from graph.app import artifacts, blobs
 from graph.state import Artifact
 from server.platform import Platform
-from server.routing import THREAD, RefusedError, route, sender
-from stepwell.errors import ThreadError
+from server.routing import THREAD, route, sender
+from stepwell.errors import RefusedError, ThreadError
 from stepwell.exports.export import Exporter, Format
 from stepwell.exports.served_files import SAFE, disposition
 from storage.published_files import PublishedFile, open_published

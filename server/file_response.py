@@ -6,7 +6,8 @@ from contextlib import AbstractAsyncContextManager
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from server.routing import LINKED, Json, RefusedError
+from server.routing import LINKED, Json
+from stepwell.errors import RefusedError
 from stepwell.exports.file_response import FileResponse
 from storage.artifacts import StorageError
 from storage.published_files import NoSuchArtifactError, PublishedFile

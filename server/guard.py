@@ -11,8 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.bodies import replay_body
 from server.page_access import is_page, signs_in, with_cookie
 from server.platform import has_thread
-from server.routing import LINKED, USER, RefusedError
+from server.routing import LINKED, USER
 from server.users import UnknownUserError, User, Users
+from stepwell.errors import RefusedError
 from storage.signed_links import SIGNATURE, LinkSigner
 
 OPEN = frozenset({"/", "/ok", "/info", "/docs", "/openapi.json", "/stepwell/health", "/stepwell/ready"})

@@ -10,7 +10,7 @@ import re
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.routing import RefusedError
+from stepwell.errors import RefusedError
 
 WAITING = re.compile(
     r"/runs/(?:wait|stream)|/threads/[^/]+/runs/(?:wait|stream|[^/]+/(?:join|stream))"

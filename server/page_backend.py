@@ -17,9 +17,9 @@ from graph.users.policy import Policy
 from server.page_access import SERVER
 from server.platform import NOT_FOUND, Platform, credentials_in
 from server.platform_runs import PlatformRun, PlatformRuns
-from server.routing import RefusedError, sender
+from server.routing import sender
 from stepwell.comparison import Difference
-from stepwell.errors import ThreadError
+from stepwell.errors import RefusedError, ThreadError
 from stepwell.exports.export import Exporter
 from stepwell.exports.report import ShownCell
 from stepwell.forks import fork_here, fork_thread

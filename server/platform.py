@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graph.state import State
-from server.routing import RefusedError
+from stepwell.errors import RefusedError
 
 CREDENTIALS = ("authorization", "x-api-key")
 INTERNAL_REQUEST = "stepwell_within"

@@ -18,8 +18,9 @@ from graph.users.policy import Policy, Quotas
 from sandboxes.host.limits import MEGABYTE
 from server.bodies import TRY_AGAIN, close_websocket
 from server.platform import INTERNAL_REQUEST
-from server.routing import USER, RefusedError
+from server.routing import USER
 from server.users import User
+from stepwell.errors import RefusedError
 
 STATUSES: Mapping[type[Exception], int] = {EditError: 422, IdentityError: 422, ThreadHeldError: 409, DiskError: 507}
 

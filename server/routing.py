@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from server.users import User
-from stepwell.errors import RefusedError as RefusedError
+from stepwell.errors import RefusedError
 
 Json = dict[str, Any]
 Endpoint = Callable[[Request], Awaitable[Response]]

@@ -20,7 +20,8 @@ from sandboxes.inside.kernel.snapshots.blobs import CHUNK
 from server.checkpoints import open_savers
 from server.file_response import FILE, RangeFileResponse
 from server.platform import Platform
-from server.routing import THREAD, RefusedError, path_parameter, response_schema, route, sender
+from server.routing import THREAD, path_parameter, response_schema, route, sender
+from stepwell.errors import RefusedError
 from stepwell.snapshot_manifest import ManifestFile, SnapshotManifest, read_manifest
 from storage.blobs import BlobError
 from storage.published_files import PublishedFile, StoredFile, is_plain

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
 
 import pytest
 from daytona import AsyncDaytona, AsyncSandbox, CreateSandboxFromSnapshotParams
@@ -14,8 +15,12 @@ from tests.daytona import clients
 from tests.daytona.emulator import Emulator
 from tests.integration.http_world import CANARY, Collector, World, ask
 from tests.postgres_server import PostgresServer, in_database, running_postgres
+from tests.scripted_model import ScriptedServer
 from tests.security.two_users import client_of
 from tests.serving import serving, with_keys
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +66,22 @@ def world(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Ite
             thread = alice.post("/threads", json={}).json()["thread_id"]
             ask(alice, thread, "What stands out?", file)
             yield World(served, alice, bob, operator, keys, thread, collector)
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ScriptedServer]:
+    """An endpoint whose script a test writes."""
+    async with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator["Browser"]:
+    """A headless browser of a test's own."""
+    from tests.chat_pages import chromium
+
+    async with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -76,12 +76,6 @@ def front_end(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         assert answers(f"http://127.0.0.1:{port}/")
         yield f"http://127.0.0.1:{port}/"
         process.terminate()
-
-
-@pytest.fixture
-async def model() -> AsyncIterator[ScriptedServer]:
-    async with ScriptedServer() as server:
-        yield server
 
 
 @pytest.fixture

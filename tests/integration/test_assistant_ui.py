@@ -1,6 +1,6 @@
 """A chat page on assistant-ui in a real browser: what people see of a served analysis, and can press."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +10,7 @@ import pytest
 from langgraph_sdk import get_client
 from playwright.async_api import Browser, Page, expect
 
-from tests.chat_pages import MISSING, PATIENCE, bundled, chromium, serving_files
+from tests.chat_pages import MISSING, PATIENCE, bundled, serving_files
 from tests.scripted_model import Call, Scripted, ScriptedServer
 from tests.serving import DevServer, serving
 
@@ -52,22 +52,10 @@ def page_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[ScriptedServer]:
-    async with ScriptedServer() as server:
-        yield server
-
-
-@pytest.fixture
 def served(model: ScriptedServer, tmp_path: Path) -> Iterator[DevServer]:
     environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "none"}
     with serving(tmp_path / "served", environment) as server:
         yield server
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
 
 
 async def opened(browser: Browser, page_url: str, served: DevServer, thread: str = "", **knobs: Any) -> Page:

@@ -1,13 +1,13 @@
 """A chat page on LangChain's `useStream` in a real browser: what people see of a served analysis, and can press."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.chat_pages import MISSING, PATIENCE, bundled, chromium, serving_files
+from tests.chat_pages import MISSING, PATIENCE, bundled, serving_files
 from tests.scripted_model import Call, Scripted, ScriptedServer
 from tests.serving import DevServer, serving, with_keys
 
@@ -38,12 +38,6 @@ def page_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[ScriptedServer]:
-    async with ScriptedServer() as server:
-        yield server
-
-
-@pytest.fixture
 def keys(tmp_path: Path) -> tuple[dict[str, str], dict[str, str]]:
     return with_keys(tmp_path / "settings", "alice", "bob")
 
@@ -53,12 +47,6 @@ def served(model: ScriptedServer, keys: tuple[dict[str, str], dict[str, str]], t
     environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url, **keys[0]}
     with serving(tmp_path / "served", environment) as server:
         yield server
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
 
 
 async def opened(browser: Browser, page_url: str, served: DevServer, key: str, **more: str) -> Page:

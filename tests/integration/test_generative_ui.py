@@ -31,12 +31,6 @@ MOST_BYTES = 700
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[ScriptedServer]:
-    async with ScriptedServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def client(model: ScriptedServer, tmp_path: Path) -> AsyncIterator[LangGraphClient]:
     environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url}
     with serving(tmp_path / "served", environment) as server:

@@ -21,8 +21,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graph.users.policy import RequestLimits
 from server.bodies import HELD, PIECE, BodyLimits, check_cost
-from server.routing import USER, RefusedError
+from server.routing import USER
 from server.users import User
+from stepwell.errors import RefusedError
 
 SMALL = RequestLimits(megabytes=0.1, values=100, depth=8, seconds=5, listed=50, history=10)
 

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from server.file_response import RangeFileResponse
-from server.routing import RefusedError
+from stepwell.errors import RefusedError
 from stepwell.exports.archive import ArchiveEntry, zip_stream
 from stepwell.exports.file_response import range_of
 from stepwell.exports.served_files import disposition
