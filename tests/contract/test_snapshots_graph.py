@@ -264,13 +264,15 @@ async def test_sets_come_back_in_their_order_and_go_on_as_they_would_have(steps:
         for one in sets:
             for _ in range(dice.randrange(4)): one.discard(next(iter(one)))
         frozen = [frozenset(one) for one in sets[:40]]
-        mixed = {1, "a", (2, "b"), None, float("nan"), frozen[0]}; held = {"in": mixed, "keys": sets[0] | {"x"}}
+        mixed = {1, "a", (2, "b"), 2.5, frozen[0]}; held = {"in": mixed, "keys": sets[0] | {"x"}}
+        nan = float("nan"); placed = {None, nan, *mixed}  # by addresses, so in an order of each process
         class Own:
             def __init__(self): self.names = set(sets[1])
         own = Own(); alias = sets[2]
         def told():
             shown = [list(one) for one in [*sets, *frozen, *held.values(), own.names]]
-            return hash(repr(shown)), hash(frozen[3]), alias is sets[2], frozen[0] in mixed
+            known = [one in placed for one in (None, nan, *mixed)], sorted(map(repr, placed))
+            return hash(repr(shown)), hash(frozen[3]), alias is sets[2], frozen[0] in mixed, known
         def go_on():
             for number, one in enumerate([*sets, own.names]):
                 for more in range(number % 7): one.add(f"{number} {more}")
