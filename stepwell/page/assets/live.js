@@ -87,4 +87,5 @@ tick();
 setInterval(tick, 1000);
 follow();
 const latest = document.getElementById("latest");
-if (location.hash === "#latest" && latest) keep(latest, "start");
+// While it runs, what runs stands above it, and below it files that were made before.
+if (location.hash === "#latest" && latest) keep(latest, document.getElementById("live") ? "end" : "start");
