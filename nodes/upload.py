@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -104,11 +104,7 @@ async def upload(
             restoring.prove_last(sandbox, state)
             await _publish_files(state, runtime, sandbox, publisher, current, context)
         turn = state["turn"]
-        answer_name = "answer.md" if turn == 1 else f"answer-{turn}.md"
-        texts = {answer_name: as_document(state["question"], answer, current.values(), concerns)}
-        if state.get("cells"):
-            texts["analysis.py"] = as_script(state)
-        for name, text in texts.items():
+        for name, text in _texts(state, answer, current, concerns).items():
             current[name], new = await publisher.publish_text(name, text)
             if new:
                 emit(runtime, Published(current[name]))
@@ -136,6 +132,15 @@ async def upload(
         **({"ui": push(components, turn, message)} if components else {}),
         "proposal": "",
     }
+
+
+def _texts(state: State, answer: str, files: Mapping[str, Artifact], concerns: Sequence[str]) -> dict[str, str]:
+    """The answer as a document, and the code of the cells, by the names of their files."""
+    name = "answer.md" if state["turn"] == 1 else f"answer-{state['turn']}.md"
+    texts = {name: as_document(state["question"], answer, files.values(), concerns)}
+    if state.get("cells"):
+        texts["analysis.py"] = as_script(state)
+    return texts
 
 
 def _numbers(state: State, turn: int) -> set[int]:
