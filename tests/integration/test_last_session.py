@@ -15,7 +15,7 @@ from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.local import LocalSandbox
 from sandboxes.local.isolation_choice import choose
 from stepwell.cell_sessions import CellSessions
-from stepwell.last_session import FOLDER, LastSessionNote, take_left_behind
+from stepwell.last_session import FOLDER, TAG, LastSessionNote, begin_early, bringing_back, take_left_behind
 from stepwell.mcp_server.client_sessions import ClientSessions, open_client_sessions
 from tests.mcp_client import agent, served, user_of
 
@@ -31,7 +31,8 @@ def live(sessions: ClientSessions) -> int:
 
 
 def is_coming(sessions: ClientSessions) -> bool:
-    return cells_of(sessions)._ahead is not None
+    ahead = cells_of(sessions).ahead
+    return ahead is not None and ahead.thread != ""
 
 
 def notes(home: Path) -> list[Path]:
@@ -52,10 +53,10 @@ async def killed(settings: Settings, folder: Path, *sessions: str) -> list[str]:
 @asynccontextmanager
 async def next_server(settings: Settings) -> AsyncIterator[ClientSessions]:
     """The next server; what it brings back is there, or has failed."""
-    async with open_client_sessions(settings) as sessions:
-        if (ahead := cells_of(sessions)._ahead) is not None:
-            await asyncio.wait((ahead[1],))
-            ahead[1].result()
+    last = await asyncio.to_thread(begin_early, settings, tag=TAG)
+    async with bringing_back(last, settings) as ahead, open_client_sessions(settings, ahead=ahead) as sessions:
+        if ahead is not None:
+            await ahead.settled()
         yield sessions
 
 
