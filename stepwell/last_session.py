@@ -193,7 +193,8 @@ class SessionAhead:
 
     async def settled(self) -> None:
         """Wait until the session is there, or cannot be."""
-        await asyncio.wait((self._task,))
+        if not self._task.done():
+            await asyncio.wait((self._task,))
 
     async def _bring_back(self, last: LastSession) -> None:
         home = self._settings.home
