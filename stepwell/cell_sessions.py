@@ -24,7 +24,7 @@ from graph.state import Cell, State, Variable
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
 from stepwell.labels import rename
-from stepwell.last_session import LastSession, LastSessionNote, SessionAhead, bringing_back
+from stepwell.last_session import LastSession, LastSessionNote, LastSessions, bringing_back
 from stepwell.runs import Decision, Run, RunFailedError
 from stepwell.services import Services, open_services
 from stepwell.steps import read_steps
@@ -58,17 +58,14 @@ class CellSessions:
     Args:
         services: What runs work with.
         context: The knobs of cells.
-        note: Where it is written down which session was used last; None: nowhere.
-        ahead: A session that is being brought back.
+        last: Which session was used last; None: that is not written down.
     """
 
     def __init__(
         self,
         services: Services,
         context: Context | None = None,
-        *,
-        note: LastSessionNote | None = None,
-        ahead: SessionAhead | None = None,
+        last: LastSessions | None = None,
     ) -> None:
         self.settings = services.settings
         self.services = services
@@ -77,8 +74,7 @@ class CellSessions:
         self._turns: dict[str, asyncio.Lock] = {}
         self._ends: dict[str, str] = {}
         """Where the threads of sessions were left by cells that ended here: after these nothing was broken off."""
-        self.note = note
-        self.ahead = ahead
+        self.last = last or LastSessions()
 
     async def find(self, session: str) -> str:
         """The thread that a name, an id or the beginning of an id stands for.
@@ -117,7 +113,7 @@ class CellSessions:
         if not code.strip():
             raise ThreadError("The cell is empty.")
         thread = await self.find(session) if session else str(uuid.uuid4())
-        await self.make_way(thread)
+        await self.last.make_way(thread)
         async with self._turn(thread):
             told = await self._after_a_crash(thread) if session else []
             run = Run(
@@ -140,7 +136,7 @@ class CellSessions:
             RunFailedError: the cell could not be run, for a reason that is not in its code.
         """
         thread = await self.find(session)
-        await self.make_way(thread)
+        await self.last.make_way(thread)
         async with self._turn(thread):
             if not (await self._state(thread)).get("direct"):
                 raise ThreadError(f"What waits in thread {thread} is of a question; decide on it with: stepwell resume")
@@ -169,24 +165,9 @@ class CellSessions:
             except SandboxError:
                 return ""
 
-    async def make_way(self, thread: str = "") -> None:
-        """Wait for a session that is being brought back ahead; if it is another one, let it go.
-
-        Args:
-            thread: The session that is used now; empty: none.
-        """
-        if self.ahead is not None:
-            await self.ahead.make_way(thread)
-
-    async def leave(self, thread: str) -> None:
-        """Note that a session is about to be elsewhere than it was written down."""
-        await self.make_way(thread)
-        if self.note is not None:
-            await asyncio.to_thread(self.note.forget, thread)
-
     async def close(self, thread: str) -> None:
         """End a session's processes; the next cell brings it back."""
-        await self.make_way(thread)
+        await self.last.make_way(thread)
         await self.services.sandboxes.close(thread)
 
     async def _followed(
@@ -220,8 +201,7 @@ class CellSessions:
         self._ends[run.thread] = await self.services.saver.mark(run.thread)
         if cell is not None:
             cell = state["cells"][-1]  # by now it says what of it was kept
-        if self.note is not None:
-            await self.note.keep(run.thread, state.get("sandbox"))
+        await self.last.keep(run.thread, state.get("sandbox"))
         head = (await read_steps(self.services.saver, run.thread)).head
         return CellRun(
             run.thread,
@@ -303,4 +283,8 @@ async def open_cell_sessions(
             sandboxes=ahead.sandboxes if ahead is not None else None,
         ) as services,
     ):
-        yield CellSessions(services, context, note=note, ahead=ahead)
+        used = LastSessions(note, ahead)
+        try:
+            yield CellSessions(services, context, used)
+        finally:
+            await used.make_way()

@@ -14,6 +14,7 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,11 +92,6 @@ class LastSessionNote:
                     self._lock.acquire(timeout=0)
                 self._file.write_text(text, "utf-8")
                 self._text = text
-
-    async def keep(self, thread: str, sandbox: "SandboxRef | None") -> None:
-        """Write down where a session is, if it is one that can be brought back."""
-        if sandbox is not None and sandbox["kind"] == KIND:
-            await asyncio.to_thread(self.write, thread, sandbox["snapshot"])
 
     def forget(self, thread: str = "") -> None:
         """Remove it; where a thread is named, if it is of that one."""
@@ -208,6 +204,41 @@ class SessionAhead:
                     await store.restore_ahead(sandbox, last.snapshot)
         if self._bare:
             asyncio.get_running_loop().call_later(OTHERS_AFTER, choose_ahead, self._settings.local)
+
+
+class LastSessions:
+    """The session that a server uses last, and the one that a killed server used: what is to be done with each use.
+
+    Args:
+        note: Where it is written down; None: nowhere.
+        ahead: The killed server's, while it is brought back; None: there is none.
+    """
+
+    def __init__(self, note: LastSessionNote | None = None, ahead: SessionAhead | None = None) -> None:
+        self._note = note
+        self.ahead = ahead
+
+    async def make_way(self, thread: str = "") -> None:
+        """Wait for the session that is brought back; see `SessionAhead.make_way`."""
+        if self.ahead is not None:
+            await self.ahead.make_way(thread)
+
+    async def keep(self, thread: str, sandbox: "SandboxRef | None") -> None:
+        """Write down where a session is, if it is one that can be brought back."""
+        if self._note is not None and sandbox is not None and sandbox["kind"] == KIND:
+            await asyncio.to_thread(self._note.write, thread, sandbox["snapshot"])
+
+    async def leave(self, thread: str) -> None:
+        """Note that a session is about to be elsewhere than it was written down."""
+        await self.make_way(thread)
+        if self._note is not None:
+            await asyncio.to_thread(self._note.forget, thread)
+
+    async def close(self, *, leave: bool = False) -> None:
+        """End in good order; see `LastSessionNote.close`."""
+        await self.make_way()
+        if self._note is not None:
+            await asyncio.to_thread(partial(self._note.close, leave=leave))
 
 
 def begin_early(settings: Settings, folder: str = FOLDER, *, thread: str = "", tag: str = "") -> LastSession | None:

@@ -199,7 +199,7 @@ class StepwellKernel(Kernel):
                     if one.cell is not None
                 )
             case "%back" if len(words) == 1:
-                await sessions.leave(thread)
+                await sessions.last.leave(thread)
                 await fork_here(thread, step=words[0], new_turn=True, settings=self._settings)
                 self._keep(NotebookThread(thread, int("".join(filter(str.isdigit, words[0])) or 0)))
                 return f"Variables and files are as they were after step {words[0]}.\n"

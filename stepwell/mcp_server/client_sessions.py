@@ -24,7 +24,7 @@ from stepwell.cleanup import delete
 from stepwell.errors import ThreadError
 from stepwell.forks import fork_here, fork_thread
 from stepwell.labels import checked_name, rename, tag
-from stepwell.last_session import TAG, LastSessionNote, SessionAhead, take_left_behind
+from stepwell.last_session import TAG, LastSessionNote, LastSessions, SessionAhead, take_left_behind
 from stepwell.page.local import LocalBackend
 from stepwell.runs import Run, RunFailedError
 from stepwell.services import open_services
@@ -185,7 +185,7 @@ class ClientSessions:
         """
         self._check_paths(files)
         thread, name = await self._for(session)
-        await self._cells.leave(thread)
+        await self._cells.last.leave(thread)
         async with self._placed(sent) as placed:
             run: Run = runs.start(
                 question,
@@ -221,7 +221,7 @@ class ClientSessions:
     async def go_back(self, session: str, step: str) -> str:
         """Go back to an earlier step; what came after it stays in the tree."""
         thread = await self.find(session)
-        await self._cells.leave(thread)
+        await self._cells.last.leave(thread)
         return await fork_here(thread, step=step, new_turn=True, settings=self.settings)
 
     async def fork(self, session: str, step: str, name: str) -> str:
@@ -234,7 +234,7 @@ class ClientSessions:
     async def end(self, session: str, *, forget: bool) -> str:
         """End a session's processes, or delete it with all that is kept of it."""
         thread = await self.find(session)
-        await self._cells.leave(thread)
+        await self._cells.last.leave(thread)
         await self._cells.close(thread)
         if forget:
             self._own.discard(thread)
@@ -320,10 +320,8 @@ async def open_client_sessions(
             last = await asyncio.to_thread(take_left_behind, settings.home)
             if last is not None and (await services.saver.labels()).get(last.thread, Labels()).tagged(TAG):
                 ahead = SessionAhead(last, settings, services.sandboxes)
-        note = LastSessionNote(settings.home)
-        cells = CellSessions(services, context, note=note, ahead=ahead)
+        used = LastSessions(LastSessionNote(settings.home), ahead)
         try:
-            yield ClientSessions(cells, backend, folder, own[:-1])
+            yield ClientSessions(CellSessions(services, context, used), backend, folder, own[:-1])
         finally:
-            await cells.make_way()
-            await asyncio.to_thread(note.close)
+            await used.close()

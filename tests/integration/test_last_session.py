@@ -31,7 +31,7 @@ def live(sessions: ClientSessions) -> int:
 
 
 def is_coming(sessions: ClientSessions) -> bool:
-    ahead = cells_of(sessions).ahead
+    ahead = cells_of(sessions).last.ahead
     return ahead is not None and ahead.thread != ""
 
 
