@@ -1,6 +1,7 @@
 """What the operator configures: `STEPWELL_…` variables, read here and nowhere else."""
 
 import asyncio
+import hashlib
 import math
 import os
 import re
@@ -328,6 +329,13 @@ class Settings(BaseSettings):
     def has_users(self) -> bool:
         """Whether a server asks who somebody is; without, it answers this machine alone."""
         return self.api_keys is not None or bool(self.oidc_issuer)
+
+    @property
+    def blob_owner(self) -> Path:
+        """The file that holds the name of the blobs' owner. For a database, `open_checkpoints` writes it."""
+        url = self.database_url.get_secret_value()
+        name = hashlib.sha256(url.encode()).hexdigest()[:16] if url else "command"
+        return self.home / f"blob-owner-{name}"
 
     @property
     def uploads_folder(self) -> Path:

@@ -2,21 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langgraph.graph import StateGraph
-
-from graph.build import build_graph
-from graph.checkpoints.factory import blob_owner
-from graph.context import Context
-from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
-from graph.functions.mcp_servers import McpServers
-from graph.functions.registry import HostFunction
 from graph.settings import Settings, named
-from graph.state import FinalOutput, StartInput, State
-from models.base import ChooseModel
-from models.selection import make_chooser
-from nodes.restoration.proofs import Proofs
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.host.limits import MEGABYTE
 from sandboxes.host.session_pool import SessionPool
@@ -25,6 +13,15 @@ from storage.artifacts import Artifacts
 from storage.blobs import Blobs
 from storage.inputs import InputSource
 from storage.uploads import Uploads
+
+if TYPE_CHECKING:  # what is made without a graph is there before LangGraph is imported
+    from langgraph.graph import StateGraph
+
+    from graph.context import Context
+    from graph.functions.host_functions import HostFunctions
+    from graph.functions.registry import HostFunction
+    from graph.state import FinalOutput, StartInput, State
+    from models.base import ChooseModel
 
 
 def make_pool(settings: Settings) -> SessionPool:
@@ -65,7 +62,7 @@ def make_blobs(settings: Settings, *, served: bool = False, shown: str = "") -> 
         shown: What errors call the store instead of naming its place.
     """
     default = settings.home / ("served-blobs" if served else "blobs")
-    owner = settings.home / "blob-owner-served" if served else blob_owner(settings)
+    owner = settings.home / "blob-owner-served" if served else settings.blob_owner
     return Blobs.at(settings.blobs or str(default), owner=owner, shown=shown)
 
 
@@ -80,17 +77,24 @@ def make_uploads(settings: Settings) -> Uploads:
     )
 
 
-def make_functions(settings: Settings, functions: Iterable[Callable[..., Any] | HostFunction] = ()) -> HostFunctions:
+def make_functions(
+    settings: Settings, functions: "Iterable[Callable[..., Any] | HostFunction]" = ()
+) -> "HostFunctions":
     """What cells can call: functions of the caller's, and those of the MCP servers of these settings.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
     """
+    from graph.functions.host_functions import HostFunctions
+    from graph.functions.mcp_servers import McpServers
+
     return HostFunctions(functions, source=McpServers(settings.mcp) if settings.mcp is not None else None)
 
 
-def make_models(settings: Settings) -> ChooseModel:
+def make_models(settings: Settings) -> "ChooseModel":
     """What turns names into chat models, with the endpoint of these settings."""
+    from models.selection import make_chooser
+
     return make_chooser(
         model=settings.model,
         api_key=settings.openai_api_key.get_secret_value(),
@@ -109,9 +113,9 @@ def wire(
     blobs: Blobs,
     input_roots: tuple[Path, ...] | None,
     uploads: Uploads | None = None,
-    functions: HostFunctions = NO_FUNCTIONS,
-    choose_model: ChooseModel | None = None,
-) -> StateGraph[State, Context, StartInput, FinalOutput]:
+    functions: "HostFunctions | None" = None,
+    choose_model: "ChooseModel | None" = None,
+) -> "StateGraph[State, Context, StartInput, FinalOutput]":
     """The graph, bound to the model endpoint, the sandboxes and the storage of these settings.
 
     Args:
@@ -121,9 +125,13 @@ def wire(
         blobs: Where snapshots are kept.
         input_roots: Local inputs must lie below one of these; None: any that the caller's user can read.
         uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
-        functions: What cells can call of this program; closed by the caller.
+        functions: What cells can call of this program; closed by the caller. None: nothing.
         choose_model: Chooses models instead of `make_models`.
     """
+    from graph.build import build_graph
+    from graph.functions.host_functions import NO_FUNCTIONS
+    from nodes.restoration.proofs import Proofs
+
     snapshots = SnapshotStore(blobs, keep_inputs=settings.shared)
     return build_graph(
         choose_model=choose_model or make_models(settings),
@@ -138,6 +146,6 @@ def wire(
         snapshots=snapshots,
         proofs=Proofs(snapshots, share=settings.proof_share, max_bytes=settings.proof_mb * MEGABYTE),
         prices=settings.price_list,
-        functions=functions,
+        functions=NO_FUNCTIONS if functions is None else functions,
         network=settings.network_rules,
     )

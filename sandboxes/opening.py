@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -103,8 +104,13 @@ class Sandboxes:
         active = min(self._pool.count, local)
         return {"active": opened - local + active, "sleeping": local - active, "waiting": self._pool.waiting}
 
-    async def open(self, kind: str, id: str) -> Sandbox:
+    async def open(self, kind: str, id: str, *, bare: bool = False) -> Sandbox:
         """Attach to the sandbox of that name, or create it.
+
+        Args:
+            kind: Its kind.
+            id: Its name.
+            bare: Whether a local one that is created is to have its first session at once, which imports what it needs.
 
         Raises:
             SandboxUnavailableError: it cannot be made or reached now.
@@ -118,7 +124,7 @@ class Sandboxes:
         async with self._turn:
             sandbox = self._open.get((kind, id))
             if sandbox is None:
-                sandbox = self._open[kind, id] = await make(id)
+                sandbox = self._open[kind, id] = await (self._local(id, bare=bare) if kind == "local" else make(id))
             elif self._pool is not None:
                 self._pool.mark_used(sandbox)
             return sandbox
@@ -170,15 +176,17 @@ class Sandboxes:
     ) -> None:
         await self.close_all()
 
-    async def _local(self, id: str) -> Sandbox:
+    async def _local(self, id: str, *, bare: bool = False) -> Sandbox:
         def make() -> "LocalSandbox":
             from sandboxes.local import LocalSandbox
-            from sandboxes.local.isolation_choice import choose
+            from sandboxes.local.isolation_choice import StartAtOnce, choose
 
             if self._pool is None:
                 self._pool = SessionPool(capacity=self._max_live, sleep_after=self._sleep_after)
-            config = choose(self._asked)
-            sandbox = LocalSandbox(self._root, id, config, network=self._asked.network, pool=self._pool)
+            config = choose(replace(self._asked, bare=bare))
+            start = StartAtOnce(config) if config.bare else None
+            usual = replace(config, bare=False)
+            sandbox = LocalSandbox(self._root, id, usual, network=self._asked.network, pool=self._pool, start=start)
             sandbox.make_folders()
             return sandbox
 

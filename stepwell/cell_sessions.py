@@ -20,11 +20,11 @@ from graph.context import Context
 from graph.events import ApprovalAsked, CellFinished, Event, Failed, Notice, SessionRestored
 from graph.functions.registry import HostFunction
 from graph.settings import Settings, settings_or_default
-from graph.state import Cell, SandboxRef, State, Variable
+from graph.state import Cell, State, Variable
 from sandboxes.base import SandboxError
 from stepwell.errors import ThreadError
 from stepwell.labels import rename
-from stepwell.last_session import LastSession, bring_back
+from stepwell.last_session import LastSession, LastSessionNote, LastSessions, bringing_back
 from stepwell.runs import Decision, Run, RunFailedError
 from stepwell.services import Services, open_services
 from stepwell.steps import read_steps
@@ -50,8 +50,6 @@ class CellRun:
     """How variables and files were brought back before it ran; None: they were there."""
     notices: tuple[str, ...]
     """What whoever wrote it must know besides, one sentence each."""
-    sandbox: SandboxRef | None = None
-    """Where variables and files are after it."""
 
 
 class CellSessions:
@@ -60,9 +58,15 @@ class CellSessions:
     Args:
         services: What runs work with.
         context: The knobs of cells.
+        last: Which session was used last; None: that is not written down.
     """
 
-    def __init__(self, services: Services, context: Context | None = None) -> None:
+    def __init__(
+        self,
+        services: Services,
+        context: Context | None = None,
+        last: LastSessions | None = None,
+    ) -> None:
         self.settings = services.settings
         self.services = services
         self._context = context
@@ -70,8 +74,7 @@ class CellSessions:
         self._turns: dict[str, asyncio.Lock] = {}
         self._ends: dict[str, str] = {}
         """Where the threads of sessions were left by cells that ended here: after these nothing was broken off."""
-        self._ahead: tuple[str, asyncio.Task[None]] | None = None
-        """The session that is brought back before anybody has asked for it, until somebody asks for one."""
+        self.last = last or LastSessions()
 
     async def find(self, session: str) -> str:
         """The thread that a name, an id or the beginning of an id stands for.
@@ -110,7 +113,7 @@ class CellSessions:
         if not code.strip():
             raise ThreadError("The cell is empty.")
         thread = await self.find(session) if session else str(uuid.uuid4())
-        await self.make_way(thread)
+        await self.last.make_way(thread)
         async with self._turn(thread):
             told = await self._after_a_crash(thread) if session else []
             run = Run(
@@ -133,7 +136,7 @@ class CellSessions:
             RunFailedError: the cell could not be run, for a reason that is not in its code.
         """
         thread = await self.find(session)
-        await self.make_way(thread)
+        await self.last.make_way(thread)
         async with self._turn(thread):
             if not (await self._state(thread)).get("direct"):
                 raise ThreadError(f"What waits in thread {thread} is of a question; decide on it with: stepwell resume")
@@ -162,30 +165,9 @@ class CellSessions:
             except SandboxError:
                 return ""
 
-    def bring_back(self, last: LastSession) -> None:
-        """Begin to bring back the session that a killed server used last; whoever asks for another one ends that."""
-        self._ahead = last.thread, asyncio.ensure_future(bring_back(last, self.services))
-
-    async def make_way(self, thread: str = "") -> None:
-        """Wait for a session that is being brought back ahead; if it is another one, let it go.
-
-        Args:
-            thread: The session that is used now; empty: none.
-        """
-        if (ahead := self._ahead) is None:
-            return
-        if ahead[0] != thread:
-            self._ahead = None
-            ahead[1].cancel()
-        await asyncio.wait((ahead[1],))
-        if ahead[0] != thread:
-            await self.services.sandboxes.close(ahead[0])
-        elif self._ahead is ahead:
-            self._ahead = None
-
     async def close(self, thread: str) -> None:
         """End a session's processes; the next cell brings it back."""
-        await self.make_way(thread)
+        await self.last.make_way(thread)
         await self.services.sandboxes.close(thread)
 
     async def _followed(
@@ -219,6 +201,7 @@ class CellSessions:
         self._ends[run.thread] = await self.services.saver.mark(run.thread)
         if cell is not None:
             cell = state["cells"][-1]  # by now it says what of it was kept
+        await self.last.keep(run.thread, state.get("sandbox"))
         head = (await read_steps(self.services.saver, run.thread)).head
         return CellRun(
             run.thread,
@@ -228,7 +211,6 @@ class CellSessions:
             tuple(state.get("namespace") or []),
             restored,
             tuple(dict.fromkeys(notices)),
-            state.get("sandbox"),
         )
 
     async def _after_a_crash(self, thread: str) -> list[str]:
@@ -272,6 +254,8 @@ async def open_cell_sessions(
     functions: Sequence[Callable[..., Any] | HostFunction] = (),
     input_roots: tuple[Path, ...] | None = None,
     uploads: Uploads | None = None,
+    note: LastSessionNote | None = None,
+    last: LastSession | None = None,
 ) -> AsyncIterator[CellSessions]:
     """Sessions for the caller's own cells, for the time of the block; their threads stay.
 
@@ -281,11 +265,26 @@ async def open_cell_sessions(
         functions: Functions of this program that cells can call.
         input_roots: Local inputs must lie below one of these; None: any that this user can read.
         uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
+        note: Where it is written down which session was used last; None: nowhere.
+        last: The session that a killed process used last, to be brought back before anybody asks.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
         SettingsError: a setting cannot be used.
     """
     chosen = await settings_or_default(settings)
-    async with open_services(chosen, functions, input_roots=input_roots, uploads=uploads) as services:
-        yield CellSessions(services, context)
+    async with (
+        bringing_back(last, chosen) as ahead,
+        open_services(
+            chosen,
+            functions,
+            input_roots=input_roots,
+            uploads=uploads,
+            sandboxes=ahead.sandboxes if ahead is not None else None,
+        ) as services,
+    ):
+        used = LastSessions(note, ahead)
+        try:
+            yield CellSessions(services, context, used)
+        finally:
+            await used.make_way()

@@ -1,7 +1,10 @@
 """The session that a killed server used last: brought back by the next server before anybody asks for it.
 
 Each server writes down its last session, in a file of its own that it holds locked; whoever ends in good order removes
-it. So a file that nobody holds is a killed server's.
+it. So a file that nobody holds is a killed server's. Servers are of a kind each, which sees its own files alone: those
+of agents, of editors, of notebooks.
+
+This is imported before LangGraph, so that a session begins while that is read.
 """
 
 import asyncio
@@ -9,23 +12,36 @@ import contextlib
 import json
 import re
 import uuid
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from graph.checkpoints.labels import Labels, kept_labels
 from graph.checkpoints.thread_lock import PROCESS_ID, ThreadHeldError, hold_thread, last_holder
-from graph.settings import SettingsError
+from graph.settings import Settings, SettingsError
+from graph.wiring import make_blobs, make_sandboxes
 from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import SandboxError
-from stepwell.services import Services
+from sandboxes.local.isolation_choice import choose_ahead
+from sandboxes.opening import Sandboxes
 from storage.blobs import BlobError
 
+if TYPE_CHECKING:
+    from graph.state import SandboxRef
+
 FOLDER = "last-sessions"
+OF_EDITORS, OF_NOTEBOOKS = f"{FOLDER}/editors", f"{FOLDER}/notebooks"
+OTHERS_AFTER = 1.0
+"""Seconds after which a zygote for other sessions starts: the call that is probably waiting goes first."""
 THREAD = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SNAPSHOT = re.compile(r"[0-9a-f]{64}")
+TAG = "agents"
+"""A thread with this tag is a session that agents reach; the user may give it to any thread, or take it away."""
 KIND = "local"
 """Sandboxes elsewhere cost money, and go on when this machine's server ends."""
 NOT_BROUGHT_BACK = (BlobError, NotRestoredError, OSError, SandboxError, SettingsError, ThreadHeldError)
@@ -56,10 +72,11 @@ class LastSessionNote:
 
     Args:
         home: The data folder.
+        folder: Where servers of this kind write, below it.
     """
 
-    def __init__(self, home: Path) -> None:
-        self._folder = home / FOLDER
+    def __init__(self, home: Path, folder: str = FOLDER) -> None:
+        self._folder = home / folder
         self._file = self._folder / f"{uuid.uuid4()}.json"
         self._lock: BaseFileLock | None = None
         self._text = ""
@@ -69,7 +86,7 @@ class LastSessionNote:
         text = json.dumps(asdict(LastSession(thread, snapshot, PROCESS_ID)))
         if text != self._text:
             with contextlib.suppress(OSError, Timeout):
-                self._folder.mkdir(mode=0o700, exist_ok=True)
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if self._lock is None:
                     self._lock = FileLock(self._file.with_suffix(".lock"), thread_local=False)
                     self._lock.acquire(timeout=0)
@@ -82,21 +99,34 @@ class LastSessionNote:
             self._text = ""
             self._file.unlink(missing_ok=True)
 
-    def close(self) -> None:
-        """Remove it: this server ends in good order."""
-        self.forget()
+    def close(self, *, leave: bool = False) -> None:
+        """Remove it: this server ends in good order.
+
+        Args:
+            leave: Whether it is left, for a server that starts at once.
+        """
+        if not leave:
+            self.forget()
         if self._lock is not None:
-            Path(self._lock.lock_file).unlink(missing_ok=True)
+            if not leave:
+                Path(self._lock.lock_file).unlink(missing_ok=True)
             self._lock.release(force=True)
 
 
-def take_left_behind(home: Path) -> LastSession | None:
-    """The newest session that a killed server has left behind; none is given twice. Blocks."""
+def take_left_behind(home: Path, folder: str = FOLDER, thread: str = "") -> LastSession | None:
+    """The newest session that a killed server has left behind; none is given twice. Blocks.
+
+    Args:
+        home: The data folder.
+        folder: Where servers of this kind write, below it.
+        thread: The only one that is wanted; empty: any.
+    """
     found = []
-    for file in (home / FOLDER).glob("*.json"):
+    for file in (home / folder).glob("*.json"):
         with contextlib.suppress(OSError), _held(file) as held:
-            if held:
-                found.append((file.stat().st_mtime_ns, LastSession.read(file)))
+            last = LastSession.read(file) if held else None
+            if held and (last is None or thread in ("", last.thread)):
+                found.append((file.stat().st_mtime_ns, last))
                 file.unlink()
                 file.with_suffix(".lock").unlink()
     return max(found, key=lambda one: one[0])[1] if found else None
@@ -117,17 +147,136 @@ def _held(file: Path) -> Iterator[bool]:
         lock.release()
 
 
-async def bring_back(last: LastSession, services: Services) -> None:
-    """Restore a session in its sandbox, where `restore` of the same snapshot has it then.
+class SessionAhead:
+    """A killed server's session, brought back before anybody has asked for it, until somebody asks for one.
 
-    Nothing is done where another process has used the session since; what goes wrong is left to who asks for it.
+    Nothing is done where another process has used it since; what goes wrong is left to who asks for it.
+
+    Args:
+        last: The session.
+        settings: Where threads are kept.
+        sandboxes: Those of who uses it then.
+        bare: Whether the session imports what it needs by itself, since no zygote is ready.
     """
-    home = services.settings.home
-    with contextlib.suppress(*NOT_BROUGHT_BACK):
-        if await asyncio.to_thread(last_holder, last.thread, home) != last.holder:
+
+    def __init__(self, last: LastSession, settings: Settings, sandboxes: Sandboxes, *, bare: bool = False) -> None:
+        self.sandboxes = sandboxes
+        self._last: LastSession | None = last
+        self._settings = settings
+        self._bare = bare
+        self._task = asyncio.ensure_future(self._bring_back(last))
+
+    @property
+    def thread(self) -> str:
+        """The session's thread; empty once somebody has asked for one."""
+        return self._last.thread if self._last is not None else ""
+
+    async def make_way(self, thread: str = "") -> None:
+        """Wait until the session is there; if it is another one than is wanted, let it go.
+
+        Args:
+            thread: The session that is used now; empty: none.
+        """
+        if (last := self._last) is None:
             return
-        async with hold_thread(last.thread, services.settings, patience=0) as hold:
-            if hold.before == last.holder:
-                sandbox = await services.sandboxes.open(KIND, last.thread)
-                store = SnapshotStore(services.blobs, keep_inputs=services.settings.shared)
-                await store.restore_ahead(sandbox, last.snapshot)
+        if last.thread != thread:
+            self._last = None
+            self._task.cancel()
+        await self.settled()
+        if last.thread != thread:
+            await self.sandboxes.close(last.thread)
+        self._last = None
+
+    async def settled(self) -> None:
+        """Wait until the session is there, or cannot be."""
+        if not self._task.done():
+            await asyncio.wait((self._task,))
+
+    async def _bring_back(self, last: LastSession) -> None:
+        home = self._settings.home
+        with contextlib.suppress(*NOT_BROUGHT_BACK):
+            if await asyncio.to_thread(last_holder, last.thread, home) != last.holder:
+                return
+            async with hold_thread(last.thread, self._settings, patience=0) as hold:
+                if hold.before == last.holder:
+                    sandbox = await self.sandboxes.open(KIND, last.thread, bare=self._bare)
+                    store = SnapshotStore(make_blobs(self._settings), keep_inputs=self._settings.shared)
+                    await store.restore_ahead(sandbox, last.snapshot)
+        if self._bare:
+            asyncio.get_running_loop().call_later(OTHERS_AFTER, choose_ahead, self._settings.local)
+
+
+class LastSessions:
+    """The session that a server uses last, and the one that a killed server used: what is to be done with each use.
+
+    Args:
+        note: Where it is written down; None: nowhere.
+        ahead: The killed server's, while it is brought back; None: there is none.
+    """
+
+    def __init__(self, note: LastSessionNote | None = None, ahead: SessionAhead | None = None) -> None:
+        self._note = note
+        self.ahead = ahead
+
+    async def make_way(self, thread: str = "") -> None:
+        """Wait for the session that is brought back; see `SessionAhead.make_way`."""
+        if self.ahead is not None:
+            await self.ahead.make_way(thread)
+
+    async def keep(self, thread: str, sandbox: "SandboxRef | None") -> None:
+        """Write down where a session is, if it is one that can be brought back."""
+        if self._note is not None and sandbox is not None and sandbox["kind"] == KIND:
+            await asyncio.to_thread(self._note.write, thread, sandbox["snapshot"])
+
+    async def leave(self, thread: str) -> None:
+        """Note that a session is about to be elsewhere than it was written down."""
+        await self.make_way(thread)
+        if self._note is not None:
+            await asyncio.to_thread(self._note.forget, thread)
+
+    async def close(self, *, leave: bool = False) -> None:
+        """End in good order; see `LastSessionNote.close`."""
+        await self.make_way()
+        if self._note is not None:
+            await asyncio.to_thread(partial(self._note.close, leave=leave))
+
+
+def begin_early(settings: Settings, folder: str = FOLDER, *, thread: str = "", tag: str = "") -> LastSession | None:
+    """Begin what the first session needs, before all else; returns the one that `bringing_back` is to bring back.
+
+    A session that is brought back gets a zygote which imports nothing, and imports what it needs by itself: that is
+    there a second earlier. Blocks for a moment.
+
+    Args:
+        settings: Where threads are kept.
+        folder: Where servers of this kind write, below the data folder.
+        thread: The only one that is wanted; empty: any.
+        tag: What the thread must be tagged with; empty: nothing.
+    """
+    last = None
+    if not settings.database_url.get_secret_value():  # which has the labels, and takes a second to connect to
+        last = take_left_behind(settings.home, folder, thread)
+    if last is not None and tag:
+        labels = kept_labels(settings.home / "threads.sqlite") or {}
+        last = last if labels.get(last.thread, Labels()).tagged(tag) else None
+    choose_ahead(replace(settings.local, bare=last is not None))
+    return last
+
+
+@contextlib.asynccontextmanager
+async def bringing_back(last: LastSession | None, settings: Settings) -> AsyncIterator[SessionAhead | None]:
+    """Bring back a session while the server still starts, for the time of the block.
+
+    Args:
+        last: The session, as `begin_early` has found it; None: there is none.
+        settings: Where threads are kept.
+    """
+    if last is None:
+        yield None
+        return
+    async with make_sandboxes(settings) as sandboxes:
+        ahead = SessionAhead(last, settings, sandboxes, bare=True)
+        try:
+            yield ahead
+        finally:
+            await ahead.make_way()

@@ -71,6 +71,7 @@ async def open_services(
     input_roots: tuple[Path, ...] | None = None,
     uploads: Uploads | None = None,
     pool: SessionPool | None = None,
+    sandboxes: Sandboxes | None = None,
 ) -> AsyncIterator[Services]:
     """The services of these settings, for the time of the block.
 
@@ -81,15 +82,19 @@ async def open_services(
         input_roots: Local inputs must lie below one of these; None: any that this user can read.
         uploads: Where users of a server upload inputs; with them, URLs are limited as the settings say.
         pool: Live sessions that count together with those of other services; None: these alone.
+        sandboxes: Opened and closed by the caller; None: they are opened here.
 
     Raises:
         FunctionError: one of the functions cannot be offered.
         SettingsError: the data folder or the database cannot be used.
     """
-    sandboxes, offered = make_sandboxes(settings, pool=pool), make_functions(settings, functions)
+    offered = make_functions(settings, functions)
+    opened: AbstractAsyncContextManager[Sandboxes] = (
+        nullcontext(sandboxes) if sandboxes is not None else make_sandboxes(settings, pool=pool)
+    )
     checkpoints: AbstractAsyncContextManager[Saver] = (
         nullcontext(saver) if saver is not None else open_checkpoints(settings)
     )
-    async with checkpoints as kept, sandboxes, offered:
+    async with checkpoints as kept, opened as there, offered:
         artifacts = await asyncio.to_thread(Artifacts.at, settings.artifacts)
-        yield Services(settings, kept, sandboxes, offered, artifacts, make_blobs(settings), input_roots, uploads)
+        yield Services(settings, kept, there, offered, artifacts, make_blobs(settings), input_roots, uploads)

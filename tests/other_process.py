@@ -48,6 +48,14 @@ async def wait_for_flag(settings: Settings) -> Path:
     return await wait_for_file(settings.home / "threads", "*/workspace/outputs/flag")
 
 
+async def wait_for_change(file: Path, before: str, seconds: float = 60.0) -> None:
+    """Wait until a file says something else."""
+    until = time.monotonic() + seconds
+    while file.read_text() == before:
+        assert time.monotonic() < until, f"{file} has not changed after {seconds:g} s"
+        await asyncio.sleep(0.05)
+
+
 async def wait_for_file(folder: Path, pattern: str, seconds: float = 60.0) -> Path:
     """Wait until there is such a file."""
     until = time.monotonic() + seconds

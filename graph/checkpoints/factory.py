@@ -1,7 +1,6 @@
 """Where checkpoints live: one SQLite file in the user's data folder, or a PostgreSQL database for several machines."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,16 +16,9 @@ from graph.env_files import make_home
 from graph.settings import Settings, SettingsError
 
 
-def blob_owner(settings: Settings) -> Path:
-    """The file that holds the owner's name. For a database, `open_checkpoints` writes it."""
-    url = settings.database_url.get_secret_value()
-    name = hashlib.sha256(url.encode()).hexdigest()[:16] if url else "command"
-    return settings.home / f"blob-owner-{name}"
-
-
 def note_database(settings: Settings, identity: str) -> None:
     """Write the name of the database's checkpoints, which is the same on all machines."""
-    file = blob_owner(settings)
+    file = settings.blob_owner
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"the database {identity}")

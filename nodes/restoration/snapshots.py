@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from graph.state import Cell, LostName
 from nodes.restoration.manifests import MAX_MANIFEST, MAX_NEW, NotRestoredError, blobs_of, light_blobs_of
 from sandboxes.base import (
     KeepsSteps,
@@ -31,6 +31,9 @@ from sandboxes.base import (
 from sandboxes.host.limits import MEGABYTE
 from sandboxes.results import LostVariable, RestoredSession
 from storage.blobs import BlobError, BlobMissingError, Blobs, BlobTooLargeError
+
+if TYPE_CHECKING:  # a killed server's session is brought back before LangGraph is imported
+    from graph.state import Cell, LostName
 
 MAX_THREADS = 64
 """Threads whose names of blobs are remembered in this process."""
@@ -61,10 +64,10 @@ class SaveResult:
     lost: tuple[LostVariable, ...] = ()
     why_not: str = ""
 
-    def lost_names(self) -> list[LostName]:
+    def lost_names(self) -> "list[LostName]":
         """What State remembers of the variables that could not be kept."""
-        return [LostName(name=one.name[:100], type=one.type[:100], reason=one.reason[:300]) for one in self.lost][
-            :MAX_LOST
+        return [
+            {"name": one.name[:100], "type": one.type[:100], "reason": one.reason[:300]} for one in self.lost[:MAX_LOST]
         ]
 
 
@@ -92,7 +95,7 @@ class SnapshotStore:
         self.keep_inputs = keep_inputs
         self._threads: OrderedDict[str, _Known] = OrderedDict()
 
-    async def keep(self, sandbox: Sandbox, cells: Iterable[Cell], *, limit_bytes: int) -> SaveResult:
+    async def keep(self, sandbox: Sandbox, cells: "Iterable[Cell]", *, limit_bytes: int) -> SaveResult:
         """Take a snapshot of the sandbox as it is now, and put it into the store.
 
         Args:
@@ -330,7 +333,7 @@ class SnapshotStore:
             ) from None
         return await asyncio.to_thread(blobs_of, data)
 
-    async def _known(self, thread: str, cells: Iterable[Cell]) -> _Known:
+    async def _known(self, thread: str, cells: "Iterable[Cell]") -> _Known:
         """The blobs that this thread's snapshots name."""
         known = self._thread(thread)
         for cell in cells:

@@ -60,6 +60,8 @@ class IsolationRequest:
     """What cells may reach."""
     copies: int = 0
     """How many frozen copies of earlier steps stay in memory."""
+    bare: bool = False
+    """Whether a session is wanted at once, and imports what it needs by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class IsolationConfig:
     timezone: str = ""
     copies: int = 0
     """How many frozen copies of earlier steps stay in memory, beside the one that takes over when a cell kills all."""
+    bare: bool = False
+    """Whether its zygote imports no packages; it then forks at once."""
 
     @property
     def becomes_another(self) -> bool:
@@ -116,7 +120,7 @@ class IsolationConfig:
                 "workspace": self.limits.workspace,
                 "tmp": self.limits.tmp_bytes,
             },
-            "preload": [] if wrapped else list(PRELOADED),
+            "preload": [] if wrapped or self.bare else list(PRELOADED),
             "caches": {} if wrapped else {"MPLCONFIGDIR": self.cache},
         }
 

@@ -67,6 +67,7 @@ from stepwell.errors import ThreadError, UsageError
 from stepwell.exports.export import published_opener
 from stepwell.exports.pictures import Pictures, picture_type
 from stepwell.forks import fork_here, fork_thread
+from stepwell.last_session import OF_EDITORS, LastSessionNote, LastSessions, SessionAhead
 from stepwell.page.local import LocalBackend
 from stepwell.runs import CONTEXT_KEY, Decision, Run
 from stepwell.services import Services, open_services
@@ -110,15 +111,23 @@ class StepwellAgent:
         services: What runs work with.
         backend: Reads threads.
         context: The knobs of new sessions.
+        last: Which session was used last; None: that is not written down.
     """
 
-    def __init__(self, services: Services, backend: LocalBackend, context: Context | None = None) -> None:
+    def __init__(
+        self,
+        services: Services,
+        backend: LocalBackend,
+        context: Context | None = None,
+        last: LastSessions | None = None,
+    ) -> None:
         self._services = services
         self._settings = services.settings
         self._backend = backend
         self._context = context or Context()
         self._kept = KeptSessions(self._settings.home / "editor-sessions")
         self._graph = services.graph
+        self._last = last or LastSessions()
         self._client: Client | None = None
         self._open: dict[str, KeptSession] = {}
         self._running: dict[str, asyncio.Task[PromptResponse]] = {}
@@ -216,6 +225,7 @@ class StepwellAgent:
         """Pause what runs in a session, and end its process."""
         await self.cancel(session_id)
         self._open.pop(session_id, None)
+        await self._last.leave(session_id)
         await self._services.sandboxes.close(session_id)
         return CloseSessionResponse()
 
@@ -294,6 +304,7 @@ class StepwellAgent:
         resumes: bool = False,
     ) -> Run:
         """The run of a prompt. A question that was broken off before it is left where it is."""
+        await self._last.make_way(session.thread)
         known = await self._has_thread(session.thread)
         if not resumes and known:
             before = await self._graph.aget_state({"configurable": {"thread_id": session.thread}})
@@ -329,6 +340,7 @@ class StepwellAgent:
                     asked = event if isinstance(event, ApprovalAsked) else None
                     await self._entitle(session, event)
             if asked is None:
+                await self._note(session.thread)
                 return PromptResponse(stop_reason="end_turn", usage=_usage(event))
             decision, session = await self._decision(session, asked)
             if decision is None:
@@ -393,8 +405,13 @@ class StepwellAgent:
     async def _back(self, session: KeptSession, step: str) -> str:
         if not step:
             raise UsageError("Say which step: /back 3. /steps lists them.")
+        await self._last.leave(session.thread)
         await fork_here(session.thread, step=step, new_turn=True, settings=self._settings)
         return f"Variables and files are as they were after step {step}."
+
+    async def _note(self, thread: str) -> None:
+        state = await self._graph.aget_state({"configurable": {"thread_id": thread}})
+        await self._last.keep(thread, state.values.get("sandbox"))
 
     async def _picture(self, thread: str, cell: Any, path: str) -> tuple[bytes, str]:
         opener = published_opener(self._settings, thread)
@@ -475,12 +492,20 @@ def _request(asked: ApprovalAsked) -> tuple[str, str]:
 
 
 @asynccontextmanager
-async def open_agent(settings: Settings, context: Context | None = None) -> AsyncIterator[StepwellAgent]:
+async def open_agent(
+    settings: Settings, context: Context | None = None, *, ahead: SessionAhead | None = None
+) -> AsyncIterator[StepwellAgent]:
     """The agent over these settings, for the time of the block.
 
     Args:
         settings: Where threads are kept and what runs them.
         context: The knobs of new sessions.
+        ahead: A session that is being brought back.
     """
-    async with open_services(settings) as services, LocalBackend(settings) as backend:
-        yield StepwellAgent(services, backend, context)
+    sandboxes = ahead.sandboxes if ahead is not None else None
+    last = LastSessions(LastSessionNote(settings.home, OF_EDITORS), ahead)
+    async with open_services(settings, sandboxes=sandboxes) as services, LocalBackend(settings) as backend:
+        try:
+            yield StepwellAgent(services, backend, context, last)
+        finally:
+            await last.close()

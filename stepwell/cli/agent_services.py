@@ -7,9 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -17,6 +17,7 @@ from graph.settings import Settings, SettingsError, read_settings
 from sandboxes.local.isolation_choice import choose_ahead
 from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_without_isolation
 from stepwell.errors import UsageError
+from stepwell.last_session import OF_EDITORS, TAG, LastSession, begin_early, bringing_back
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from graph.context import Context
     from stepwell.mcp_server.server import SessionsOf
 
+T = TypeVar("T")
+
+SHORT_TURN = 0.0005
+"""Seconds after which a thread gives way to another one while much is imported; usually it is ten times as long."""
 EXTRA = "Agents need packages that are not installed: run `pip install 'stepwell[mcp]'`."
 NOTEBOOKS = "The kernel needs packages that are not installed: run `pip install 'stepwell[jupyter]'`."
 EDITORS = "Editors need packages that are not installed: run `pip install 'stepwell[acp]'`."
@@ -33,19 +38,19 @@ def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
     """Serve one client over stdin and stdout, until it leaves or a signal comes."""
     gc.disable()  # until all is imported: of that nothing is garbage
     settings = read_settings()
-    choose_ahead(settings.local)
+    last = begin_early(settings, tag=TAG)
     _check(folders)
     warn_without_isolation(settings)
     if sys.stdin.isatty():
         print_error("This speaks to agents, not to people; `stepwell mcp install --client NAME` adds it to one.")
-    return asyncio.run(_stdio(settings, folders, _context(approve=approve)))
+    return asyncio.run(_stdio(settings, folders, last, approve=approve))
 
 
-async def _stdio(settings: Settings, folders: Sequence[Path], context: "Context | None") -> int:
-    from stepwell.mcp_server.client_sessions import open_client_sessions
-
-    async with open_client_sessions(settings, context=context, roots=folders) as sessions:
-        make_server = await asyncio.to_thread(_load_server)  # beside the session that is brought back
+async def _stdio(settings: Settings, folders: Sequence[Path], last: LastSession | None, *, approve: bool) -> int:
+    async with bringing_back(last, settings) as ahead, AsyncExitStack() as stack:
+        open_sessions, make_server = await _beside(_load_server)
+        opening = open_sessions(settings, context=_context(approve=approve), roots=folders, ahead=ahead)
+        sessions = await stack.enter_async_context(opening)
 
         async def sessions_of(call: object) -> object:
             return sessions
@@ -54,37 +59,53 @@ async def _stdio(settings: Settings, folders: Sequence[Path], context: "Context 
         return await _until_signal(server.run_stdio_async())
 
 
-def _load_server() -> "Callable[[SessionsOf], MCPServer[Any]]":
+async def _beside(load: Callable[[], T]) -> T:
+    """Import much, beside the session that is brought back: it asks for little, and is not to wait for its turn."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SHORT_TURN)
+    try:
+        return await asyncio.to_thread(load)
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _load_server() -> "tuple[Any, Callable[[SessionsOf], MCPServer[Any]]]":
+    from stepwell.mcp_server.client_sessions import open_client_sessions
+
     try:
         from stepwell.mcp_server.server import make_server
     except ImportError:
         raise SettingsError(EXTRA) from None
     gc.freeze()
     gc.enable()
-    return make_server
+    return open_client_sessions, make_server
 
 
 def serve_editor(*, approve: bool) -> int:
     """Be an editor's agent over stdin and stdout, until it leaves or a signal comes."""
     settings = read_settings()
-    choose_ahead(settings.local)
+    last = begin_early(settings, OF_EDITORS)
     warn_without_isolation(settings)
     if sys.stdin.isatty():
         print_error("This speaks to editors, not to people: name the command `stepwell acp` in your editor's settings.")
-    return asyncio.run(_editor(settings, _context(approve=approve)))
+    return asyncio.run(_editor(settings, last, approve=approve))
 
 
-async def _editor(settings: Settings, context: "Context | None") -> int:
+async def _editor(settings: Settings, last: LastSession | None, *, approve: bool) -> int:
+    async with bringing_back(last, settings) as ahead, AsyncExitStack() as stack:
+        open_agent, run_agent = await _beside(_load_agent)
+        agent = await stack.enter_async_context(open_agent(settings, _context(approve=approve), ahead=ahead))
+        return await _until_signal(run_agent(agent, use_unstable_protocol=True))
+
+
+def _load_agent() -> tuple[Any, Any]:
     try:
-        from acp import Agent, run_agent
+        from acp import run_agent
 
         from stepwell.acp_agent.agent import open_agent
     except ImportError:
         raise SettingsError(EDITORS) from None
-
-    async with open_agent(settings, context) as agent:
-        spoken = cast("Agent", agent)  # its methods take what they need, and the rest as keywords
-        return await _until_signal(run_agent(spoken, use_unstable_protocol=True))
+    return open_agent, run_agent
 
 
 async def _until_signal(work: Coroutine[Any, Any, None]) -> int:

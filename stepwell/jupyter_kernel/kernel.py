@@ -6,10 +6,8 @@ anything on this machine, gets it.
 
 import asyncio
 import base64
-import os
 from contextlib import AsyncExitStack
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from ipykernel.kernelbase import Kernel
@@ -36,6 +34,7 @@ from stepwell.jupyter_kernel.looking import (
 )
 from stepwell.jupyter_kernel.notebook_threads import NotebookThread, NotebookThreads
 from stepwell.labels import rename
+from stepwell.last_session import OF_NOTEBOOKS, LastSession, LastSessionNote
 from stepwell.runs import RunFailedError
 from stepwell.steps import read_steps
 from storage.artifacts import StorageError
@@ -56,6 +55,8 @@ class StepwellKernel(Kernel):
 
     implementation = "stepwell"
     implementation_version = version("stepwell")
+    last: LastSession | None = None
+    """This notebook's session, where a kernel that was killed or restarted has left it behind."""
     banner = f"Stepwell {implementation_version}. {HELP}."
     language_info = {  # noqa: RUF012 - as the base has it
         "name": "python",
@@ -75,20 +76,23 @@ class StepwellKernel(Kernel):
         self._settings: Settings | None = None
         self._kept: NotebookThreads | None = None
         self._now = NotebookThread()
+        self._opening = asyncio.Lock()
+        self._note: LastSessionNote | None = None
         try:
             self._settings = read_settings()
         except SettingsError:
             return  # said when the first cell runs
-        self._kept = NotebookThreads(self._settings.home / "notebook-threads", self._notebook())
+        home = self._settings.home
+        self._kept = NotebookThreads.of(home, getattr(self.parent, "connection_file", ""))
         self._now = self._kept.read()
         self.execution_count = self._now.cells
+        self._note = LastSessionNote(home, OF_NOTEBOOKS)
 
-    def _notebook(self) -> str:
-        """The notebook, where Jupyter says it; else the connection, which outlives a restart."""
-        name = os.environ.get("JPY_SESSION_NAME", "")
-        if name.endswith(".ipynb"):
-            return name
-        return Path(getattr(self.parent, "connection_file", "") or f"process {os.getpid()}").name
+    def start(self) -> None:
+        """Take messages; the session of a kernel that was killed or restarted begins to come back."""
+        super().start()  # type: ignore[no-untyped-call]
+        if self.last is not None:
+            self.io_loop.add_callback(self._open)
 
     async def do_execute(
         self,
@@ -195,6 +199,7 @@ class StepwellKernel(Kernel):
                     if one.cell is not None
                 )
             case "%back" if len(words) == 1:
+                await sessions.last.leave(thread)
                 await fork_here(thread, step=words[0], new_turn=True, settings=self._settings)
                 self._keep(NotebookThread(thread, int("".join(filter(str.isdigit, words[0])) or 0)))
                 return f"Variables and files are as they were after step {words[0]}.\n"
@@ -209,13 +214,16 @@ class StepwellKernel(Kernel):
     async def _open(self) -> CellSessions:
         if self._settings is None:
             self._settings = read_settings()  # says what is wrong
-        if self._sessions is None:
-            self._sessions = await self._stack.enter_async_context(open_cell_sessions(settings=self._settings))
-            try:
-                await self._sessions.find(self._now.thread or "none")
-            except ThreadError:
-                self._now = NotebookThread()  # it was deleted
-        return self._sessions
+        async with self._opening:
+            if self._sessions is None:
+                opening = open_cell_sessions(settings=self._settings, note=self._note, last=self.last)
+                sessions = await self._stack.enter_async_context(opening)
+                try:
+                    await sessions.find(self._now.thread or "none")
+                except ThreadError:
+                    self._now = NotebookThread()  # it was deleted
+                self._sessions = sessions
+            return self._sessions
 
     def _keep(self, now: NotebookThread) -> None:
         self._now = now
@@ -264,12 +272,18 @@ class StepwellKernel(Kernel):
 
     async def do_shutdown(self, restart: bool) -> dict[str, Any]:
         """End the session's process; its steps stay."""
+        closing = self._close(leave=restart)  # where the session is: this is another thread's event loop
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(closing, self.io_loop.asyncio_loop))  # type: ignore[attr-defined]
+        return {"status": "ok", "restart": restart}
+
+    async def _close(self, *, leave: bool) -> None:
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait([self._running])
         await self._stack.aclose()
-        self._sessions = None
-        return {"status": "ok", "restart": restart}
+        self._sessions = self.last = None
+        if self._note is not None:
+            await asyncio.to_thread(self._note.close, leave=leave)
 
     def _fine(self) -> dict[str, Any]:
         return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}

@@ -29,6 +29,18 @@ class NotebookThreads:
         self._file = folder / f"{hashlib.sha256(notebook.encode('utf-8', 'replace')).hexdigest()[:32]}.json"
         self._notebook = notebook
 
+    @classmethod
+    def of(cls, home: Path, connection: str) -> "NotebookThreads":
+        """Those of the notebook that Jupyter names; else of the connection, which outlives a restart.
+
+        Args:
+            home: The data folder.
+            connection: The connection's file.
+        """
+        name = os.environ.get("JPY_SESSION_NAME", "")
+        notebook = name if name.endswith(".ipynb") else Path(connection or f"process {os.getpid()}").name
+        return cls(home / "notebook-threads", notebook)
+
     def read(self) -> NotebookThread:
         """What is kept; nothing where nothing is, or where it cannot be read."""
         try:

@@ -24,7 +24,7 @@ from stepwell.cleanup import delete
 from stepwell.errors import ThreadError
 from stepwell.forks import fork_here, fork_thread
 from stepwell.labels import checked_name, rename, tag
-from stepwell.last_session import KIND, LastSessionNote, take_left_behind
+from stepwell.last_session import TAG, LastSessionNote, LastSessions, SessionAhead, take_left_behind
 from stepwell.page.local import LocalBackend
 from stepwell.runs import Run, RunFailedError
 from stepwell.services import open_services
@@ -33,8 +33,6 @@ from stepwell.thread_summaries import ThreadFilter, ThreadSummary
 from stepwell.threads import list_threads
 from storage.safe_names import harmless_name, safe_name
 
-TAG = "agents"
-"""A thread with this tag is a session that agents reach; the user may give it to any thread, or take it away."""
 AN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?", re.IGNORECASE)
 MOST_SENT = 32 << 20
 """Bytes of a file that a client sends as text or base64."""
@@ -72,7 +70,6 @@ class ClientSessions:
     Args:
         cells: Runs cells.
         backend: Reads threads, and keeps copies of steps open that were looked at.
-        note: Where it is written down which session was used last.
         folder: Where files lie that a client sends, until they are taken in.
         roots: Folders that a client may name files in, without links.
     """
@@ -81,14 +78,12 @@ class ClientSessions:
         self,
         cells: CellSessions,
         backend: LocalBackend,
-        note: LastSessionNote,
         folder: Path,
         roots: Sequence[Path] = (),
     ) -> None:
         self.settings = cells.settings
         self.backend = backend
         self._cells = cells
-        self._note = note
         self._folder = folder
         self._roots = tuple(roots)
         self._own: set[str] = set()
@@ -149,9 +144,7 @@ class ClientSessions:
                     return await self._first(code, name, purpose, [*files, *placed], on_event)
         async with self._placed(sent) as placed:
             named = [*files, *placed]
-            return await self._noted(
-                await self._cells.run(code, session=thread, purpose=purpose, files=named, on_event=on_event)
-            )
+            return await self._cells.run(code, session=thread, purpose=purpose, files=named, on_event=on_event)
 
     async def _first(
         self, code: str, name: str, purpose: str, files: list[str], on_event: Callable[[Event], None] | None
@@ -163,12 +156,6 @@ class ClientSessions:
             await delete(error.thread, settings=self.settings)
             raise
         await self._begun(found.session, name)
-        return await self._noted(found)
-
-    async def _noted(self, found: CellRun) -> CellRun:
-        """The same, once it is written down for who comes after this process, should it be killed."""
-        if (at := found.sandbox) is not None and at["kind"] == KIND:
-            await asyncio.to_thread(self._note.write, found.session, at["snapshot"])
         return found
 
     def _check_paths(self, files: Sequence[str]) -> None:
@@ -198,7 +185,7 @@ class ClientSessions:
         """
         self._check_paths(files)
         thread, name = await self._for(session)
-        await self._left(thread)
+        await self._cells.last.leave(thread)
         async with self._placed(sent) as placed:
             run: Run = runs.start(
                 question,
@@ -229,18 +216,13 @@ class ClientSessions:
 
     async def decide(self, session: str, decision: runs.Decision) -> CellRun:
         """See `CellSessions.decide`."""
-        return await self._noted(await self._cells.decide(await self.find(session), decision))
+        return await self._cells.decide(await self.find(session), decision)
 
     async def go_back(self, session: str, step: str) -> str:
         """Go back to an earlier step; what came after it stays in the tree."""
         thread = await self.find(session)
-        await self._left(thread)
+        await self._cells.last.leave(thread)
         return await fork_here(thread, step=step, new_turn=True, settings=self.settings)
-
-    async def _left(self, thread: str) -> None:
-        """A session is about to be elsewhere than it was written down."""
-        await self._cells.make_way(thread)
-        await asyncio.to_thread(self._note.forget, thread)
 
     async def fork(self, session: str, step: str, name: str) -> str:
         """Begin a new session at a step; returns its id."""
@@ -252,7 +234,7 @@ class ClientSessions:
     async def end(self, session: str, *, forget: bool) -> str:
         """End a session's processes, or delete it with all that is kept of it."""
         thread = await self.find(session)
-        await self._left(thread)
+        await self._cells.last.leave(thread)
         await self._cells.close(thread)
         if forget:
             self._own.discard(thread)
@@ -314,6 +296,7 @@ async def open_client_sessions(
     roots: Sequence[Path] = (),
     served: bool = False,
     pool: SessionPool | None = None,
+    ahead: SessionAhead | None = None,
 ) -> AsyncIterator[ClientSessions]:
     """The sessions of these settings' data folder, for the time of the block.
 
@@ -323,20 +306,22 @@ async def open_client_sessions(
         roots: Folders that a client may name files in.
         served: Whether clients come over the network: then URLs are limited to STEPWELL_INPUT_URLS.
         pool: Live sessions that count together with those of other users; None: these alone.
+        ahead: A session that is being brought back; None: one that a killed server has left behind, if there is one.
     """
     folder = settings.home / "sent-files"
     own = await asyncio.to_thread(lambda: [one.expanduser().resolve() for one in (*roots, folder)])
     uploads = make_uploads(settings) if served else None
+    sandboxes = ahead.sandboxes if ahead is not None else None
     async with (
-        open_services(settings, input_roots=tuple(own), uploads=uploads, pool=pool) as services,
+        open_services(settings, input_roots=tuple(own), uploads=uploads, pool=pool, sandboxes=sandboxes) as services,
         LocalBackend(settings) as backend,
     ):
-        cells, note = CellSessions(services, context), LastSessionNote(settings.home)
-        last = await asyncio.to_thread(take_left_behind, settings.home)
-        if last is not None and (await services.saver.labels()).get(last.thread, Labels()).tagged(TAG):
-            cells.bring_back(last)
+        if ahead is None:
+            last = await asyncio.to_thread(take_left_behind, settings.home)
+            if last is not None and (await services.saver.labels()).get(last.thread, Labels()).tagged(TAG):
+                ahead = SessionAhead(last, settings, services.sandboxes)
+        used = LastSessions(LastSessionNote(settings.home), ahead)
         try:
-            yield ClientSessions(cells, backend, note, folder, own[:-1])
+            yield ClientSessions(CellSessions(services, context, used), backend, folder, own[:-1])
         finally:
-            await cells.make_way()
-            await asyncio.to_thread(note.close)
+            await used.close()

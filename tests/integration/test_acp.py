@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from acp import PROTOCOL_VERSION, RequestError, spawn_agent_process, text_block
@@ -26,6 +26,8 @@ from acp.schema import (
 
 import stepwell
 from graph.settings import Settings
+from stepwell.acp_agent.agent import open_agent
+from stepwell.last_session import OF_EDITORS, begin_early, bringing_back
 from tests.other_process import environment, wait_for_flag
 from tests.scripted_model import ScriptedServer
 from tests.scripted_replies import Call, Scripted
@@ -234,6 +236,25 @@ async def test_an_editor_that_was_broken_off_resumes(settings: Settings, tmp_pat
         assert await user.ask(session, "What is n?") == "end_turn"
         assert "n is 1" in str(user.editor.of("tool_call_update"))
         assert "All is there." in user.editor.said()
+
+
+async def test_the_last_session_of_a_killed_agent_comes_back_ahead(settings: Settings, tmp_path: Path) -> None:
+    async with opened(settings, tmp_path) as user:
+        session = await user.new()
+        await user.ask(session, "/run n = 1")
+        os.kill(user.pid, signal.SIGKILL)
+    last = await asyncio.to_thread(begin_early, settings, OF_EDITORS)
+    async with bringing_back(last, settings) as ahead, open_agent(settings, ahead=ahead) as agent:
+        assert ahead is not None
+        assert ahead.thread == session
+        await ahead.settled()
+        assert ahead.sandboxes.counts["active"] == 1, "nobody has asked for it"
+        editor = Editor()
+        agent.on_connect(cast("Any", editor))
+        await agent.prompt(session, [text_block("/run n")])
+        assert "1" in str(editor.of("tool_call_update")[-1])
+        assert ahead.thread == ""
+    assert list((settings.home / OF_EDITORS).iterdir()) == []
 
 
 async def test_sessions_are_forked_closed_and_listed(settings: Settings, tmp_path: Path) -> None:

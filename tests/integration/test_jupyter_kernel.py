@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 
 import stepwell
 from graph.settings import Settings
-from tests.other_process import ROOT, wait_for_flag
+from tests.other_process import ROOT, wait_for_change, wait_for_flag
 
 SECONDS = 60.0
 
@@ -181,7 +181,10 @@ async def test_a_restarted_kernel_has_its_variables(settings: Settings, tmp_path
     name = str(tmp_path / "analysis.ipynb")
     async with opened(name) as notebook:
         await notebook.run("n = [1]; m = n")
+        [holder] = (settings.home / "locks").glob("*.holder")
+        before = holder.read_text()
         await notebook.restarted()
+        await wait_for_change(holder, before)  # it comes back before anybody asks
         came = await notebook.run("m is n")
         assert came["execute_result"][0]["data"]["text/plain"] == "True"
         assert "brought back" in streams(came, "stderr")

@@ -1,6 +1,8 @@
 """The session that a killed server used last, brought back by the next one before anybody asks for it."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,10 +14,20 @@ import stepwell
 from graph.settings import Settings
 from graph.wiring import make_sandboxes
 from sandboxes.host.kernel_sandbox import KernelSandbox
-from sandboxes.local import LocalSandbox
+from sandboxes.local import LocalSandbox, isolation_choice
 from sandboxes.local.isolation_choice import choose
+from sandboxes.local.zygote import ZYGOTES
 from stepwell.cell_sessions import CellSessions
-from stepwell.last_session import FOLDER, LastSessionNote, take_left_behind
+from stepwell.last_session import (
+    FOLDER,
+    OF_EDITORS,
+    OF_NOTEBOOKS,
+    TAG,
+    LastSessionNote,
+    begin_early,
+    bringing_back,
+    take_left_behind,
+)
 from stepwell.mcp_server.client_sessions import ClientSessions, open_client_sessions
 from tests.mcp_client import agent, served, user_of
 
@@ -31,20 +43,29 @@ def live(sessions: ClientSessions) -> int:
 
 
 def is_coming(sessions: ClientSessions) -> bool:
-    return cells_of(sessions)._ahead is not None
+    ahead = cells_of(sessions).last.ahead
+    return ahead is not None and ahead.thread != ""
 
 
 def notes(home: Path) -> list[Path]:
     return sorted((home / FOLDER).glob("*.json"))
 
 
-async def killed(settings: Settings, folder: Path, *sessions: str) -> list[str]:
+async def shown(sessions: ClientSessions, code: str) -> str:
+    """What a cell of the session `mine` shows."""
+    found = await sessions.run(code, session="mine")
+    assert found.cell is not None
+    assert found.cell["status"] == "ok", found.cell
+    return found.cell["observation"]
+
+
+async def killed(settings: Settings, folder: Path, *sessions: str, code: str = "") -> list[str]:
     """Run a cell in each of these sessions, and kill the server; their threads."""
     threads = []
     async with agent(settings, folder) as user:
         for number, name in enumerate(sessions):
-            code = f"n = {number}; import pandas as pd; open('outputs/n.txt', 'w').write('{number}')"
-            threads.append((await user.told("run_code", code=code, session=name))["session"])
+            usual = f"n = {number}; import pandas as pd; open('outputs/n.txt', 'w').write('{number}')"
+            threads.append((await user.told("run_code", code=code or usual, session=name))["session"])
         user.kill()
     return threads
 
@@ -52,10 +73,10 @@ async def killed(settings: Settings, folder: Path, *sessions: str) -> list[str]:
 @asynccontextmanager
 async def next_server(settings: Settings) -> AsyncIterator[ClientSessions]:
     """The next server; what it brings back is there, or has failed."""
-    async with open_client_sessions(settings) as sessions:
-        if (ahead := cells_of(sessions)._ahead) is not None:
-            await asyncio.wait((ahead[1],))
-            ahead[1].result()
+    last = await asyncio.to_thread(begin_early, settings, tag=TAG)
+    async with bringing_back(last, settings) as ahead, open_client_sessions(settings, ahead=ahead) as sessions:
+        if ahead is not None:
+            await ahead.settled()
         yield sessions
 
 
@@ -79,6 +100,71 @@ async def test_it_is_there_before_anybody_asks(settings: Settings, tmp_path: Pat
         assert live(sessions) == 1
         assert (await sessions.run("n", session="mine")).restored is None
     assert notes(settings.home) == [], "a server that ends in good order leaves nothing behind"
+
+
+LOADED = "import sys; [one for one in ('numpy', 'pandas', 'matplotlib', 'matplotlib.pyplot') if one in sys.modules]"
+
+
+async def test_what_it_does_not_mention_is_imported_when_it_is_asked_for(settings: Settings, tmp_path: Path) -> None:
+    await killed(settings, tmp_path, "mine", code="n = 1")
+    async with next_server(settings) as sessions:
+        assert "['numpy']" in await shown(sessions, LOADED)
+        assert "True" in await shown(sessions, "import matplotlib.pyplot as plt; plt.get_backend() == 'agg'")
+        assert "'matplotlib.pyplot']" in await shown(sessions, LOADED)
+
+
+@pytest.mark.parametrize(
+    ("code", "then", "value"),
+    [
+        (
+            "import pandas as p, matplotlib as m; p.options.display.width = 7; m.rcParams['figure.dpi'] = 7; p = m = 0",
+            "sys.modules['pandas'].get_option('display.width'), sys.modules['matplotlib'].rcParams['figure.dpi']",
+            "(7, 7",
+        ),
+        ("import matplotlib.pyplot", "matplotlib.pyplot.__name__, 'pandas' in sys.modules", "('matplotlib.pyplot', F"),
+    ],
+)
+async def test_what_it_mentions_is_there(code: str, then: str, value: str, settings: Settings, tmp_path: Path) -> None:
+    await killed(settings, tmp_path, "mine", code=f"import sys\n{code}")
+    async with next_server(settings) as sessions:
+        assert value in await shown(sessions, then)
+
+
+async def test_only_its_first_session_is_of_a_zygote_that_imports_nothing(settings: Settings, tmp_path: Path) -> None:
+    [thread] = await killed(settings, tmp_path, "mine")
+    async with next_server(settings) as sessions:
+        sandbox = cast("LocalSandbox", await cells_of(sessions).services.sandboxes.open("local", thread))
+        assert not [config for config in ZYGOTES._zygotes if config.bare], "it ends with its session"
+        assert [zygote for zygote in ZYGOTES._retired if zygote._config.bare]
+        await cast("Any", sandbox)._session.close()
+        assert "0" in await shown(sessions, "n")
+        ready = cast("Any", sandbox)._session._process._ready
+        assert not ready.zygote._config.bare
+        assert sandbox._config in isolation_choice._TRIED, "what starts it was tried, too"
+
+
+def test_its_sandbox_begins_before_langgraph_is_imported() -> None:
+    code = (
+        "import sys; from stepwell.cli import agent_services; from stepwell.jupyter_kernel import __main__; "
+        "print({'langgraph', 'langchain_core', 'mcp', 'acp', 'ipykernel'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_each_kind_of_server_sees_its_own(tmp_path: Path) -> None:
+    ids = [f"0000000{number}-0000-0000-0000-000000000000" for number in range(3)]
+    for id, folder in zip(ids, (FOLDER, OF_EDITORS, OF_NOTEBOOKS), strict=True):
+        note = LastSessionNote(tmp_path, folder)
+        note.write(id, HASH)
+        note.close(leave=True)
+    assert take_left_behind(tmp_path, OF_NOTEBOOKS, ids[0]) is None
+    found = [
+        take_left_behind(tmp_path),
+        take_left_behind(tmp_path, OF_EDITORS),
+        take_left_behind(tmp_path, OF_NOTEBOOKS, ids[2]),
+    ]
+    assert [one.thread for one in found if one is not None] == ids
 
 
 async def test_another_session_that_is_asked_for_lets_it_go(settings: Settings, tmp_path: Path) -> None:

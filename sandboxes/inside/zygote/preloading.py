@@ -59,6 +59,7 @@ def preload(names: list[str]) -> None:
 
     A package that is missing or broken is left to the cell that asks for it.
     """
+    gc.disable()  # nothing that is imported is garbage
     loaded = importlib.import_module("stepwell_kernel.snapshots.interpreter_state").PRELOADED
     for name in names:
         with suppress(Exception):
@@ -68,6 +69,7 @@ def preload(names: list[str]) -> None:
     for use in (_matplotlib, *importlib.import_module("stepwell_kernel.warm_up").PARTS, _traceback, _names):
         with suppress(Exception):
             use()
+    gc.enable()
     gc.collect()
     gc.freeze()
     collapse()

@@ -251,6 +251,11 @@ def capture_settings(start: StartState) -> dict[str, Any]:
     return found
 
 
+def libraries_of(settings: dict[str, Any]) -> set[str]:
+    """The libraries whose settings are not what they are by default, as far as only such are kept."""
+    return {PARTS[name][0] for name, value in settings.items() if name in PARTS and value}
+
+
 def restore_settings(before: dict[str, Any]) -> dict[str, BaseException]:
     """Put it back.
 

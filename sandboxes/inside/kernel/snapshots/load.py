@@ -20,6 +20,9 @@ from .save import CELL, LAST_RESULT, MODULE_PREFIX, SETTING_PREFIX, Lost, Snapsh
 from .singletons import CurrentSession
 from .units import reason_of
 
+OF_PRELOADED = ([SETTING_PREFIX + "pandas options"], [SETTING_PREFIX + "matplotlib settings"])
+"""Units that are there wherever these libraries are loaded."""
+
 
 class RawUnit:
     """A unit as it was read: its stream and its buffers, checked and not yet loaded."""
@@ -129,7 +132,11 @@ class SnapshotReader:
             warnings.simplefilter("ignore")
             interpreter_state.restore_early_state(early)
             self._taking.restore_functions(early.get("functions", []))
-            failed = modules.import_again(json.loads(self._extra["imported"]))
+            imported = json.loads(self._extra["imported"])
+            streams = [part.stream for part in parts if part.names not in OF_PRELOADED]
+            unused = modules.unused(imported, content["modules"].values(), streams)
+            with modules.without_collections():
+                failed = modules.import_again([name for name in imported if name not in unused])
             kept: dict[str, Any] = {}
             foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]
             parts = [part for part in parts if part not in foreign]
@@ -148,6 +155,8 @@ class SnapshotReader:
         settings = {
             name.removeprefix(SETTING_PREFIX): value for name, value in found.items() if name.startswith(SETTING_PREFIX)
         }
+        used = interpreter_state.libraries_of(settings) | sys.modules.keys()
+        modules.import_again([name for name in imported if name in unused and modules.root(name) in used])
         for name, problem in interpreter_state.restore_settings(settings).items():
             self._lost.append({"name": name, "type": "setting", "reason": reason_of(problem), "cell": 0})
         namespace = self._main.__dict__

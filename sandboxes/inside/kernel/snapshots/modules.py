@@ -1,10 +1,13 @@
 """Which modules were imported, so that they are there again before what needs them."""
 
+import gc
 import importlib
 import json
 import operator
 import os
 import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -94,6 +97,42 @@ def versions(names: list[str]) -> dict[str, str]:
             if isinstance(version, str):
                 found[name] = version[:100]
     return found
+
+
+PRELOADED = ("pandas", "matplotlib", "matplotlib.pyplot")
+"""What a session has of its zygote whether it uses it or not, and takes as long to import as all else; not numpy, whose
+random state each session has."""
+
+
+def root(name: str) -> str:
+    """The package of a module."""
+    return name.partition(".")[0]
+
+
+def unused(imported: list[str], aliases: Collection[str], streams: list[bytes]) -> set[str]:
+    """Modules that a session had and nothing of it mentions: whoever asks for one later imports it then.
+
+    Args:
+        imported: The modules that there were.
+        aliases: Those that are variables.
+        streams: All that is to be loaded.
+    """
+    used = {root(name) for name in imported if name not in PRELOADED} | {root(name) for name in aliases}
+    free = {name for name in set(map(root, PRELOADED)) - used if name not in sys.modules}
+    free -= {name for name in free if any(name.encode() in stream for stream in streams)}
+    return {name for name in imported if root(name) in free}
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """For the time of the block nothing is looked through for garbage: what is imported is none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def import_again(names: list[str]) -> dict[str, str]:
