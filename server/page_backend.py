@@ -322,7 +322,7 @@ class ServerBackend:
         await self._require(thread, step)
         settings = self._served.settings
         if here:
-            return await fork_here(thread, step=step or None, new_turn=new_turn, settings=settings)
+            return await fork_here(thread, step=step or None, new_turn=new_turn, answered=True, settings=settings)
         new = await self._runs.make_thread()
         try:
             return await fork_thread(thread, step=step or None, new_turn=new_turn, into=new, settings=settings)

@@ -156,7 +156,10 @@ class Backend(Protocol):
         """What is known of the run that goes on, at once and whenever that has changed, until it is over."""
 
     async def fork(self, thread: str, step: str, *, here: bool, new_turn: bool) -> str:
-        """Begin a new thread, or a branch of the same, at a step; returns its id."""
+        """Begin a new thread, or a branch of the same, at a step; returns its id.
+
+        A branch at a step that was answered has the answer, and what was published with it.
+        """
 
     async def label(self, thread: str, name: str, tags: Sequence[str]) -> None:
         """Give a thread this name, or none, and these tags and no others."""

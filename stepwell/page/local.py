@@ -134,8 +134,11 @@ class LocalBackend(KeptThreads):
     async def fork(self, thread: str, step: str, *, here: bool, new_turn: bool) -> str:
         """See `Backend`."""
         check_names(thread, step)
-        begin = fork_here if here else fork_thread
-        return await begin(thread, step=step or None, new_turn=new_turn, settings=self.settings)
+        if here:
+            return await fork_here(
+                thread, step=step or None, new_turn=new_turn, answered=True, settings=self.settings
+            )
+        return await fork_thread(thread, step=step or None, new_turn=new_turn, settings=self.settings)
 
     async def delete(self, thread: str) -> None:
         """See `Backend`."""

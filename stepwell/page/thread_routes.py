@@ -40,13 +40,17 @@ def to_latest(request: Request, thread: str) -> Response:
     return RedirectResponse(f"{base_of(request)}/threads/{thread}#latest", 303)
 
 
-async def _left_behind(backend: Backend, view: ThreadView) -> str:
-    """The step at which a thread is, where others come after it; empty where none do."""
+async def _left_behind(backend: Backend, view: ThreadView) -> tuple[str, str]:
+    """The step at which a thread is, where something came after it, and the newest one there with an answer."""
     if view.running or view.status != "paused":
-        return ""
+        return "", ""
     tree = await backend.steps(view.id)
     head = tree.head
-    return head.name if head is not None and any(step.parent == head.name for step in tree.steps) else ""
+    if head is None:
+        return "", ""
+    later = [step for step in tree.steps if step.name == head.name or head in tree.line(step) or head.cell is None]
+    answered = next((step.name for step in reversed(later) if step.answered), "")
+    return (head.name, answered) if answered or any(step.parent == head.name for step in later) else ("", "")
 
 
 async def thread_page(
@@ -63,6 +67,7 @@ async def thread_page(
 ) -> Response:
     """A thread, with what was typed into its forms when that could not be used."""
     asked = view.asked
+    behind, forward = await _left_behind(backend_of(request), view)
     original = ("\n".join(asked.plan) if asked.plan is not None else asked.code) if asked is not None else ""
     return await long_page(
         request,
@@ -73,7 +78,8 @@ async def thread_page(
         offer=await backend_of(request).offer(),
         typed=typed or knobs_as_typed(view.context),
         pictures=PICTURES,
-        behind=await _left_behind(backend_of(request), view),
+        behind=behind,
+        forward=forward,
         waits=fingerprint(asked) if asked is not None else "",
         original=original,
         problem=problem,
