@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from stepwell.amounts import ago_text, duration_text, size_text
 from stepwell.exports.markdown import prose
-from stepwell.exports.report import highlighted, stylesheet
+from stepwell.exports.report import diff_lines, highlighted, stylesheet
 from stepwell.page.backend import Backend
 from storage.clean_text import clean, shown_code
 
@@ -34,7 +34,6 @@ STATUS = {
     "damaged": "damaged",
 }
 """Where a thread stands, in words."""
-DIFF_KINDS = {"+": "added", "-": "removed", "@": "place"}
 
 POLICY = (
     "default-src 'none'; script-src {assets}; style-src {assets}; img-src 'self' data:; connect-src 'self'; "
@@ -174,12 +173,6 @@ def _asset_version() -> str:
     for name in sorted(ASSET_TYPES):
         digest.update(asset(name))
     return digest.hexdigest()[:12]
-
-
-def diff_lines(text: str) -> list[tuple[str, str]]:
-    """The lines of a unified diff, each with what it is: added, removed, a place, or the same."""
-    lines = [line for line in text.split("\n") if not line.startswith(("--- ", "+++ "))]
-    return [(DIFF_KINDS.get(line[:1], "same"), shown_code(line)) for line in lines]
 
 
 def as_event(name: str, number: int, data: Mapping[str, Any]) -> bytes:

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from stepwell.errors import ThreadError
 from stepwell.exports.analysis import analysis_of
 from stepwell.page.backend import Backend, ThreadView
 from stepwell.page.forms import fingerprint, form_of, knobs_as_typed, text_of
@@ -64,8 +65,24 @@ async def thread_page(
     edited: str = "",
     difference: str = "",
     typed: dict[str, str] | None = None,
+    moved: str = "",
+    labels: dict[str, str] | None = None,
 ) -> Response:
-    """A thread, with what was typed into its forms when that could not be used."""
+    """A thread, with what was typed into its forms when that could not be used.
+
+    Args:
+        request: Who asks.
+        view: The thread.
+        status: Of the answer.
+        problem: Why what was typed for a question or a decision could not be used.
+        question: The question that was typed.
+        files: Its files.
+        edited: The code that was typed.
+        difference: What it changes.
+        typed: The knobs that were typed.
+        moved: Why what was sent could not be done any more, on a page that was older than the thread.
+        labels: The name and the tags that were typed, and the problem with them.
+    """
     asked = view.asked
     behind, forward = await _left_behind(backend_of(request), view)
     original = ("\n".join(asked.plan) if asked.plan is not None else asked.code) if asked is not None else ""
@@ -87,6 +104,8 @@ async def thread_page(
         files=files,
         edited=edited,
         difference=difference,
+        moved=moved,
+        labels=labels,
     )
 
 
@@ -94,8 +113,12 @@ async def label_thread(request: Request) -> Response:
     """Gives a thread a name and tags."""
     thread = request.path_params["thread"]
     async with form_of(request) as form:
-        tags = text_of(form, "tags").replace(",", " ").split()
-        await backend_of(request).label(thread, text_of(form, "name").strip(), tags)
+        name, tags = text_of(form, "name").strip(), text_of(form, "tags")
+    try:
+        await backend_of(request).label(thread, name, tags.replace(",", " ").split())
+    except ThreadError as error:
+        typed = {"name": name, "tags": tags, "problem": str(error)}
+        return await thread_page(request, await backend_of(request).thread(thread), 409, labels=typed)
     return RedirectResponse(f"{base_of(request)}/threads/{thread}", 303)
 
 

@@ -254,6 +254,14 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         assert "What came after it is kept, with its answers" in left
         steps = (await page.client.get(f"/threads/{thread}/steps")).text
         assert (steps.count("the thread is here"), steps.count("kept beside")) == (1, 2)
+        assert "Go forward to the answer at step 2b" in left
+        assert f'href="/threads/{thread}/files/first.csv"' not in left
+        assert "Only go to here, with its answer" in (await page.client.get(f"/threads/{thread}/steps/2")).text
+        await page.client.post(f"/threads/{thread}/steps/2", data={"what": "back"})
+        again = (await page.client.get(f"/threads/{thread}")).text
+        assert "The north sold" in again
+        assert f'href="/threads/{thread}/files/first.csv"' in again
+        assert 'id="further"' in again, "and it can be asked on"
 
 
 async def test_nothing_of_a_hostile_thread_is_alive_on_any_page(settings: Settings, tmp_path: Path) -> None:
@@ -284,6 +292,7 @@ async def test_an_approval_is_about_what_was_shown(settings: Settings) -> None:
     script: list[Scripted] = [
         Call("run_python", purpose="One", code="a = 1"),
         Call("run_python", purpose="Two", code="a = 2"),
+        Call("run_python", purpose="Three", code="a = 3"),
     ]
     async with ScriptedServer(script) as model, page_inside(with_model(settings, model.base_url)) as page:
         thread = await ask(page, {**ASKED, "approval": "1"})
@@ -303,7 +312,13 @@ async def test_an_approval_is_about_what_was_shown(settings: Settings) -> None:
         assert "Cell 2 waits for you" in await finished(page, thread)
         late = await page.client.post(f"/threads/{thread}/decide", data={"verdict": "approve", "of": of})
         assert late.status_code == 409
-        assert (await read_thread(thread, settings)).state["cells"][-1]["code"] == "a = 1"
+        assert "edited by" not in late.text
+        second = {"verdict": "edit", "of": re.findall(r'name="of" value="(\w+)"', late.text)[0], "code": "a = 22"}
+        await page.client.post(f"/threads/{thread}/decide", data=second)
+        shown = await finished(page, thread)
+        assert "<strong>edited by the user before it ran</strong>" in shown
+        assert '<span class="removed">-a = 2\n</span><span class="added">+a = 22\n</span>' in shown
+        assert [cell["code"] for cell in (await read_thread(thread, settings)).state["cells"]] == ["a = 1", "a = 22"]
 
 
 async def test_a_plan_and_a_call_are_shown_whole_before_they_are_approved(settings: Settings, shop: Shop) -> None:

@@ -90,6 +90,6 @@ async def test_whoever_has_gone_back_goes_forward_to_the_answer_again(settings: 
         there = await read_thread(run.thread, settings)
         assert there.status == "finished"
         for name in ("answer", "artifacts", "turns", "cells"):
-            assert there.state[name] == before[name], name  # type: ignore[literal-required]
+            assert there.state[name] == before[name], name
     await fork_here(run.thread, step="1", answered=True, settings=settings)
     assert (await read_thread(run.thread, settings)).status == "paused", "no answer was given after this one"

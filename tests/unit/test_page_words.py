@@ -3,8 +3,8 @@
 import pytest
 
 from stepwell.exports.markdown import prose
-from stepwell.exports.report import shown_cell
-from stepwell.page.rendering import environment
+from stepwell.exports.report import ShownCell, shown_cell
+from stepwell.page.rendering import environment, part
 from tests.states import make_cell
 
 
@@ -63,3 +63,31 @@ def test_a_table_of_an_answer_is_shown_as_a_table_among_its_values() -> None:
     assert plain == "5 <b>", "the template makes it harmless"
     assert "<td>1</td>" in table
     assert not hasattr(shown.values[0][1], "__html__")
+
+
+def test_a_cell_says_whose_code_it_is_and_what_an_edit_changed() -> None:
+    def shown(**edited: str) -> ShownCell:
+        cell = make_cell(1, code="-- all of it\nselect 2", edited=edited) if edited else make_cell(1)
+        return shown_cell(cell, lambda number, path: "")
+
+    edited = shown(by="ann", original="-- a part\nselect 2")
+    assert edited.edited == "edited by ann before it ran"
+    assert edited.difference == (
+        ("place", "@@ -1,2 +1,2 @@"),
+        ("removed", "--- a part"),
+        ("added", "+-- all of it"),
+        ("same", " select 2"),
+    )
+    made = environment().from_string(
+        '{% import "thread.html.jinja" as parts %}{{ parts.cell(one) }}'
+    ).render(one=edited)  # fmt: skip
+    assert "<strong>edited by ann before it ran</strong>" in made
+    assert '<span class="removed">--- a part' in made
+    assert (shown(by="", original="").edited, shown(by="", original="").difference) == ("written by the user", ())
+    assert shown().edited == ""
+
+
+def test_a_title_that_is_cut_has_the_whole_on_hover() -> None:
+    long = "How did strikes by birds change from year to year? " * 3
+    assert part("page.html.jinja", "short", {}, long, 60).startswith(f'<span title="{long}">How did strikes')
+    assert part("page.html.jinja", "short", {}, "Short <b>", 60) == "Short &lt;b&gt;"
