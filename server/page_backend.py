@@ -370,6 +370,13 @@ class ServerBackend:
         async with (await self._require(thread, step)).step_file(thread, step, path) as file:
             yield file
 
+    @asynccontextmanager
+    async def input_file(self, thread: str, path: str) -> AsyncIterator[PublishedFile]:
+        """See `Backend`."""
+        kept = await self._require(thread)
+        async with kept.input_from(await self._served.sessions(self._user.id), thread, path) as file:
+            yield file
+
     async def exporter(self, thread: str, step: str = "") -> Exporter:
         """See `Backend`."""
         return await (await self._require(thread, step)).exporter(thread, step)

@@ -207,7 +207,9 @@ def _changed_parts(request: Request, thread: str, progress: Progress, seen: int)
             if running is None or running.number != int(number):
                 continue
             html = part("page.html.jinja", "output", values, running)
-        elif name in ("plan", "inputs", "notices"):
+        elif name == "inputs":
+            html = part("page.html.jinja", name, values, progress.inputs, f"{base_of(request)}/threads/{thread}")
+        elif name in ("plan", "notices"):
             html = part("page.html.jinja", name, values, getattr(progress, name))
         elif name == "now":
             html = part("page.html.jinja", name, values, progress)

@@ -136,16 +136,21 @@ async def _step_page(
 
 
 async def show_variable(request: Request) -> Response:
-    """A variable at a step: of a table some rows and columns."""
-    asked = request.path_params
-    window = VariableWindow(_place(request, "row"), _place(request, "column"), ROWS, COLUMNS)
-    found = await backend_of(request).variable(asked["thread"], asked["step"], asked["name"], window)
+    """A variable at a step: of a table some rows and columns, sorted by one where that is asked for."""
+    asked, backend = request.path_params, backend_of(request)
+    row = _place(request, "at", 1) - 1 if request.query_params.get("at") else _place(request, "row")
+    sort, down = _place(request, "sort", -1), bool(request.query_params.get("down"))
+    window = VariableWindow(max(row, 0), _place(request, "column"), ROWS, COLUMNS, sort, down)
+    found = await backend.variable(asked["thread"], asked["step"], asked["name"], window)
+    if found.rows and window.row >= found.rows:
+        window = replace(window, row=(found.rows - 1) // ROWS * ROWS)
+        found = await backend.variable(asked["thread"], asked["step"], asked["name"], window)
     return await page(request, "variable.html.jinja", thread=asked["thread"], step=asked["step"], one=found)
 
 
-def _place(request: Request, name: str) -> int:
+def _place(request: Request, name: str, otherwise: int = 0) -> int:
     given = request.query_params.get(name, "")
-    return min(int(given), LAST) if given.isdecimal() and len(given) < 12 else 0
+    return min(int(given), LAST) if given.isdecimal() and len(given) < 12 else otherwise
 
 
 async def go_on_from(request: Request) -> Response:

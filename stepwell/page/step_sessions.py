@@ -107,6 +107,19 @@ class StepSessions:
             await self._kept.popitem()[1].close()
 
 
+async def fetch_there(session: RestoredStep, path: str) -> Path:
+    """Copy a file out of a session at a step, to a place of its own.
+
+    Raises:
+        ThreadError: it is not there any more.
+    """
+    target: Path = session.folder / secrets.token_hex(8)
+    try:
+        return await session.fetch(path, target)
+    except (OSError, ValueError):
+        raise ThreadError(f"{path} is not there any more.") from None
+
+
 async def run_there(session: RestoredStep, code: str) -> ShownCell:
     """Run code in a session at a step, and show what it did.
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import pandas as pd
 import pytest
 from langchain_core.messages import HumanMessage
 
@@ -180,6 +181,19 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
         assert '<th scope="row">100</th>' not in first
         last = (await page.client.get(f"{at}/1/variables/sales?row=200")).text
         assert '<th scope="row">249</th>' in last
+        jumped = (await page.client.get(f"{at}/1/variables/sales?at=200&column=0")).text
+        assert '<tbody>\n<tr><th scope="row">199</th>' in jumped
+        assert "rows 200 to 250" in jumped
+        assert "rows 201 to 250" in (await page.client.get(f"{at}/1/variables/sales?at=9999999")).text
+        assert jumped.count("Rows before") == 2, "above and below"
+        assert "<small>int64</small>" in jumped
+        units = re.findall(r"sort=(\d)\" title=\"[^\"]+\">units", first)[0]
+        down = (await page.client.get(f"{at}/1/variables/sales?sort={units}&down=1")).text
+        lines = [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in re.findall(r'<tr><th scope="row">.*', down)]
+        column = [int(line[int(units)]) for line in lines]
+        assert column == sorted(pd.read_csv(sales)["units"], reverse=True)[:100], "all rows are sorted, not this page"
+        assert 'aria-sort="descending"' in down
+        assert f"row=100&amp;column=0&amp;sort={units}&amp;down=1" in down, "and the next page goes on in that order"
         assert "int" in (await page.client.get(f"{at}/1/variables/north")).text
         for name in ("nothing", quote("__import__('os').getcwd()")):
             gone = await page.client.get(f"{at}/1/variables/{name}")
@@ -193,6 +207,18 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
         assert ">7<" not in (await page.client.get(f"{at}/1/variables/north")).text, "and is not the step"
         drawn = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
         assert 'src="data:image/png;base64,' in (await page.client.post(f"{at}/1/prompt", data={"code": drawn})).text
+        input = f"/threads/{thread}/inputs/inputs/sales.csv"
+        assert f'<a href="{input}">inputs/sales.csv</a>' in step
+        assert f'<a href="{input}"><code>' in (await page.client.get(f"/threads/{thread}")).text
+        looked = (await page.client.get(input)).text
+        assert "What is in it" in looked
+        assert "250 rows" in looked
+        assert "<td>30</td>" in looked
+        raw = f"/threads/{thread}/input-files/inputs/sales.csv"
+        assert f'href="{raw}?download=1"' in looked
+        assert (await page.client.get(raw)).content == sales.read_bytes()
+        for wrong in ("inputs/none.csv", "../../etc/passwd", "outputs/first.csv"):
+            assert (await page.client.get(f"/threads/{thread}/input-files/{quote(wrong, safe='')}")).status_code == 404
         file = await page.client.get(f"{at}/1/files/outputs/first.csv")
         assert file.text.startswith("month,")
         for wrong in ("outputs/nothing.csv", "../../../etc/passwd", "/etc/passwd"):

@@ -91,3 +91,15 @@ def test_a_title_that_is_cut_has_the_whole_on_hover() -> None:
     long = "How did strikes by birds change from year to year? " * 3
     assert part("page.html.jinja", "short", {}, long, 60).startswith(f'<span title="{long}">How did strikes')
     assert part("page.html.jinja", "short", {}, "Short <b>", 60) == "Short &lt;b&gt;"
+
+
+def test_numbers_of_many_digits_are_shortened_and_days_have_no_time() -> None:
+    shorter, days = environment().filters["shorter"], environment().filters["days"]
+    assert str(shorter("15529.940000000001")) == '<span title="15529.940000000001">15529.94</span>'
+    assert str(shorter("0.3333333333333333")) == '<span title="0.3333333333333333">0.333333</span>'
+    assert str(shorter("1234567.891234")) == '<span title="1234567.891234">1234567.89</span>'
+    for whole in ("12.5", "20250101", "1,234.50", "nan", "12 %", "-3.5e+04"):
+        assert shorter(whole) == whole
+    assert str(environment().from_string("{{ one|shorter }}").render(one="<i>1.123456</i>")).startswith("&lt;i")
+    rows = [["2024-05-01 00:00:00", "2024-05-01 00:00:00", ""], ["", "2024-05-01 08:00:00", ""]]
+    assert days(rows, 4) == [True, False, False, False]
