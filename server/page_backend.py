@@ -21,7 +21,6 @@ from server.routing import sender
 from stepwell.comparison import Difference
 from stepwell.errors import RefusedError, ThreadError
 from stepwell.exports.export import Exporter
-from stepwell.exports.report import ShownCell
 from stepwell.forks import fork_here, fork_thread
 from stepwell.labels import checked_labels
 from stepwell.model_list import PLAYBOOK, model_sources
@@ -31,7 +30,7 @@ from stepwell.page.kept_threads import KeptThreads, check_names
 from stepwell.page.live_runs import LiveRun
 from stepwell.page.local import with_run
 from stepwell.page.progress import Progress
-from stepwell.page.step_sessions import StepSessions
+from stepwell.page.step_sessions import StepSessions, TriedCode
 from stepwell.page.variables import VariablePage, VariableWindow
 from stepwell.runs import Decision, resume_value
 from stepwell.step_detail import StepDetail
@@ -247,10 +246,21 @@ class ServerBackend:
         kept = await self._require(thread, step)
         return await kept.read_variable(await self._served.sessions(self._user.id), thread, step, name, window)
 
-    async def try_out(self, thread: str, step: str, code: str) -> ShownCell:
+    async def try_out(self, thread: str, step: str, code: str) -> None:
         """See `Backend`."""
-        kept = await self._require(thread, step)
-        return await kept.run_at(await self._served.sessions(self._user.id), thread, step, code)
+        await (await self._sessions(thread, step)).try_out(f"{thread}@{step}", code)
+
+    async def tried(self, thread: str, step: str) -> tuple[TriedCode, ...]:
+        """See `Backend`."""
+        return (await self._sessions(thread, step)).tried(f"{thread}@{step}")
+
+    async def stop_trying(self, thread: str, step: str) -> None:
+        """See `Backend`."""
+        await (await self._sessions(thread, step)).stop(f"{thread}@{step}")
+
+    async def _sessions(self, thread: str, step: str) -> StepSessions:
+        await self._require(thread, step)
+        return await self._served.sessions(self._user.id)
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """See `Backend`."""

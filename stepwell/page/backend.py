@@ -12,8 +12,8 @@ from graph.events import ApprovalAsked
 from graph.state import State
 from stepwell.comparison import Difference
 from stepwell.exports.export import Exporter
-from stepwell.exports.report import ShownCell
 from stepwell.page.progress import Progress
+from stepwell.page.step_sessions import TriedCode
 from stepwell.page.variables import VariablePage, VariableWindow
 from stepwell.runs import Decision
 from stepwell.step_detail import StepDetail
@@ -139,8 +139,14 @@ class Backend(Protocol):
     async def variable(self, thread: str, step: str, name: str, window: VariableWindow) -> VariablePage:
         """A part of a variable as it was at a step."""
 
-    async def try_out(self, thread: str, step: str, code: str) -> ShownCell:
+    async def try_out(self, thread: str, step: str, code: str) -> None:
         """Run code in a session at a step that is thrown away later; nothing of the thread changes."""
+
+    async def tried(self, thread: str, step: str) -> tuple[TriedCode, ...]:
+        """What was run there, newest last; the last one may still run."""
+
+    async def stop_trying(self, thread: str, step: str) -> None:
+        """Interrupt what runs there."""
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """How the second of two steps differs from the first; each is a thread and a step's name."""

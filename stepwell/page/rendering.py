@@ -167,6 +167,7 @@ ASSET_TYPES = {
     "decide.js": "text/javascript; charset=utf-8",
     "forms.js": "text/javascript; charset=utf-8",
     "numbers.js": "text/javascript; charset=utf-8",
+    "prompt.js": "text/javascript; charset=utf-8",
 }
 
 

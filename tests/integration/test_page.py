@@ -199,14 +199,17 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
             gone = await page.client.get(f"{at}/1/variables/{name}")
             assert gone.status_code == 409
             assert "There is no variable" in gone.text
-        ran = await page.client.post(f"{at}/1/prompt", data={"code": "north = 7\r\nsales.shape"})
-        assert "(250, 4)" in ran.text
-        ran = await page.client.post(f"{at}/1/prompt", data={"code": "print(north)\nraise ValueError('<i>')"})
-        assert ">7\n</pre>" in ran.text, "the session is kept"
-        assert "ValueError: &lt;i&gt;" in ran.text
+        assert "(250, 4)" in await tried(page, f"{at}/1", "north = 7\r\nsales.shape")
+        again = await tried(page, f"{at}/1", "print(north)\nraise ValueError('<i>')")
+        assert ">7\n</pre>" in again, "the session is kept"
+        assert "ValueError: &lt;i&gt;" in again
+        assert "(250, 4)" in again, "and what was run before it"
         assert ">7<" not in (await page.client.get(f"{at}/1/variables/north")).text, "and is not the step"
         drawn = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
-        assert 'src="data:image/png;base64,' in (await page.client.post(f"{at}/1/prompt", data={"code": drawn})).text
+        assert 'src="data:image/png;base64,' in await tried(page, f"{at}/1", drawn)
+        ids = re.findall(r' id="([^"]+)"', (await page.client.get(f"{at}/1")).text)
+        assert len(ids) == len(set(ids))
+        assert "print(north)" not in (await page.client.get(f"{at}/2")).text, "it is of this step"
         input = f"/threads/{thread}/inputs/inputs/sales.csv"
         assert f'<a href="{input}">inputs/sales.csv</a>' in step
         assert f'<a href="{input}"><code>' in (await page.client.get(f"/threads/{thread}")).text
@@ -225,6 +228,44 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
             assert (await page.client.get(f"{at}/1/files/{quote(wrong, safe='')}")).status_code == 404
         assert (await page.client.get(f"{at}/99")).status_code == 409
         assert (await page.client.get(f"{at}/0")).status_code == 200
+
+
+async def tried(page: PageInside, step: str, code: str) -> str:
+    """The page of a step once code at its prompt is over."""
+    ran = await page.client.post(f"{step}/prompt", data={"code": code})
+    assert (ran.status_code, ran.headers["location"]) == (303, f"{step}#prompt")
+    while 'data-busy="1"' in (shown := (await page.client.get(step)).text):
+        await asyncio.sleep(0.05)
+    return shown
+
+
+async def test_code_at_a_step_is_watched_and_stopped(settings: Settings) -> None:
+    script: list[Scripted] = [Call("run_python", purpose="One", code="n = 1", answer="It is {{n}}.")]
+    async with ScriptedServer(script) as model, page_inside(with_model(settings, model.base_url)) as page:
+        thread = await ask(page, ASKED)
+        await finished(page, thread)
+        step = f"/threads/{thread}/steps/1"
+        endless = "import time\nn = 8\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.01)"
+        await page.client.post(f"{step}/prompt", data={"code": endless})
+        while "begun\n</pre>" not in (shown := (await page.client.get(step)).text):
+            await asyncio.sleep(0.05)
+        assert f'action="{step}/prompt/stop"' in shown
+        second = await page.client.post(f"{step}/prompt", data={"code": "kept = 2"})
+        assert second.status_code == 409
+        assert "is not over yet" in second.text
+        assert "kept = 2</textarea>" in second.text
+        stopped = await page.client.post(f"{step}/prompt/stop")
+        assert stopped.headers["location"] == f"{step}#prompt"
+        while 'data-busy="1"' in (await page.client.get(step)).text:
+            await asyncio.sleep(0.05)
+        shown = await tried(page, step, "n * 10")
+        assert ">stopped · " in shown
+        assert "begun\n</pre>" in shown
+        assert ">80\n</pre>" in shown, "variables are as far as it came"
+        for number in range(25):
+            shown = await tried(page, step, f"'run {number}'")
+        assert "&#39;run 24&#39;\n</pre>" in shown
+        assert shown.count('aria-label="At the prompt"') == 20, "the newest ones"
 
 
 async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tmp_path: Path) -> None:
