@@ -183,7 +183,9 @@ class ServerBackend:
             usable = await asyncio.to_thread(model_sources, settings)
             models, kinds = [one.name for one in usable if not one.missing], settings.kinds
         every = tuple(dict.fromkeys((default, PLAYBOOK, *models)))
-        return Offer(default, every, kinds, self._served.uploads.max_bytes)
+        uploads = self._served.uploads
+        endings = () if "*" in uploads.types else tuple(sorted(uploads.types))
+        return Offer(default, every, kinds, uploads.max_bytes, endings)
 
     async def threads(self, wanted: ThreadFilter, *, limit: int) -> list[ThreadLine]:
         """See `Backend`."""

@@ -39,6 +39,8 @@ class Offer:
     sandboxes: tuple[str, ...]
     max_upload: int
     """Bytes of one file."""
+    kinds: tuple[str, ...] = ()
+    """The endings of files that are taken; empty: any."""
     missing: tuple[tuple[str, str], ...] = ()
     """Kinds of sandboxes that are not set up, each with what to do to have it."""
     warning: str = ""

@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from graph.state import Input
@@ -22,6 +22,7 @@ from stepwell.exports.served_files import INLINE, SAFE, disposition
 from stepwell.page.backend import NothingFoundError
 from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, base_of, page, policy_of
 from stepwell.page.shown_thread import PICTURES
+from stepwell.page.upload_remarks import remark_on
 from stepwell.tus import TusUploads
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile
@@ -83,6 +84,13 @@ async def continue_upload(request: Request) -> Response:
 async def remove_upload(request: Request) -> Response:
     """Removes it."""
     return await _uploads_of_sender(request).remove(request.path_params["upload"])
+
+
+async def get_remark(request: Request) -> Response:
+    """What is wrong with an upload that is complete, as plain text; empty when nothing shows."""
+    uploads, user = backend_of(request).upload_place()
+    content, upload = await asyncio.to_thread(uploads.content, user, request.path_params["upload"])
+    return PlainTextResponse(await remark_on(content, upload.name))
 
 
 async def get_figure(request: Request) -> Response:
@@ -203,6 +211,7 @@ routes = [
     Route(UPLOAD, get_upload),
     Route(UPLOAD, continue_upload, methods=["PATCH"]),
     Route(UPLOAD, remove_upload, methods=["DELETE"]),
+    Route(f"{UPLOAD}/remark", get_remark),
     Route("/threads/{thread}/figures/{cell:int}/{path:path}", get_figure),
     Route("/threads/{thread}/artifacts/{name:path}", get_artifact),
     Route("/threads/{thread}/files/{name:path}", preview),

@@ -12,7 +12,7 @@ from stepwell.exports.analysis import analysis_of
 from stepwell.page.backend import Backend, ThreadView
 from stepwell.page.forms import fingerprint, form_of, knobs_as_typed, text_of
 from stepwell.page.rendering import backend_of, base_of, long_page, page
-from stepwell.page.shown_thread import PICTURES, shown_thread
+from stepwell.page.shown_thread import PICTURES, shown_proposal, shown_thread
 from stepwell.thread_summaries import ThreadFilter
 
 AT_ONCE, MOST = 30, 3_000
@@ -83,7 +83,8 @@ async def thread_page(
         moved: Why what was sent could not be done any more, on a page that was older than the thread.
         labels: The name and the tags that were typed, and the problem with them.
     """
-    asked = view.asked
+    asked, variables = view.asked, view.state.get("namespace") or []
+    proposal = await asyncio.to_thread(shown_proposal, asked, variables) if asked is not None and asked.answer else None
     behind, forward = await _left_behind(backend_of(request), view)
     original = ("\n".join(asked.plan) if asked.plan is not None else asked.code) if asked is not None else ""
     return await long_page(
@@ -97,6 +98,7 @@ async def thread_page(
         pictures=PICTURES,
         behind=behind,
         forward=forward,
+        proposal=proposal,
         waits=fingerprint(asked) if asked is not None else "",
         original=original,
         problem=problem,

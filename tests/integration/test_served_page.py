@@ -137,6 +137,8 @@ async def test_two_users_see_nothing_of_each_other(tmp_path: Path) -> None:
             piece = {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "8"}
             answered = await bob.client.request(method, place, headers=piece)
             assert (answered.status_code, "mine" in answered.text) == (404, False), method
+        assert (await bob.client.get(f"{place}/remark")).status_code == 422
+        assert (await ann.client.get(f"{place}/remark")).text == ""
         # The cookie alone lets a browser go on with it, and another site's page cannot make it do so.
         for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 204)):
             piece = {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "8", "Sec-Fetch-Site": site}
