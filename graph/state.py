@@ -125,6 +125,15 @@ class HeldCell(TypedDict):
     """The calls that it has made, a line each."""
 
 
+class HumanCode(TypedDict):
+    """Who wrote the code of a cell, or changed it before it ran, where that was not the model."""
+
+    by: str
+    """The id of a user; empty where nobody is told from others."""
+    original: str
+    """The code before they changed it; empty where all of it is theirs."""
+
+
 class Pending(TypedDict):
     """A cell that is written and has not run yet."""
 
@@ -145,6 +154,7 @@ class Pending(TypedDict):
     """True where the plan of the turn came with it."""
     back_to: NotRequired[int]
     """The earlier cell that it starts after, and not after the last one; 0: the beginning."""
+    edited: NotRequired[HumanCode]
     held: NotRequired[HeldCell]
     """Set once it was ended at a call that needs approval; it runs again from before it."""
 
@@ -260,6 +270,8 @@ class Cell(TypedDict):
     """True where the plan of the turn came with it."""
     back_to: NotRequired[int]
     """The cell that it started after, where that is not the one before it: what lies between is left aside."""
+    edited: NotRequired[HumanCode]
+    """Set where its code is not the model's own."""
     answer: NotRequired[str]
     """The answer that came with it, with its placeholders."""
     values: NotRequired[list[AnswerValue]]

@@ -10,7 +10,8 @@ from pydantic import Field
 from graph.context import Context
 from graph.events import CellFinished, Notice, Planned, emit
 from graph.functions.host_functions import NO_FUNCTIONS, HostFunctions
-from graph.state import AskedCall, Cell, DecidedCall, PlanStep, State
+from graph.state import AskedCall, Cell, DecidedCall, HumanCode, Pending, PlanStep, State
+from graph.users.identity import user_of
 from models.messages import without_surrogates
 from nodes.action_requests import HumanDecision, action_request
 from nodes.calls.held_cells import call_asked, call_text, decide, shown_call
@@ -53,8 +54,11 @@ async def approve(state: State, runtime: Runtime[Context], *, functions: HostFun
     if decision.verdict == "approve":
         return {}
     if decision.verdict == "edit" and decision.code.strip():
+        edited: Pending = {**first, "code": python_of(without_surrogates(decision.code))}
+        if edited["code"] != first["code"]:
+            edited["edited"] = HumanCode(by=user_of(runtime), original=first["code"])
         return {
-            "pending": [{**first, "code": python_of(without_surrogates(decision.code))}, *rest],
+            "pending": [edited, *rest],
             "notices": [*state.get("notices", []), f"The user edited the code of cell {number} before it ran."],
         }
     removed = "its code was removed" if decision.verdict == "edit" else "no reason was given"

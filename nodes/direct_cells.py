@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
-from graph.state import Pending, State
+from graph.state import HumanCode, Pending, State
 from models.messages import without_surrogates
 from nodes.cell_magics.magics import python_of
 from nodes.prompts.observation import shorten
@@ -43,8 +43,12 @@ def purpose_of(code: str) -> str:
     return shorten(said, PURPOSE_CHARS) or PURPOSE
 
 
-def direct_cell(state: State) -> Pending | None:
+def direct_cell(state: State, user: str = "") -> Pending | None:
     """The cell that the newest question carries; None when it is a question as people ask them.
+
+    Args:
+        state: The thread.
+        user: Who asks.
 
     Raises:
         NoCodeError: it is not text, or empty.
@@ -58,7 +62,14 @@ def direct_cell(state: State) -> Pending | None:
         raise NoCodeError(f"{CODE_KEY!r} must be the code of a cell, as text.")
     purpose = shorten(" ".join(newest.text.split()), PURPOSE_CHARS)
     code = python_of(without_surrogates(code))
-    return Pending(purpose=without_surrogates(purpose), code=code, step=0, thought="", call_id="")
+    return Pending(
+        purpose=without_surrogates(purpose),
+        code=code,
+        step=0,
+        thought="",
+        call_id="",
+        edited=HumanCode(by=user, original=""),
+    )
 
 
 def goes_on_directly(state: State) -> bool:

@@ -64,7 +64,7 @@ async def plan(
     context = context_of(runtime)
     offer = await restoring.functions.ready()
     question = _question(state)
-    cell = direct_cell(state)
+    cell = direct_cell(state, user_of(runtime))
     turn = await _begin_turn(question if cell is None else "", state, runtime, config, restoring, inputs)
     if cell is not None:
         return {

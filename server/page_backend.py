@@ -21,7 +21,6 @@ from server.routing import sender
 from stepwell.comparison import Difference
 from stepwell.errors import RefusedError, ThreadError
 from stepwell.exports.export import Exporter
-from stepwell.exports.report import ShownCell
 from stepwell.forks import fork_here, fork_thread
 from stepwell.labels import checked_labels
 from stepwell.model_list import PLAYBOOK, model_sources
@@ -31,7 +30,7 @@ from stepwell.page.kept_threads import KeptThreads, check_names
 from stepwell.page.live_runs import LiveRun
 from stepwell.page.local import with_run
 from stepwell.page.progress import Progress
-from stepwell.page.step_sessions import StepSessions
+from stepwell.page.step_sessions import StepSessions, TriedCode
 from stepwell.page.variables import VariablePage, VariableWindow
 from stepwell.runs import Decision, resume_value
 from stepwell.step_detail import StepDetail
@@ -184,7 +183,9 @@ class ServerBackend:
             usable = await asyncio.to_thread(model_sources, settings)
             models, kinds = [one.name for one in usable if not one.missing], settings.kinds
         every = tuple(dict.fromkeys((default, PLAYBOOK, *models)))
-        return Offer(default, every, kinds, self._served.uploads.max_bytes)
+        uploads = self._served.uploads
+        endings = () if "*" in uploads.types else tuple(sorted(uploads.types))
+        return Offer(default, every, kinds, uploads.max_bytes, endings)
 
     async def threads(self, wanted: ThreadFilter, *, limit: int) -> list[ThreadLine]:
         """See `Backend`."""
@@ -247,10 +248,21 @@ class ServerBackend:
         kept = await self._require(thread, step)
         return await kept.read_variable(await self._served.sessions(self._user.id), thread, step, name, window)
 
-    async def try_out(self, thread: str, step: str, code: str) -> ShownCell:
+    async def try_out(self, thread: str, step: str, code: str) -> None:
         """See `Backend`."""
-        kept = await self._require(thread, step)
-        return await kept.run_at(await self._served.sessions(self._user.id), thread, step, code)
+        await (await self._sessions(thread, step)).try_out(f"{thread}@{step}", code)
+
+    async def tried(self, thread: str, step: str) -> tuple[TriedCode, ...]:
+        """See `Backend`."""
+        return (await self._sessions(thread, step)).tried(f"{thread}@{step}")
+
+    async def stop_trying(self, thread: str, step: str) -> None:
+        """See `Backend`."""
+        await (await self._sessions(thread, step)).stop(f"{thread}@{step}")
+
+    async def _sessions(self, thread: str, step: str) -> StepSessions:
+        await self._require(thread, step)
+        return await self._served.sessions(self._user.id)
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """See `Backend`."""
@@ -322,7 +334,7 @@ class ServerBackend:
         await self._require(thread, step)
         settings = self._served.settings
         if here:
-            return await fork_here(thread, step=step or None, new_turn=new_turn, settings=settings)
+            return await fork_here(thread, step=step or None, new_turn=new_turn, answered=True, settings=settings)
         new = await self._runs.make_thread()
         try:
             return await fork_thread(thread, step=step or None, new_turn=new_turn, into=new, settings=settings)
@@ -368,6 +380,13 @@ class ServerBackend:
     async def step_file(self, thread: str, step: str, path: str) -> AsyncIterator[PublishedFile]:
         """See `Backend`."""
         async with (await self._require(thread, step)).step_file(thread, step, path) as file:
+            yield file
+
+    @asynccontextmanager
+    async def input_file(self, thread: str, path: str) -> AsyncIterator[PublishedFile]:
+        """See `Backend`."""
+        kept = await self._require(thread)
+        async with kept.input_from(await self._served.sessions(self._user.id), thread, path) as file:
             yield file
 
     async def exporter(self, thread: str, step: str = "") -> Exporter:

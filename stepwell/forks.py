@@ -14,7 +14,7 @@ from stepwell.ephemeral import copy_inputs
 from stepwell.errors import ThreadError
 from stepwell.locks import lock_thread
 from stepwell.runs import CONTEXT_KEY
-from stepwell.steps import StepState, answer_after, state_at_step
+from stepwell.steps import StepState, answer_after, state_at_step, with_answer
 from stepwell.threads import Graph, open_graph, saver_of
 
 
@@ -72,7 +72,12 @@ async def fork_thread(
 
 
 async def fork_here(
-    thread: str, *, step: str | int | None = None, new_turn: bool = False, settings: Settings | None = None
+    thread: str,
+    *,
+    step: str | int | None = None,
+    new_turn: bool = False,
+    answered: bool = False,
+    settings: Settings | None = None,
 ) -> str:
     """Begin a new branch in the same thread: it is at the step again, and what came after stays in its tree.
 
@@ -80,6 +85,8 @@ async def fork_here(
         thread: The thread.
         step: The step after which the branch begins; None: where the thread is now.
         new_turn: Whether the next thing is a further question; else the question of that step is gone on with.
+        answered: Whether the thread is at the answer that was given after the step, where one was, with what was
+            published then. A further question is asked there in any case.
         settings: Where threads are kept; None reads the environment.
 
     Returns:
@@ -92,8 +99,12 @@ async def fork_here(
     async with open_graph(settings) as (graph, _), lock_thread(thread, settings):
         place = await state_at_step(graph, thread, step)
         place.require()
+        if answered or new_turn:
+            place = await with_answer(graph, place)
         node, broken_off = await _going_on(graph, place, new_turn=new_turn)
-        values: dict[str, Any] = {"pending": place.state.get("pending") or [], "turns": broken_off}
+        values: dict[str, Any] = {"pending": place.state.get("pending") or []}
+        if broken_off:
+            values["turns"] = broken_off
         if not place.ended:
             values["proposal"] = ""
         if place.config is None:

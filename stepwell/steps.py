@@ -121,6 +121,16 @@ async def answer_after(graph: Graph, place: StepState) -> str:
     return str(there.values.get("answer") or "")
 
 
+async def with_answer(graph: Graph, place: StepState) -> StepState:
+    """Where the answer after a step had been given, with what was published; the step itself when there was none."""
+    if place.ended or not place.step.answered:
+        return place
+    there = await graph.aget_state(_at(place.thread, place.step.answered))
+    if there.tasks or not there.values.get("answer"):
+        return place
+    return replace(place, state=cast("State", there.values), config=there.config, ended=True)
+
+
 async def _beginning(graph: Graph, tree: StepTree, thread: str, step: Step) -> StepState:
     """Right after the first plan. A thread that began as a fork has no checkpoint there."""
     seen = 0

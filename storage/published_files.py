@@ -50,6 +50,17 @@ async def open_published(artifacts: Artifacts, thread: str, name: str) -> AsyncI
     if "://" in folder:
         yield await asyncio.to_thread(_remote, folder, name)
         return
+    async with open_local(folder, name) as file:
+        yield file
+
+
+@asynccontextmanager
+async def open_local(folder: str, name: str) -> AsyncIterator[PublishedFile]:
+    """Open a file below a folder of this machine for the time of the block.
+
+    Raises:
+        NoSuchArtifactError: there is none, or the way to it has links.
+    """
     file = await asyncio.to_thread(_local, folder, name)
     try:
         yield file

@@ -46,7 +46,7 @@ class Step:
     checkpoint: str
     """The checkpoint right after the cell; empty when the thread has none of its own there."""
     answered: str
-    """The newest checkpoint at which a turn ended here; empty when none did."""
+    """The newest checkpoint at which a turn was answered here, or else ended; empty when none did."""
     given_up: GivenUp | None = None
     """Set when its snapshot was given up to make room."""
 
@@ -134,6 +134,8 @@ class _Written:
     cells: list[Cell] = field(default_factory=list)
     question: str = ""
     ended: bool = False
+    answered: bool = False
+    """Whether an answer was published, and the turn not only left."""
 
 
 async def step_tree(saver: Saver, thread: str) -> StepTree:
@@ -170,13 +172,13 @@ def step_tree_from_states(states: Iterable[tuple[str, str, State]]) -> StepTree:
         whole[id] = {"cells": state.get("cells") or [], "question": state.get("question") or ""}
         turns[id] = len(state.get("turns") or [])
         if before in turns and turns[id] > turns[before]:
-            written[before] = _Written(ended=True)
+            written[before] = _Written(ended=True, answered=bool(state.get("answer")))
     return _grown(rows, written, whole, {})
 
 
 async def _read_writes(saver: Saver, thread: str) -> dict[str, _Written]:
     found: dict[str, list[tuple[Any, str, Any]]] = {}
-    for row in await saver.written_rows(thread, values=("cells", "question"), names=("turns",)):
+    for row in await saver.written_rows(thread, values=("cells", "question"), names=("turns", "artifacts")):
         key = writes_sort_key(row.path, row.task, row.place)
         found.setdefault(row.checkpoint, []).append((key, row.channel, row.value))
     written: dict[str, _Written] = {}
@@ -185,6 +187,8 @@ async def _read_writes(saver: Saver, thread: str) -> dict[str, _Written]:
         for _, channel, content in sorted(writes, key=lambda write: write[0]):
             if channel == "turns":
                 one.ended = True
+            elif channel == "artifacts":
+                one.answered = True
             elif channel == "question":
                 one.question = str(content or "")
             elif isinstance(content, list):  # an Overwrite is no list, and comes with a full copy
@@ -219,7 +223,7 @@ def _grown(
             at.checkpoint, at.noted = id, times.get(id, "")
         if not at.question and at is not root:
             at.question = questions[id]
-        if came.ended:
+        if came.ended and (came.answered or not at.answered):
             at.answered = id
     return _named(root, nodes, rows)
 

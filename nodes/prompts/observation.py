@@ -83,6 +83,8 @@ def cell_record(pending: Pending, result: CellResult, *, number: int, turn: int,
         cell["planned"] = pending["planned"]
     if "back_to" in pending:
         cell["back_to"] = pending["back_to"]
+    if "edited" in pending:
+        cell["edited"] = pending["edited"]
     if result.reached:
         cell["reached"] = list(result.reached)
     return cell

@@ -1,6 +1,8 @@
 """A report: an analysis as one HTML file that needs nothing else, runs no scripts and prints well."""
 
 import base64
+import difflib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -30,6 +32,9 @@ STATUS_WORDS = {
     "unknown": "end not seen",
 }
 """How a cell ended, in words."""
+DIFF_KINDS = {"+": "added", "-": "removed", "@": "place"}
+FILES = re.compile(r"^--- .*\n\+\+\+ .*\n(?=@)", re.MULTILINE)
+"""The names of two files above their differences: alone such a line is a comment of SQL that was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,10 @@ class ShownCell:
     """What it computed for the answer: the expression, and the text that it became."""
     remark: str = ""
     """Why its user rejected it."""
+    edited: str = ""
+    """That its code is not the model's own, in words."""
+    difference: tuple[tuple[str, str], ...] = ()
+    """What somebody changed in it before it ran: the lines of a diff, each with its kind."""
 
     @property
     def only_values(self) -> bool:
@@ -183,7 +192,32 @@ def shown_cell(
         aside=aside,
         values=tuple((clean(one["expression"]), _value(one["text"])) for one in cell.get("values") or []),
         remark=clean(cell["observation"].partition(REJECTED)[2]) if status == "rejected" else "",
+        edited=_edited(cell),
+        difference=tuple(diff_lines(difference(cell["edited"]["original"], cell["code"])))
+        if cell.get("edited", {}).get("original")
+        else (),
     )
+
+
+def _edited(cell: Cell) -> str:
+    """Whose code it is, where it is not the model's alone."""
+    hand = cell.get("edited")
+    if hand is None:
+        return ""
+    who = clean(hand["by"]) or "the user"
+    return f"edited by {who} before it ran" if hand["original"] else f"written by {who}"
+
+
+def difference(original: str, edited: str) -> str:
+    """What an edit changes, as a unified diff without the names of files."""
+    lines = list(difflib.unified_diff(original.split("\n"), edited.rstrip("\n").split("\n"), lineterm="", n=3))
+    return "\n".join(lines[2:]) or " (nothing differs)"
+
+
+def diff_lines(text: str) -> list[tuple[str, str]]:
+    """The lines of a unified diff, each with what it is: added, removed, a place, or the same."""
+    lines = FILES.sub("", text).split("\n")
+    return [(DIFF_KINDS.get(line[:1], "same"), shown_code(line)) for line in lines]
 
 
 @lru_cache(maxsize=2_000)

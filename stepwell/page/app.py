@@ -78,8 +78,9 @@ def page_app(backend: BackendOf, *, more: Sequence[Route] = (), public_url: str 
 async def _told(request: Request, error: Exception) -> Response:
     status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
     if isinstance(error, NoSuchArtifactError):
-        return await page(request, "error.html.jinja", status, sentence="There is no such file any more.")
-    return await page(request, "error.html.jinja", status, sentence=str(error))
+        return await page(request, "error.html.jinja", status, sentence="There is no such file any more.", thread="")
+    thread = request.path_params.get("thread", "") if request.method == "POST" else ""
+    return await page(request, "error.html.jinja", status, sentence=str(error), thread=thread)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -90,11 +91,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _broken(request: Request, error: Exception) -> Response:
     sentence = f"Something went wrong inside Stepwell ({type(error).__name__}); its terminal or log says more."
-    return await page(request, "error.html.jinja", 500, sentence=sentence)
+    return await page(request, "error.html.jinja", 500, sentence=sentence, thread="")
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    return await page(request, "error.html.jinja", 404, sentence="There is no such page.")
+    return await page(request, "error.html.jinja", 404, sentence="There is no such page.", thread="")
 
 
 class SafePage:

@@ -12,8 +12,8 @@ from graph.events import ApprovalAsked
 from graph.state import State
 from stepwell.comparison import Difference
 from stepwell.exports.export import Exporter
-from stepwell.exports.report import ShownCell
 from stepwell.page.progress import Progress
+from stepwell.page.step_sessions import TriedCode
 from stepwell.page.variables import VariablePage, VariableWindow
 from stepwell.runs import Decision
 from stepwell.step_detail import StepDetail
@@ -39,6 +39,10 @@ class Offer:
     sandboxes: tuple[str, ...]
     max_upload: int
     """Bytes of one file."""
+    kinds: tuple[str, ...] = ()
+    """The endings of files that are taken; empty: any."""
+    missing: tuple[tuple[str, str], ...] = ()
+    """Kinds of sandboxes that are not set up, each with what to do to have it."""
     warning: str = ""
     """What people must know before they run anything."""
 
@@ -137,8 +141,14 @@ class Backend(Protocol):
     async def variable(self, thread: str, step: str, name: str, window: VariableWindow) -> VariablePage:
         """A part of a variable as it was at a step."""
 
-    async def try_out(self, thread: str, step: str, code: str) -> ShownCell:
+    async def try_out(self, thread: str, step: str, code: str) -> None:
         """Run code in a session at a step that is thrown away later; nothing of the thread changes."""
+
+    async def tried(self, thread: str, step: str) -> tuple[TriedCode, ...]:
+        """What was run there, newest last; the last one may still run."""
+
+    async def stop_trying(self, thread: str, step: str) -> None:
+        """Interrupt what runs there."""
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """How the second of two steps differs from the first; each is a thread and a step's name."""
@@ -156,7 +166,10 @@ class Backend(Protocol):
         """What is known of the run that goes on, at once and whenever that has changed, until it is over."""
 
     async def fork(self, thread: str, step: str, *, here: bool, new_turn: bool) -> str:
-        """Begin a new thread, or a branch of the same, at a step; returns its id."""
+        """Begin a new thread, or a branch of the same, at a step; returns its id.
+
+        A branch at a step that was answered has the answer, and what was published with it.
+        """
 
     async def label(self, thread: str, name: str, tags: Sequence[str]) -> None:
         """Give a thread this name, or none, and these tags and no others."""
@@ -189,6 +202,9 @@ class Backend(Protocol):
 
     def step_file(self, thread: str, step: str, path: str) -> AbstractAsyncContextManager[PublishedFile]:
         """A file of the workspace as it was at a step."""
+
+    def input_file(self, thread: str, path: str) -> AbstractAsyncContextManager[PublishedFile]:
+        """A file that the user brought, as the thread has it."""
 
     async def exporter(self, thread: str, step: str = "") -> Exporter:
         """Makes documents of a thread, where it is now or at a step."""

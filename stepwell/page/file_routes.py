@@ -8,11 +8,13 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, cast, get_args
+from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from graph.state import Input
 from stepwell.exports.export import Format
 from stepwell.exports.file_response import FileResponse
 from stepwell.exports.pictures import picture_type
@@ -20,10 +22,12 @@ from stepwell.exports.served_files import INLINE, SAFE, disposition
 from stepwell.page.backend import NothingFoundError
 from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, base_of, page, policy_of
 from stepwell.page.shown_thread import PICTURES
+from stepwell.page.upload_remarks import remark_on
 from stepwell.tus import TusUploads
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile
 
+Open = Callable[[], AbstractAsyncContextManager[PublishedFile]]
 UPLOADS = "/uploads"
 UPLOAD = f"{UPLOADS}/{{upload}}"
 PREVIEW = 200_000
@@ -82,6 +86,13 @@ async def remove_upload(request: Request) -> Response:
     return await _uploads_of_sender(request).remove(request.path_params["upload"])
 
 
+async def get_remark(request: Request) -> Response:
+    """What is wrong with an upload that is complete, as plain text; empty when nothing shows."""
+    uploads, user = backend_of(request).upload_place()
+    content, upload = await asyncio.to_thread(uploads.content, user, request.path_params["upload"])
+    return PlainTextResponse(await remark_on(content, upload.name))
+
+
 async def get_figure(request: Request) -> Response:
     """A figure as it was after a cell."""
     asked = request.path_params
@@ -103,17 +114,40 @@ async def get_step_file(request: Request) -> Response:
     return _sent(request, asked["path"], partial(backend.step_file, asked["thread"], asked["step"], asked["path"]))
 
 
-def _sent(request: Request, name: str, open: Callable[[], AbstractAsyncContextManager[PublishedFile]]) -> Response:
+def _sent(request: Request, name: str, open: Open) -> Response:
     pdf = {"Content-Security-Policy": PDF_POLICY, "X-Frame-Options": "SAMEORIGIN"} if mime_of(name) == PDF else {}
     return FileResponse(request, name, open, inline=INLINE | {PDF}, more=pdf)
+
+
+async def get_input(request: Request) -> Response:
+    """A file that the user brought; with `?download=1` never shown by the browser itself."""
+    path = request.path_params["path"]
+    open = partial(backend_of(request).input_file, request.path_params["thread"], path)
+    return _sent(request, path.rpartition("/")[2], open)
 
 
 async def preview(request: Request) -> Response:
     """A published file as far as the page can show it, with a link to download it."""
     thread, name = request.path_params["thread"], request.path_params["name"]
+    raw = f"{base_of(request)}/threads/{thread}/artifacts/{quote(name)}"
+    return await _preview(request, name, raw, partial(backend_of(request).artifact, thread, name))
+
+
+async def preview_input(request: Request) -> Response:
+    """A file that the user brought: what its profile says, and its beginning."""
+    thread, path = request.path_params["thread"], request.path_params["path"]
+    inputs = (await backend_of(request).thread(thread)).state.get("inputs") or []
+    one = next((one for one in inputs if one["path"] == path), None)
+    if one is None:
+        raise NothingFoundError("This thread has no such input.")
+    raw = f"{base_of(request)}/threads/{thread}/input-files/{quote(path)}"
+    return await _preview(request, path, raw, partial(backend_of(request).input_file, thread, path), one)
+
+
+async def _preview(request: Request, name: str, raw: str, open: Open, input: Input | None = None) -> Response:
     kind = mime_of(name)
     values: dict[str, Any] = {"kind": "none", "text": "", "rows": [], "cut": False}
-    async with backend_of(request).artifact(thread, name) as file:
+    async with open() as file:
         if kind in PICTURES:
             values["kind"] = "picture"
         elif kind == PDF:
@@ -123,15 +157,23 @@ async def preview(request: Request) -> Response:
             text = b"".join(read).decode("utf-8", "replace")
             values |= {"kind": "text", "text": text, "cut": file.size > PREVIEW}
             if kind in SEPARATORS:
-                rows, cut = await asyncio.to_thread(_rows, text, SEPARATORS[kind], whole=file.size <= PREVIEW)
+                separator = _separator(text, SEPARATORS[kind])
+                rows, cut = await asyncio.to_thread(_rows, text, separator, whole=file.size <= PREVIEW)
                 values |= {"kind": "table", "rows": rows, "cut": cut} if rows else {}
             elif kind == "text/markdown":
                 values["kind"] = "prose"
         size = file.size
-    answer = await page(request, "file.html.jinja", thread=thread, name=name, size=size, **values)
+    thread = request.path_params["thread"]
+    answer = await page(request, "file.html.jinja", thread=thread, name=name, size=size, raw=raw, input=input, **values)
     if kind == PDF:
         answer.headers["Content-Security-Policy"] = f"{policy_of(request)}; object-src 'self'; frame-src 'self'"
     return answer
+
+
+def _separator(text: str, usual: str) -> str:
+    """What parts the columns of a table: in lands where numbers have a decimal comma, files have semicolons."""
+    first = text.partition("\n")[0]
+    return max((usual, ";", "\t", "|"), key=first.count) if first else usual
 
 
 def _rows(text: str, separator: str, *, whole: bool) -> tuple[list[list[str]], bool]:
@@ -169,9 +211,12 @@ routes = [
     Route(UPLOAD, get_upload),
     Route(UPLOAD, continue_upload, methods=["PATCH"]),
     Route(UPLOAD, remove_upload, methods=["DELETE"]),
+    Route(f"{UPLOAD}/remark", get_remark),
     Route("/threads/{thread}/figures/{cell:int}/{path:path}", get_figure),
     Route("/threads/{thread}/artifacts/{name:path}", get_artifact),
     Route("/threads/{thread}/files/{name:path}", preview),
+    Route("/threads/{thread}/inputs/{path:path}", preview_input),
+    Route("/threads/{thread}/input-files/{path:path}", get_input),
     Route("/threads/{thread}/steps/{step}/files/{path:path}", get_step_file),
     Route("/threads/{thread}/export", export),
 ]

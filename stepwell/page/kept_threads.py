@@ -32,10 +32,9 @@ from stepwell.errors import ThreadError
 from stepwell.exports.archive import published
 from stepwell.exports.export import Exporter, exporter_at, published_opener
 from stepwell.exports.pictures import Pictures
-from stepwell.exports.report import ShownCell
 from stepwell.labels import rename, tag
 from stepwell.page.backend import NothingFoundError, Running, ThreadLine, ThreadView
-from stepwell.page.step_sessions import StepSessions, run_there
+from stepwell.page.step_sessions import StepSessions, TriedCode, fetch_there
 from stepwell.page.variables import VariablePage, VariableWindow, read_window
 from stepwell.restored_step import RestoredStep, at
 from stepwell.runs import CONTEXT_KEY, ending_of, is_at_question
@@ -53,7 +52,7 @@ from stepwell.thread_summaries import (
 )
 from stepwell.threads import Graph, open_graph, saver_of
 from storage.blobs import BlobError
-from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain
+from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain, open_local
 
 MOST_ERROR = 2_000
 SPENDING_KEPT = 10_000
@@ -286,14 +285,18 @@ class KeptThreads:
         mark = place.state["sandbox"]["snapshot"]  # the same name may stand for another step one day
         return await sessions.use(f"{thread}@{step}", mark, partial(read_window, name=name, window=window))
 
-    async def try_out(self, thread: str, step: str, code: str) -> ShownCell:
+    async def try_out(self, thread: str, step: str, code: str) -> None:
         """See `Backend`."""
         check_names(thread, step)
-        return await self.run_at(self.sessions, thread, step, code)
+        await self.sessions.try_out(f"{thread}@{step}", code)
 
-    async def run_at(self, sessions: StepSessions, thread: str, step: str, code: str) -> ShownCell:
-        """Run code in one of these sessions, at a step; nothing of the thread changes."""
-        return await sessions.use(f"{thread}@{step}", "prompt", partial(run_there, code=code))
+    async def tried(self, thread: str, step: str) -> tuple[TriedCode, ...]:
+        """See `Backend`."""
+        return self.sessions.tried(f"{thread}@{step}")
+
+    async def stop_trying(self, thread: str, step: str) -> None:
+        """See `Backend`."""
+        await self.sessions.stop(f"{thread}@{step}")
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """See `Backend`."""
@@ -368,6 +371,27 @@ class KeptThreads:
         check_names(thread, step)
         place = await state_at_step(self.graph, thread, step)
         yield await self._kept_file(place.state.get("cells") or [], path)
+
+    @asynccontextmanager
+    async def input_file(self, thread: str, path: str) -> AsyncIterator[PublishedFile]:
+        """See `Backend`."""
+        check_names(thread)
+        async with self.input_from(self.sessions, thread, path) as file:
+            yield file
+
+    @asynccontextmanager
+    async def input_from(self, sessions: StepSessions, thread: str, path: str) -> AsyncIterator[PublishedFile]:
+        """An input of a thread, taken out of one of these sessions."""
+        place = await state_at_step(self.graph, thread, None)
+        if all(one["path"] != path for one in place.state.get("inputs") or []):
+            raise NothingFoundError("This thread has no such input.")
+        mark = place.state["sandbox"]["snapshot"]
+        fetched = await sessions.use(f"{thread}@{place.step.name}", mark, partial(fetch_there, path=path))
+        try:
+            async with open_local(str(fetched.parent), fetched.name) as file:
+                yield file
+        finally:
+            await asyncio.to_thread(fetched.unlink, missing_ok=True)
 
     async def _kept_file(self, cells: list[Cell], path: str) -> PublishedFile:
         """A file of the workspace as it was after the last of these cells."""

@@ -1,6 +1,7 @@
 """The threads of this machine's data folder, for the page: read, run and kept by this process."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -24,6 +25,7 @@ from stepwell.runs import Decision
 from stepwell.thread_summaries import ALL_THREADS, ThreadFilter
 from storage.uploads import Uploads
 
+KINDS = ("local", "docker", "daytona")
 USER = "page of this machine"
 """Whose uploads they are."""
 
@@ -53,13 +55,25 @@ class LocalBackend(KeptThreads):
         """See `Backend`."""
         usable = await asyncio.to_thread(model_sources, self.settings)
         named = [one.name for one in usable if not one.missing]
+        missing = await asyncio.to_thread(self._not_set_up)
         return Offer(
             model=self.settings.model or PLAYBOOK,
             models=tuple(dict.fromkeys((self.settings.model or PLAYBOOK, PLAYBOOK, *named))),
-            sandboxes=("local", "docker", "daytona"),
+            sandboxes=tuple(kind for kind in KINDS if kind not in missing),
+            missing=tuple(missing.items()),
             max_upload=self.settings.max_input_bytes,
             warning=NO_ISOLATION_WARNING if self.settings.without_isolation else "",
         )
+
+    def _not_set_up(self) -> dict[str, str]:
+        """The kinds of sandboxes that cannot be had, each with what to do; reads the disk."""
+        settings, found = self.settings, {}
+        command = settings.docker.command[:1]
+        if not settings.docker_image and not (command and shutil.which(command[0])):
+            found["docker"] = "install Docker or Podman, or name its command in STEPWELL_DOCKER_COMMAND"
+        if not settings.daytona.account.known:
+            found["daytona"] = "set DAYTONA_API_KEY"
+        return found
 
     async def threads(self, wanted: ThreadFilter, *, limit: int) -> list[ThreadLine]:
         """See `Backend`."""
@@ -134,8 +148,9 @@ class LocalBackend(KeptThreads):
     async def fork(self, thread: str, step: str, *, here: bool, new_turn: bool) -> str:
         """See `Backend`."""
         check_names(thread, step)
-        begin = fork_here if here else fork_thread
-        return await begin(thread, step=step or None, new_turn=new_turn, settings=self.settings)
+        if here:
+            return await fork_here(thread, step=step or None, new_turn=new_turn, answered=True, settings=self.settings)
+        return await fork_thread(thread, step=step or None, new_turn=new_turn, settings=self.settings)
 
     async def delete(self, thread: str) -> None:
         """See `Backend`."""

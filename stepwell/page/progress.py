@@ -33,7 +33,7 @@ from graph.events import (
 from graph.settings import Prices
 from graph.state import Artifact, Cell, Input, PlanStep
 
-MAKING = {"plan": "planning", "generate": "writing the next step", "check_final": "checking the answer"}
+MAKING = {"plan": "planning", "generate": "writing the next cell", "check_final": "checking the answer"}
 """What a node waits for a model for."""
 OUTPUT_KEPT = 20_000
 """Characters of what a running cell prints that are kept, the newest."""

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from stepwell.amounts import ago_text, duration_text, size_text
 from stepwell.exports.markdown import prose
-from stepwell.exports.report import highlighted, stylesheet
+from stepwell.exports.report import diff_lines, highlighted, stylesheet
 from stepwell.page.backend import Backend
 from storage.clean_text import clean, shown_code
 
@@ -34,7 +34,6 @@ STATUS = {
     "damaged": "damaged",
 }
 """Where a thread stands, in words."""
-DIFF_KINDS = {"+": "added", "-": "removed", "@": "place"}
 
 POLICY = (
     "default-src 'none'; script-src {assets}; style-src {assets}; img-src 'self' data:; connect-src 'self'; "
@@ -42,6 +41,8 @@ POLICY = (
 )
 HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}")
 NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*(?:e[+-]?\d+)?\s*%?\s*", re.IGNORECASE)
+LONG_NUMBER, LONGEST_NUMBER = re.compile(r"[+-]?\d+\.\d{5,}(?:e[+-]?\d+)?", re.IGNORECASE), 40
+DAY = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00(?:\.0+)?")
 NOTHING = frozenset(("", "nan", "NaN", "None", "<NA>", "NaT", "null"))
 MARKUP = re.compile(r"\|[\s:|-]*\||\||(?<!\S)#+(?!\S)")
 EMPHASIS = re.compile(r"\*\*|`")
@@ -111,6 +112,8 @@ def environment() -> "Environment":
         "money": _money,
         "marked": _marked,
         "numeric": _numeric,
+        "days": _days,
+        "shorter": _shorter,
     }
     made.globals |= {"STATUS": STATUS}
     return made
@@ -164,6 +167,7 @@ ASSET_TYPES = {
     "decide.js": "text/javascript; charset=utf-8",
     "forms.js": "text/javascript; charset=utf-8",
     "numbers.js": "text/javascript; charset=utf-8",
+    "prompt.js": "text/javascript; charset=utf-8",
 }
 
 
@@ -174,12 +178,6 @@ def _asset_version() -> str:
     for name in sorted(ASSET_TYPES):
         digest.update(asset(name))
     return digest.hexdigest()[:12]
-
-
-def diff_lines(text: str) -> list[tuple[str, str]]:
-    """The lines of a unified diff, each with what it is: added, removed, a place, or the same."""
-    lines = [line for line in text.split("\n") if not line.startswith(("--- ", "+++ "))]
-    return [(DIFF_KINDS.get(line[:1], "same"), shown_code(line)) for line in lines]
 
 
 def as_event(name: str, number: int, data: Mapping[str, Any]) -> bytes:
@@ -201,9 +199,27 @@ def _count(number: int, one: str, more: str = "") -> str:
 
 def _numeric(rows: Sequence[Sequence[str]], width: int) -> list[bool]:
     """Which columns of a table hold numbers and nothing else; at least so many as the width says."""
+    return _all_match(NUMBER, rows, width)
+
+
+def _days(rows: Sequence[Sequence[str]], width: int) -> list[bool]:
+    """Which columns of a table hold times that are all midnight, so that they are days."""
+    return _all_match(DAY, rows, width)
+
+
+def _all_match(form: re.Pattern[str], rows: Sequence[Sequence[str]], width: int) -> list[bool]:
     columns = [[one for one in column if one.strip() not in NOTHING] for column in zip_longest(*rows, fillvalue="")]
-    found = [bool(column) and all(map(NUMBER.fullmatch, column)) for column in columns]
+    found = [bool(column) and all(map(form.fullmatch, column)) for column in columns]
     return found + [False] * (width - len(found))
+
+
+def _shorter(text: str) -> str:
+    """A number as people write it, where it has many digits behind its point; the whole is seen on hover."""
+    if len(text) > LONGEST_NUMBER or not LONG_NUMBER.fullmatch(text):
+        return clean(text)
+    number = float(text)
+    shown = f"{number:.2f}" if abs(number) >= 10_000 else f"{number:.6g}"
+    return Markup('<span title="{}">{}</span>').format(text, shown) if shown != text else text
 
 
 def _marked(excerpt: str, words: str) -> list[tuple[str, bool]]:

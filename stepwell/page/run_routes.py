@@ -1,7 +1,6 @@
 """Asking, following, stopping, going on, deciding."""
 
 import asyncio
-import difflib
 from collections.abc import AsyncIterator, Iterator
 
 from starlette.requests import Request
@@ -11,6 +10,7 @@ from starlette.routing import Route
 from graph.context import Context
 from graph.events import ApprovalAsked
 from stepwell.errors import ThreadError
+from stepwell.exports.report import difference as unified
 from stepwell.page.forms import (
     MISTAKES,
     FormError,
@@ -66,6 +66,8 @@ async def ask_on(request: Request) -> Response:
             await backend.start(question, [one.file for one in files], knobs_of(form), thread=thread)
         except MISTAKES as error:
             view = await backend.thread(thread)
+            if view.running or view.status != "finished":  # it has no form to ask by
+                return await thread_page(request, view, 409, moved=str(error), question=question)
             return await thread_page(
                 request, view, 422, problem=str(error), question=question, files=files, typed=knobs_sent(form)
             )
@@ -76,7 +78,11 @@ async def resume(request: Request) -> Response:
     """Goes on with a thread that was paused or has failed."""
     thread = request.path_params["thread"]
     async with form_of(request) as form:
-        await backend_of(request).resume(thread, knobs_of(form))
+        knobs = knobs_of(form)
+    try:
+        await backend_of(request).resume(thread, knobs)
+    except ThreadError as error:
+        return await thread_page(request, await backend_of(request).thread(thread), 409, moved=str(error))
     return to_latest(request, thread)
 
 
@@ -93,7 +99,8 @@ async def decide(request: Request) -> Response:
     async with form_of(request) as form:
         view = await backend.thread(thread)
         if view.asked is None:
-            raise ThreadError("Nothing in this thread waits for a decision any more.")
+            said = "Nothing in this thread waits for a decision any more."
+            return await thread_page(request, view, 409, moved=said, edited=text_of(form, "code"))
         try:
             knobs = {"approval": "none"} if text_of(form, "rest") else {}
             await backend.resume(thread, knobs, decision_of(form, view.asked))
@@ -127,9 +134,7 @@ async def difference(request: Request) -> Response:
 
 
 def _difference(asked: ApprovalAsked, edited: str) -> str:
-    original = asked.plan if asked.plan is not None else asked.code.split("\n")
-    lines = difflib.unified_diff(original, edited.rstrip("\n").split("\n"), lineterm="", n=3)
-    return "\n".join(lines) or " (nothing differs)"
+    return unified("\n".join(asked.plan) if asked.plan is not None else asked.code, edited)
 
 
 async def events(request: Request) -> Response:
@@ -202,7 +207,9 @@ def _changed_parts(request: Request, thread: str, progress: Progress, seen: int)
             if running is None or running.number != int(number):
                 continue
             html = part("page.html.jinja", "output", values, running)
-        elif name in ("plan", "inputs", "notices"):
+        elif name == "inputs":
+            html = part("page.html.jinja", name, values, progress.inputs, f"{base_of(request)}/threads/{thread}")
+        elif name in ("plan", "notices"):
             html = part("page.html.jinja", name, values, getattr(progress, name))
         elif name == "now":
             html = part("page.html.jinja", name, values, progress)

@@ -1,14 +1,17 @@
 """A thread as the page's templates show it: questions with their cells and answers, files, what it took."""
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from graph.state import Artifact, Cell, Input
+from graph.events import ApprovalAsked
+from graph.state import Artifact, Cell, Input, Variable
 from nodes.answer_checks.number_sources import NumberSources
 from nodes.budget import tokens_spent
+from nodes.computed_answers import ONLY_VALUES, fill, wanted_values
 from nodes.restoration.line import left_aside
 from stepwell.errors import ThreadError
 from stepwell.exports.analysis import Analysis, analysis_of
@@ -17,8 +20,23 @@ from stepwell.exports.markdown import prose
 from stepwell.exports.report import ShownCell, ShownTurn, shown_cell, shown_turn
 from stepwell.page.backend import ThreadView
 from stepwell.thread_summaries import last_question
+from storage.clean_text import clean
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+MOST_FIGURES = 12
+"""Figures beside one answer."""
+SIMPLE = {"int": int, "float": float, "str": str}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture that stands beside an answer."""
+
+    address: str
+    name: str
+    cell: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +54,19 @@ class ShownThread:
     cells: int
     seconds: float
     tokens: int
+    figures: Mapping[int, tuple[Figure, ...]]
+    """Pictures that a turn delivered and its answer does not show itself, by the turn's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProposal:
+    """An answer that waits, with its values in their places, and what they are computed by."""
+
+    text: Markup
+    expressions: tuple[tuple[str, str], ...]
+    """What stands in the answer, and the expression with its format."""
+    known: bool
+    """Whether all of the values are known already."""
 
 
 class Addresses:
@@ -115,7 +146,51 @@ def shown_thread(view: ThreadView, base: str) -> ShownThread:
         cells=len(cells),
         seconds=sum(cell["seconds"] for cell in cells),
         tokens=sum(tokens_spent(state)),
+        figures={turn.number: tuple(_figures(view, turn, addresses)) for turn in turns if turn.answer},
     )
+
+
+def _figures(view: ThreadView, turn: ShownTurn, addresses: Addresses) -> Iterator[Figure]:
+    """The pictures that were published of a turn's cells, each once, without those that its answer shows."""
+    cells = {cell.number for cell in turn.cells if cell.status == "ok" and not cell.aside}
+    seen: set[str] = set()
+    for one in published(view.state):
+        address = addresses.artifact(one["name"])
+        if one["mime"] not in PICTURES or one["cell"] not in cells or one["sha256"] in seen:
+            continue
+        seen.add(one["sha256"])
+        if f'src="{address}"' not in turn.answer and len(seen) <= MOST_FIGURES:
+            yield Figure(address, clean(one["name"]), one["cell"])
+
+
+def shown_proposal(asked: ApprovalAsked, namespace: Sequence[Variable]) -> ShownProposal:
+    """The answer that comes with a cell which waits. Nothing runs for it, so most of its values are not known yet.
+
+    Args:
+        asked: What waits.
+        namespace: The variables before the cell; simple ones are known where the cell does nothing but compute values.
+    """
+    there = {row["name"]: row for row in namespace} if asked.code == ONLY_VALUES else {}
+    wanted = wanted_values(asked.answer)
+    values = [_known(there.get(expression), form) for expression, form in wanted]
+    shown = [value or f"⟨value {number}⟩" for number, value in enumerate(values, 1)]
+    text, filled = fill(asked.answer, shown)
+    expressions = [
+        (one["text"], clean(f"{one['expression']}{':' if one['format'] else ''}{one['format']}")) for one in filled
+    ]
+    return ShownProposal(Markup(prose(text)), tuple(expressions), all(values))  # noqa: S704 - it was made harmless
+
+
+def _known(row: Variable | None, form: str) -> str:
+    """The text of a value, where the table of variables has the whole of it; else empty."""
+    kind = SIMPLE.get(row["kind"]) if row is not None else None
+    if row is None or kind is None:
+        return ""
+    try:
+        value = ast.literal_eval(row["summary"])
+        return clean(format(value, form)) if type(value) is kind else ""
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ""
 
 
 def shown_answer(view: ThreadView, base: str) -> Markup:

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from graph.checkpoints.step_tree import Step
 from graph.state import Variable
 from stepwell.errors import ThreadError
-from stepwell.exports.report import ShownCell, shown_cell
+from stepwell.exports.report import shown_cell
 from stepwell.page.backend import ThreadView
 from stepwell.page.forms import (
     MISTAKES,
@@ -103,7 +103,7 @@ async def _step_page(
     question: str = "",
     typed: dict[str, str] | None = None,
     code: str = "",
-    ran: ShownCell | None = None,
+    refused: str = "",
 ) -> Response:
     backend, thread, name = backend_of(request), request.path_params["thread"], request.path_params["step"]
     detail = await backend.step(thread, name)
@@ -113,6 +113,7 @@ async def _step_page(
     after = [step for step in tree.steps if step.parent == detail.step.name]
     cell = detail.step.cell
     figure = figures_of(base_of(request), thread, detail.step.name)
+    tried = await backend.tried(thread, name)
     return await page(
         request,
         "step.html.jinja",
@@ -130,22 +131,29 @@ async def _step_page(
         typed=typed or knobs_as_typed(view.context),
         problem=problem,
         question=question,
-        code=code,
-        ran=ran,
+        code=code or (tried[-1].code if tried else ""),
+        refused=refused,
+        tried=tried,
+        busy=bool(tried) and not tried[-1].over,
     )
 
 
 async def show_variable(request: Request) -> Response:
-    """A variable at a step: of a table some rows and columns."""
-    asked = request.path_params
-    window = VariableWindow(_place(request, "row"), _place(request, "column"), ROWS, COLUMNS)
-    found = await backend_of(request).variable(asked["thread"], asked["step"], asked["name"], window)
+    """A variable at a step: of a table some rows and columns, sorted by one where that is asked for."""
+    asked, backend = request.path_params, backend_of(request)
+    row = _place(request, "at", 1) - 1 if request.query_params.get("at") else _place(request, "row")
+    sort, down = _place(request, "sort", -1), bool(request.query_params.get("down"))
+    window = VariableWindow(max(row, 0), _place(request, "column"), ROWS, COLUMNS, sort, down)
+    found = await backend.variable(asked["thread"], asked["step"], asked["name"], window)
+    if found.rows and window.row >= found.rows:
+        window = replace(window, row=(found.rows - 1) // ROWS * ROWS)
+        found = await backend.variable(asked["thread"], asked["step"], asked["name"], window)
     return await page(request, "variable.html.jinja", thread=asked["thread"], step=asked["step"], one=found)
 
 
-def _place(request: Request, name: str) -> int:
+def _place(request: Request, name: str, otherwise: int = 0) -> int:
     given = request.query_params.get(name, "")
-    return min(int(given), LAST) if given.isdecimal() and len(given) < 12 else 0
+    return min(int(given), LAST) if given.isdecimal() and len(given) < 12 else otherwise
 
 
 async def go_on_from(request: Request) -> Response:
@@ -177,9 +185,23 @@ async def try_out(request: Request) -> Response:
     async with form_of(request) as form:
         code = text_of(form, "code")
     if not code.strip():
-        return await _step_page(request, 422, code=code)
-    ran = await backend_of(request).try_out(asked["thread"], asked["step"], code)
-    return await _step_page(request, code=code, ran=ran)
+        return await _step_page(request, 422, code=code, refused="There is no code to run.")
+    try:
+        await backend_of(request).try_out(asked["thread"], asked["step"], code)
+    except ThreadError as error:
+        return await _step_page(request, 409, code=code, refused=str(error))
+    return _to_prompt(request)
+
+
+async def stop_trying(request: Request) -> Response:
+    """Interrupts what runs at the prompt of a step."""
+    await backend_of(request).stop_trying(request.path_params["thread"], request.path_params["step"])
+    return _to_prompt(request)
+
+
+def _to_prompt(request: Request) -> Response:
+    asked = request.path_params
+    return RedirectResponse(f"{base_of(request)}/threads/{asked['thread']}/steps/{asked['step']}#prompt", 303)
 
 
 async def compare(request: Request) -> Response:
@@ -214,6 +236,7 @@ routes = [
     Route("/threads/{thread}/steps/{step}", show_step, methods=["GET"]),
     Route("/threads/{thread}/steps/{step}", go_on_from, methods=["POST"]),
     Route("/threads/{thread}/steps/{step}/prompt", try_out, methods=["POST"]),
+    Route("/threads/{thread}/steps/{step}/prompt/stop", stop_trying, methods=["POST"]),
     Route("/threads/{thread}/steps/{step}/variables/{name}", show_variable),
     Route("/compare", compare),
 ]

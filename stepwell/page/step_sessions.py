@@ -2,18 +2,23 @@
 
 import asyncio
 import secrets
+import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from graph.state import Cell
 from nodes.cell_outputs import outputs_of
 from sandboxes.base import SandboxError
-from sandboxes.results import CellResult
+from sandboxes.results import CapturedText, CellResult, Streamed
 from stepwell.errors import ThreadError
 from stepwell.exports.report import ShownCell, data_address, shown_cell
 from stepwell.restored_step import RestoredStep
+from storage.blobs import BlobError
 
 T = TypeVar("T")
 Work = Callable[[RestoredStep], Awaitable[T]]
@@ -22,7 +27,52 @@ KEPT_SECONDS = 600.0
 """How long a session is kept after it was last used."""
 MOST = 3
 """Sessions that are kept at a time."""
-PICTURE_BYTES = 10 << 20
+PICTURE_BYTES, PICTURES = 10 << 20, 30 << 20
+"""Of one picture, and of all that are remembered at a prompt."""
+PROMPT = "prompt"
+"""The purpose of a session in which people run code."""
+TRIED, PRINTED = 20, 20_000
+"""How much code is remembered with what it did, and characters of what runs."""
+PATIENCE = 2.0
+"""Seconds that are waited for code to end before the page shows that it runs."""
+
+
+@dataclass(slots=True)
+class TriedCode:
+    """Code that was run at a step's prompt."""
+
+    code: str
+    cell: ShownCell | None = None
+    """What it did; None while it runs."""
+    printed: str = ""
+    """The end of what it has printed so far."""
+    problem: str = ""
+    """Why it could not be run."""
+    stopped: bool = False
+    began: float = field(default_factory=time.monotonic)
+    running: "asyncio.Future[CellResult] | None" = None
+    task: "asyncio.Task[None] | None" = None
+    """Ends when it is over."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.cell is not None or bool(self.problem)
+
+    @property
+    def picture_bytes(self) -> int:
+        """What its pictures take."""
+        return sum(len(one.picture) for one in self.cell.outputs) if self.cell is not None else 0
+
+    def hear(self, said: Streamed) -> None:
+        """Take in what it prints."""
+        self.printed = (self.printed + said.text)[-PRINTED:]
+
+    def stop(self) -> None:
+        """Interrupt it."""
+        self.stopped = True
+        if self.running is not None:
+            self.running.cancel()
 
 
 class _KeptSession:
@@ -32,6 +82,7 @@ class _KeptSession:
         self._opened = opened
         self._asked: asyncio.Queue[tuple[Work[Any], asyncio.Future[Any]]] = asyncio.Queue()
         self.task = asyncio.create_task(self._serve())
+        self.tried: deque[TriedCode] = deque(maxlen=TRIED)
 
     async def use(self, work: Work[T]) -> T:
         """Do something in it, after what was asked for before."""
@@ -92,6 +143,9 @@ class StepSessions:
             ThreadError: there is no such step.
             SandboxError: the session cannot be had.
         """
+        return await (await self._session(step, purpose)).use(work)
+
+    async def _session(self, step: str, purpose: str) -> _KeptSession:
         key = f"{step} {purpose}"
         session = self._kept.pop(key, None)
         if session is None or session.task.done():
@@ -99,7 +153,37 @@ class StepSessions:
         self._kept[key] = session
         while len(self._kept) > self._most:
             await self._kept.pop(next(iter(self._kept))).close()
-        return await session.use(work)
+        return session
+
+    async def try_out(self, step: str, code: str) -> None:
+        """Run code at a step's prompt; returns when it is over, or still runs after a moment.
+
+        Args:
+            step: `THREAD@STEP`.
+            code: What to run.
+
+        Raises:
+            ThreadError: what was run before is not over yet.
+        """
+        session = await self._session(step, PROMPT)
+        if session.tried and not session.tried[-1].over:
+            raise ThreadError("What you ran before is not over yet; wait for its end, or stop it.")
+        one = TriedCode(code)
+        session.tried.append(one)
+        one.task = asyncio.create_task(_try(session, one))
+        await asyncio.wait([one.task], timeout=PATIENCE)
+
+    def tried(self, step: str) -> tuple[TriedCode, ...]:
+        """What was run at a step's prompt while its session has been kept, newest last."""
+        session = self._kept.get(f"{step} {PROMPT}")
+        return tuple(session.tried) if session is not None and not session.task.done() else ()
+
+    async def stop(self, step: str) -> None:
+        """Interrupt what runs at a step's prompt, and wait a moment for its end; variables are as far as it came."""
+        for one in self.tried(step):
+            if not one.over and one.task is not None:
+                one.stop()
+                await asyncio.wait([one.task], timeout=PATIENCE)
 
     async def close(self) -> None:
         """End all sessions."""
@@ -107,16 +191,51 @@ class StepSessions:
             await self._kept.popitem()[1].close()
 
 
-async def run_there(session: RestoredStep, code: str) -> ShownCell:
-    """Run code in a session at a step, and show what it did.
+async def _try(session: _KeptSession, one: TriedCode) -> None:
+    """Run code and remember what came of it, for as long as there is room for its pictures."""
+    try:
+        one.cell = await session.use(partial(_run_there, one=one))
+    except (ThreadError, SandboxError, BlobError) as error:
+        one.problem = str(error)
+    while len(session.tried) > 1 and sum(before.picture_bytes for before in session.tried) > PICTURES:
+        session.tried.popleft()
+
+
+async def fetch_there(session: RestoredStep, path: str) -> Path:
+    """Copy a file out of a session at a step, to a place of its own.
+
+    Raises:
+        ThreadError: it is not there any more.
+    """
+    target: Path = session.folder / secrets.token_hex(8)
+    try:
+        return await session.fetch(path, target)
+    except (OSError, ValueError):
+        raise ThreadError(f"{path} is not there any more.") from None
+
+
+async def _run_there(session: RestoredStep, one: TriedCode) -> ShownCell:
+    """Run code in a session at a step, and show what it did; when it is stopped, what it had printed.
 
     Raises:
         SandboxError: the sandbox failed, not the code.
     """
-    result = await session.run(code)
-    pictures = {one.path: await _picture(session, one.path) for one in result.displays if one.path}
-    cell = _cell(code, result)
-    return await asyncio.to_thread(shown_cell, cell, lambda number, path: pictures.get(path, ""))
+    running = one.running = asyncio.ensure_future(session.run(one.code, on_output=one.hear))
+    if one.stopped:  # before it could begin
+        running.cancel()
+    try:
+        result = await running
+    except asyncio.CancelledError:
+        if not one.stopped:
+            raise
+        printed = CapturedText(one.printed)
+        result = CellResult(status="killed", seconds=time.monotonic() - one.began, stdout=printed)
+    if result.status == "killed" and not await session.survived():
+        await session.restore()
+    pictures = {shown.path: await _picture(session, shown.path) for shown in result.displays if shown.path}
+    cell = _cell(one.code, result)
+    shown = await asyncio.to_thread(shown_cell, cell, lambda number, path: pictures.get(path, ""))
+    return replace(shown, words="stopped") if one.stopped else shown
 
 
 def _cell(code: str, result: CellResult) -> Cell:

@@ -7,11 +7,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from stepwell.errors import ThreadError
 from stepwell.exports.analysis import analysis_of
 from stepwell.page.backend import Backend, ThreadView
 from stepwell.page.forms import fingerprint, form_of, knobs_as_typed, text_of
 from stepwell.page.rendering import backend_of, base_of, long_page, page
-from stepwell.page.shown_thread import PICTURES, shown_thread
+from stepwell.page.shown_thread import PICTURES, shown_proposal, shown_thread
 from stepwell.thread_summaries import ThreadFilter
 
 AT_ONCE, MOST = 30, 3_000
@@ -40,13 +41,17 @@ def to_latest(request: Request, thread: str) -> Response:
     return RedirectResponse(f"{base_of(request)}/threads/{thread}#latest", 303)
 
 
-async def _left_behind(backend: Backend, view: ThreadView) -> str:
-    """The step at which a thread is, where others come after it; empty where none do."""
+async def _left_behind(backend: Backend, view: ThreadView) -> tuple[str, str]:
+    """The step at which a thread is, where something came after it, and the newest one there with an answer."""
     if view.running or view.status != "paused":
-        return ""
+        return "", ""
     tree = await backend.steps(view.id)
     head = tree.head
-    return head.name if head is not None and any(step.parent == head.name for step in tree.steps) else ""
+    if head is None:
+        return "", ""
+    later = [step for step in tree.steps if step.name == head.name or head in tree.line(step) or head.cell is None]
+    answered = next((step.name for step in reversed(later) if step.answered), "")
+    return (head.name, answered) if answered or any(step.parent == head.name for step in later) else ("", "")
 
 
 async def thread_page(
@@ -60,9 +65,27 @@ async def thread_page(
     edited: str = "",
     difference: str = "",
     typed: dict[str, str] | None = None,
+    moved: str = "",
+    labels: dict[str, str] | None = None,
 ) -> Response:
-    """A thread, with what was typed into its forms when that could not be used."""
-    asked = view.asked
+    """A thread, with what was typed into its forms when that could not be used.
+
+    Args:
+        request: Who asks.
+        view: The thread.
+        status: Of the answer.
+        problem: Why what was typed for a question or a decision could not be used.
+        question: The question that was typed.
+        files: Its files.
+        edited: The code that was typed.
+        difference: What it changes.
+        typed: The knobs that were typed.
+        moved: Why what was sent could not be done any more, on a page that was older than the thread.
+        labels: The name and the tags that were typed, and the problem with them.
+    """
+    asked, variables = view.asked, view.state.get("namespace") or []
+    proposal = await asyncio.to_thread(shown_proposal, asked, variables) if asked is not None and asked.answer else None
+    behind, forward = await _left_behind(backend_of(request), view)
     original = ("\n".join(asked.plan) if asked.plan is not None else asked.code) if asked is not None else ""
     return await long_page(
         request,
@@ -73,7 +96,9 @@ async def thread_page(
         offer=await backend_of(request).offer(),
         typed=typed or knobs_as_typed(view.context),
         pictures=PICTURES,
-        behind=await _left_behind(backend_of(request), view),
+        behind=behind,
+        forward=forward,
+        proposal=proposal,
         waits=fingerprint(asked) if asked is not None else "",
         original=original,
         problem=problem,
@@ -81,6 +106,8 @@ async def thread_page(
         files=files,
         edited=edited,
         difference=difference,
+        moved=moved,
+        labels=labels,
     )
 
 
@@ -88,8 +115,12 @@ async def label_thread(request: Request) -> Response:
     """Gives a thread a name and tags."""
     thread = request.path_params["thread"]
     async with form_of(request) as form:
-        tags = text_of(form, "tags").replace(",", " ").split()
-        await backend_of(request).label(thread, text_of(form, "name").strip(), tags)
+        name, tags = text_of(form, "name").strip(), text_of(form, "tags")
+    try:
+        await backend_of(request).label(thread, name, tags.replace(",", " ").split())
+    except ThreadError as error:
+        typed = {"name": name, "tags": tags, "problem": str(error)}
+        return await thread_page(request, await backend_of(request).thread(thread), 409, labels=typed)
     return RedirectResponse(f"{base_of(request)}/threads/{thread}", 303)
 
 

@@ -14,6 +14,7 @@ from stepwell.restored_step import RestoredStep
 MAX_BYTES, MAX_ITEMS = 8 << 20, 100_000
 SECONDS = 30.0
 TAKING = "__import__('importlib').import_module('stepwell_kernel.windows').write({path!r}, {name!r}, {window});"
+"""A window is what `write` takes after the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,9 @@ class VariableWindow:
     column: int = 0
     rows: int = 100
     columns: int = 30
+    sort: int = -1
+    """The column by which the whole table is sorted; -1: none."""
+    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,9 @@ class VariablePage:
     columns: int = 0
     window: VariableWindow = VariableWindow()
     labels: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    """Of the columns, where they have any."""
+    sorted: bool = False
     index: tuple[str, ...] = ()
     cells: tuple[tuple[str, ...], ...] = ()
 
@@ -55,8 +62,8 @@ async def read_window(session: RestoredStep, name: str, window: VariableWindow) 
         SandboxError: the session cannot tell.
     """
     path, target = f"window-{secrets.token_hex(8)}.json", session.folder / f"{secrets.token_hex(8)}.json"
-    numbers = f"{window.row}, {window.column}, {window.rows}, {window.columns}"
-    result = await session.run(TAKING.format(path=path, name=name, window=numbers), timeout=SECONDS)
+    wanted = f"{window.row}, {window.column}, {window.rows}, {window.columns}, {window.sort}, {window.descending}"
+    result = await session.run(TAKING.format(path=path, name=name, window=wanted), timeout=SECONDS)
     if result.status != "ok":
         why = result.error.message if result.error is not None else result.note
         raise SandboxError(f"The variable {name} cannot be shown: {why or result.status}")
@@ -85,6 +92,8 @@ def _read(name: str, window: VariableWindow, said: Any) -> VariablePage:
         columns=_number(told.get("columns")),
         window=window,
         labels=_texts(told.get("labels")),
+        types=_texts(told.get("types")),
+        sorted=told.get("sorted") is True,
         index=_texts(told.get("index")),
         cells=tuple(_texts(line) for line in _list(told.get("cells"))),
     )

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import pandas as pd
 import pytest
 from langchain_core.messages import HumanMessage
 
@@ -180,25 +181,91 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
         assert '<th scope="row">100</th>' not in first
         last = (await page.client.get(f"{at}/1/variables/sales?row=200")).text
         assert '<th scope="row">249</th>' in last
+        jumped = (await page.client.get(f"{at}/1/variables/sales?at=200&column=0")).text
+        assert '<tbody>\n<tr><th scope="row">199</th>' in jumped
+        assert "rows 200 to 250" in jumped
+        assert "rows 201 to 250" in (await page.client.get(f"{at}/1/variables/sales?at=9999999")).text
+        assert jumped.count("Rows before") == 2, "above and below"
+        assert "<small>int64</small>" in jumped
+        units = re.findall(r"sort=(\d)\" title=\"[^\"]+\">units", first)[0]
+        down = (await page.client.get(f"{at}/1/variables/sales?sort={units}&down=1")).text
+        lines = [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in re.findall(r'<tr><th scope="row">.*', down)]
+        column = [int(line[int(units)]) for line in lines]
+        assert column == sorted(pd.read_csv(sales)["units"], reverse=True)[:100], "all rows are sorted, not this page"
+        assert 'aria-sort="descending"' in down
+        assert f"row=100&amp;column=0&amp;sort={units}&amp;down=1" in down, "and the next page goes on in that order"
         assert "int" in (await page.client.get(f"{at}/1/variables/north")).text
         for name in ("nothing", quote("__import__('os').getcwd()")):
             gone = await page.client.get(f"{at}/1/variables/{name}")
             assert gone.status_code == 409
             assert "There is no variable" in gone.text
-        ran = await page.client.post(f"{at}/1/prompt", data={"code": "north = 7\r\nsales.shape"})
-        assert "(250, 4)" in ran.text
-        ran = await page.client.post(f"{at}/1/prompt", data={"code": "print(north)\nraise ValueError('<i>')"})
-        assert ">7\n</pre>" in ran.text, "the session is kept"
-        assert "ValueError: &lt;i&gt;" in ran.text
+        assert "(250, 4)" in await tried(page, f"{at}/1", "north = 7\r\nsales.shape")
+        again = await tried(page, f"{at}/1", "print(north)\nraise ValueError('<i>')")
+        assert ">7\n</pre>" in again, "the session is kept"
+        assert "ValueError: &lt;i&gt;" in again
+        assert "(250, 4)" in again, "and what was run before it"
         assert ">7<" not in (await page.client.get(f"{at}/1/variables/north")).text, "and is not the step"
         drawn = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
-        assert 'src="data:image/png;base64,' in (await page.client.post(f"{at}/1/prompt", data={"code": drawn})).text
+        assert 'src="data:image/png;base64,' in await tried(page, f"{at}/1", drawn)
+        ids = re.findall(r' id="([^"]+)"', (await page.client.get(f"{at}/1")).text)
+        assert len(ids) == len(set(ids))
+        assert "print(north)" not in (await page.client.get(f"{at}/2")).text, "it is of this step"
+        input = f"/threads/{thread}/inputs/inputs/sales.csv"
+        assert f'<a href="{input}">inputs/sales.csv</a>' in step
+        assert f'<a href="{input}"><code>' in (await page.client.get(f"/threads/{thread}")).text
+        looked = (await page.client.get(input)).text
+        assert "What is in it" in looked
+        assert "250 rows" in looked
+        assert "<td>30</td>" in looked
+        raw = f"/threads/{thread}/input-files/inputs/sales.csv"
+        assert f'href="{raw}?download=1"' in looked
+        assert (await page.client.get(raw)).content == sales.read_bytes()
+        for wrong in ("inputs/none.csv", "../../etc/passwd", "outputs/first.csv"):
+            assert (await page.client.get(f"/threads/{thread}/input-files/{quote(wrong, safe='')}")).status_code == 404
         file = await page.client.get(f"{at}/1/files/outputs/first.csv")
         assert file.text.startswith("month,")
         for wrong in ("outputs/nothing.csv", "../../../etc/passwd", "/etc/passwd"):
             assert (await page.client.get(f"{at}/1/files/{quote(wrong, safe='')}")).status_code == 404
         assert (await page.client.get(f"{at}/99")).status_code == 409
         assert (await page.client.get(f"{at}/0")).status_code == 200
+
+
+async def tried(page: PageInside, step: str, code: str) -> str:
+    """The page of a step once code at its prompt is over."""
+    ran = await page.client.post(f"{step}/prompt", data={"code": code})
+    assert (ran.status_code, ran.headers["location"]) == (303, f"{step}#prompt")
+    while 'data-busy="1"' in (shown := (await page.client.get(step)).text):
+        await asyncio.sleep(0.05)
+    return shown
+
+
+async def test_code_at_a_step_is_watched_and_stopped(settings: Settings) -> None:
+    script: list[Scripted] = [Call("run_python", purpose="One", code="n = 1", answer="It is {{n}}.")]
+    async with ScriptedServer(script) as model, page_inside(with_model(settings, model.base_url)) as page:
+        thread = await ask(page, ASKED)
+        await finished(page, thread)
+        step = f"/threads/{thread}/steps/1"
+        endless = "import time\nn = 8\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.01)"
+        await page.client.post(f"{step}/prompt", data={"code": endless})
+        while "begun\n</pre>" not in (shown := (await page.client.get(step)).text):
+            await asyncio.sleep(0.05)
+        assert f'action="{step}/prompt/stop"' in shown
+        second = await page.client.post(f"{step}/prompt", data={"code": "kept = 2"})
+        assert second.status_code == 409
+        assert "is not over yet" in second.text
+        assert "kept = 2</textarea>" in second.text
+        stopped = await page.client.post(f"{step}/prompt/stop")
+        assert stopped.headers["location"] == f"{step}#prompt"
+        while 'data-busy="1"' in (await page.client.get(step)).text:
+            await asyncio.sleep(0.05)
+        shown = await tried(page, step, "n * 10")
+        assert ">stopped · " in shown
+        assert "begun\n</pre>" in shown
+        assert ">80</pre>" in shown, "variables are as far as it came"
+        for number in range(25):
+            shown = await tried(page, step, f"'run {number}'")
+        assert "&#39;run 24&#39;</pre>" in shown
+        assert shown.count('aria-label="At the prompt"') == 20, "the newest ones"
 
 
 async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tmp_path: Path) -> None:
@@ -254,6 +321,14 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         assert "What came after it is kept, with its answers" in left
         steps = (await page.client.get(f"/threads/{thread}/steps")).text
         assert (steps.count("the thread is here"), steps.count("kept beside")) == (1, 2)
+        assert "Go forward to the answer at step 2b" in left
+        assert f'href="/threads/{thread}/files/first.csv"' not in left
+        assert "Only go to here, with its answer" in (await page.client.get(f"/threads/{thread}/steps/2")).text
+        await page.client.post(f"/threads/{thread}/steps/2", data={"what": "back"})
+        again = (await page.client.get(f"/threads/{thread}")).text
+        assert "The north sold" in again
+        assert f'href="/threads/{thread}/files/first.csv"' in again
+        assert 'id="further"' in again, "and it can be asked on"
 
 
 async def test_nothing_of_a_hostile_thread_is_alive_on_any_page(settings: Settings, tmp_path: Path) -> None:
@@ -284,6 +359,7 @@ async def test_an_approval_is_about_what_was_shown(settings: Settings) -> None:
     script: list[Scripted] = [
         Call("run_python", purpose="One", code="a = 1"),
         Call("run_python", purpose="Two", code="a = 2"),
+        Call("run_python", purpose="Three", code="a = 3"),
     ]
     async with ScriptedServer(script) as model, page_inside(with_model(settings, model.base_url)) as page:
         thread = await ask(page, {**ASKED, "approval": "1"})
@@ -303,7 +379,13 @@ async def test_an_approval_is_about_what_was_shown(settings: Settings) -> None:
         assert "Cell 2 waits for you" in await finished(page, thread)
         late = await page.client.post(f"/threads/{thread}/decide", data={"verdict": "approve", "of": of})
         assert late.status_code == 409
-        assert (await read_thread(thread, settings)).state["cells"][-1]["code"] == "a = 1"
+        assert "edited by" not in late.text
+        second = {"verdict": "edit", "of": re.findall(r'name="of" value="(\w+)"', late.text)[0], "code": "a = 22"}
+        await page.client.post(f"/threads/{thread}/decide", data=second)
+        shown = await finished(page, thread)
+        assert "<strong>edited by the user before it ran</strong>" in shown
+        assert '<span class="removed">-a = 2\n</span><span class="added">+a = 22\n</span>' in shown
+        assert [cell["code"] for cell in (await read_thread(thread, settings)).state["cells"]] == ["a = 1", "a = 22"]
 
 
 async def test_a_plan_and_a_call_are_shown_whole_before_they_are_approved(settings: Settings, shop: Shop) -> None:

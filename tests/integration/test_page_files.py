@@ -52,7 +52,11 @@ async def test_an_upload_goes_on_where_it_was_and_a_question_takes_it(page: Page
     kept, _ = await asyncio.to_thread(uploads.content, user, file)
     assert await asyncio.to_thread(kept.read_bytes) == b"a,b\n1,2\n3,4\n"
     assert (await page.backend.uploaded(file)).name == "sales.csv"
+    assert (await page.client.get(f"{place}/remark")).text == ""
+    empty = await begun(page, "empty.csv", 0)
+    assert "is empty" in (await page.client.get(f"{empty.headers['location']}/remark")).text
     assert (await page.client.delete(place)).status_code == 204
+    assert (await page.client.get(f"{place}/remark")).status_code == 422
     assert (await page.client.head(place)).status_code == 404
 
 

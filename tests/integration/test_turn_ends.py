@@ -67,3 +67,29 @@ async def test_a_turn_that_is_not_there_has_no_step(settings: Settings) -> None:
         await follow(run)
         with pytest.raises(ThreadError, match="no step turn7"):
             await fork_thread(run.thread, step="turn7", settings=model)
+
+
+async def test_whoever_has_gone_back_goes_forward_to_the_answer_again(settings: Settings) -> None:
+    script: list[Scripted] = [
+        Call("run_python", purpose="begin", code="n = 5"),
+        answering("open('outputs/n.txt', 'w').write(str(n))", "It is {{n}}."),
+        Call("submit_review", good_enough=True, missing=[]),
+    ]
+    async with ScriptedServer(script) as server:
+        model = with_model(settings, server.base_url)
+        run = start("How many?", settings=model)
+        await follow(run)
+    before = (await read_thread(run.thread, settings)).state
+    for step in ("1", "2", "2"):
+        await fork_here(run.thread, step=step, settings=settings)
+        there = await read_thread(run.thread, settings)
+        assert there.status == "paused"
+        assert not there.state["answer"]
+    for _ in range(2):
+        await fork_here(run.thread, step="2", answered=True, settings=settings)
+        there = await read_thread(run.thread, settings)
+        assert there.status == "finished"
+        for name in ("answer", "artifacts", "turns", "cells"):
+            assert there.state[name] == before[name], name
+    await fork_here(run.thread, step="1", answered=True, settings=settings)
+    assert (await read_thread(run.thread, settings)).status == "paused", "no answer was given after this one"

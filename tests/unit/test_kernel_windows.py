@@ -61,6 +61,45 @@ class WildFrame(pd.DataFrame):
         return "wild"
 
 
+FRAME = {"n": [2, None, 10, 1], "s": ["b", "a", None, "c"]}
+
+
+@pytest.mark.parametrize(
+    "table", [pd.DataFrame(FRAME, dtype=object), pd.DataFrame(FRAME), pl.DataFrame(FRAME), pa.table(FRAME)]
+)
+def test_a_whole_table_is_sorted_by_a_column_and_what_is_missing_comes_last(table: Any) -> None:
+    assert window(table, 0, 1, 9, 1, sort=0)["index"] == ["3", "0", "2", "1"]
+    down = window(table, 1, 1, 2, 1, sort=0, descending=True)
+    assert (down["index"], down["cells"]) == (["0", "3"], [["b"], ["c"]])
+    assert window(table, 0, 1, 9, 1, sort=1)["index"] == ["1", "0", "3", "2"]
+    assert window(table, 0, 0, 1, 1, sort=0)["sorted"] is True
+    assert window(table, 0, 0, 1, 1, sort=7) == window(table, 0, 0, 1, 1)
+
+
+@pytest.mark.parametrize("value", [[3, "x", 1, None], (3, "x", 1, None), np.array([3, "x", 1, None], dtype=object)])
+def test_what_cannot_be_compared_is_sorted_by_its_text(value: Any) -> None:
+    assert window(value, 0, 0, 9, 1, sort=0)["cells"] == [["1"], ["3"], ["x"], ["None"]]
+    assert window(value, 0, 0, 2, 1, sort=0, descending=True)["index"] == ["1", "0"]
+    assert window({"k": 5, "l": 1}, 0, 0, 1, 1, sort=0)["index"] == ["l"]
+    assert window(pd.Series([3, "x", 1]), 0, 0, 9, 1, sort=0)["index"] == ["2", "0", "1"]
+
+
+def test_types_are_told_and_days_are_shown_without_their_midnight() -> None:
+    days = pd.to_datetime(["2024-05-01", None, "2024-05-03"])  # type: ignore[arg-type]
+    frame = pd.DataFrame({"day": days, "at": days + pd.Timedelta("1s"), "f": [0.1, 1, 2]}, index=days)
+    shown = window(frame, 0, 0, 1, 9)
+    assert [one.partition("[")[0] for one in shown["types"]] == ["datetime64", "datetime64", "float64"]
+    assert shown["cells"] == [["2024-05-01", "2024-05-01 00:00:01", "0.1"]]
+    assert shown["index"] == ["2024-05-01"]
+    assert window(frame, 1, 0, 1, 1)["cells"] == [["NaT"]]
+    late = window(pd.DataFrame({"day": [*days, pd.Timestamp("2024-05-04 08:00")]}), 0, 0, 1, 1)
+    assert late["cells"] == [["2024-05-01 00:00:00"]], "the whole column counts, not the rows that are shown"
+    assert window(pd.DataFrame({"day": days.tz_localize("UTC")}), 0, 0, 1, 1)["cells"] == [
+        ["2024-05-01 00:00:00+00:00"]
+    ]
+    assert window(pl.DataFrame({"day": list(days[[0, 2]])}), 0, 0, 1, 1)["cells"] == [["2024-05-01"]]
+
+
 def test_values_that_raise_are_shown_all_the_same() -> None:
     assert window([Wild()], 0, 0, 9, 9)["cells"] == [["(RuntimeError while it was shown)"]]
     assert window(Wild(), 0, 0, 9, 9) == {"text": "(RuntimeError while it was shown)"}

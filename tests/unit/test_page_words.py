@@ -1,11 +1,18 @@
 """What the page makes of texts on their way to a template: search results, remarks, links."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from graph.events import ApprovalAsked
+from graph.state import Turn, Variable
+from nodes.computed_answers import ONLY_VALUES
 from stepwell.exports.markdown import prose
-from stepwell.exports.report import shown_cell
-from stepwell.page.rendering import environment
-from tests.states import make_cell
+from stepwell.exports.report import ShownCell, shown_cell
+from stepwell.page.backend import ThreadView
+from stepwell.page.rendering import environment, part
+from stepwell.page.shown_thread import shown_proposal, shown_thread
+from tests.states import make_cell, make_state
 
 
 @pytest.mark.parametrize(
@@ -63,3 +70,77 @@ def test_a_table_of_an_answer_is_shown_as_a_table_among_its_values() -> None:
     assert plain == "5 <b>", "the template makes it harmless"
     assert "<td>1</td>" in table
     assert not hasattr(shown.values[0][1], "__html__")
+
+
+def test_a_cell_says_whose_code_it_is_and_what_an_edit_changed() -> None:
+    def shown(**edited: str) -> ShownCell:
+        cell = make_cell(1, code="-- all of it\nselect 2", edited=edited) if edited else make_cell(1)
+        return shown_cell(cell, lambda number, path: "")
+
+    edited = shown(by="ann", original="-- a part\nselect 2")
+    assert edited.edited == "edited by ann before it ran"
+    assert edited.difference == (
+        ("place", "@@ -1,2 +1,2 @@"),
+        ("removed", "--- a part"),
+        ("added", "+-- all of it"),
+        ("same", " select 2"),
+    )
+    made = environment().from_string(
+        '{% import "thread.html.jinja" as parts %}{{ parts.cell(one) }}'
+    ).render(one=edited)  # fmt: skip
+    assert "<strong>edited by ann before it ran</strong>" in made
+    assert '<span class="removed">--- a part' in made
+    assert (shown(by="", original="").edited, shown(by="", original="").difference) == ("written by the user", ())
+    assert shown().edited == ""
+
+
+def test_a_title_that_is_cut_has_the_whole_on_hover() -> None:
+    long = "How did strikes by birds change from year to year? " * 3
+    assert part("page.html.jinja", "short", {}, long, 60).startswith(f'<span title="{long}">How did strikes')
+    assert part("page.html.jinja", "short", {}, "Short <b>", 60) == "Short &lt;b&gt;"
+
+
+def test_numbers_of_many_digits_are_shortened_and_days_have_no_time() -> None:
+    shorter, days = environment().filters["shorter"], environment().filters["days"]
+    assert str(shorter("15529.940000000001")) == '<span title="15529.940000000001">15529.94</span>'
+    assert str(shorter("0.3333333333333333")) == '<span title="0.3333333333333333">0.333333</span>'
+    assert str(shorter("1234567.891234")) == '<span title="1234567.891234">1234567.89</span>'
+    for whole in ("12.5", "20250101", "1,234.50", "nan", "12 %", "-3.5e+04"):
+        assert shorter(whole) == whole
+    assert str(environment().from_string("{{ one|shorter }}").render(one="<i>1.123456</i>")).startswith("&lt;i")
+    rows = [["2024-05-01 00:00:00", "2024-05-01 00:00:00", ""], ["", "2024-05-01 08:00:00", ""]]
+    assert days(rows, 4) == [True, False, False, False]
+
+
+def test_an_answer_that_waits_shows_values_and_their_expressions_apart() -> None:
+    rows = [Variable(name="n", kind="int", summary="15529"), Variable(name="t", kind="DataFrame", summary="2 rows")]
+    answer = "It is {{n:,}}, **{{t['a'].mean():.2f}}** on average."
+    for code, first, known in ((ONLY_VALUES, "15,529", False), ("n = n + 1", "⟨value 1⟩", False)):
+        shown = shown_proposal(ApprovalAsked(thread="t", number=2, purpose="", code=code, answer=answer), rows)
+        assert f"It is {first}, <strong>⟨value 2⟩</strong> on average." in shown.text
+        assert shown.expressions == ((first, "n:,"), ("⟨value 2⟩", "t['a'].mean():.2f"))
+        assert shown.known is known
+    whole = shown_proposal(
+        ApprovalAsked(thread="t", number=2, purpose="", code=ONLY_VALUES, answer="It is {{n}}."), rows
+    )
+    assert whole.known
+    assert "It is 15529." in whole.text
+
+
+def test_pictures_that_a_turn_delivered_stand_beside_its_answer_once() -> None:
+    cells = [make_cell(1), make_cell(2), make_cell(3, status="error"), make_cell(4, turn=2)]
+
+    def picture(name: str, cell: int, sha256: str = "") -> dict[str, object]:
+        return {"name": name, "url": "", "size": 1, "sha256": sha256 or name, "mime": "image/png", "cell": cell}
+
+    artifacts = [picture("a.png", 1), picture("b.png", 2), picture("copy.png", 2, "b.png"), picture("c.png", 3),
+                 picture("d.png", 4), {**picture("e.csv", 2), "mime": "text/csv"}]  # fmt: skip
+    turns = [
+        Turn(number=1, question="?", plan=[], answer="See ![it](a.png)."),
+        Turn(number=2, question="?", plan=[], answer="So."),
+    ]
+    state = make_state(cells=cells, turns=turns, turn=2, artifacts=artifacts)
+    view = ThreadView("t", state, "finished", "", datetime(2025, 1, 1, tzinfo=UTC), "mark")
+    figures = shown_thread(view, "/ui").figures
+    assert [(one.address, one.cell) for one in figures[1]] == [("/ui/threads/t/artifacts/b.png", 2)]
+    assert [one.name for one in figures[2]] == ["d.png"]

@@ -10,84 +10,167 @@ TEXT = 300
 """Characters of one cell of a table."""
 WHOLE = 20_000
 """Characters of a value that is no table."""
+MIDNIGHT = " 00:00:00"
 
 
-def write(path: str, name: str, row: int, column: int, rows: int, columns: int) -> None:
+def write(
+    path: str, name: str, row: int, column: int, rows: int, columns: int, sort: int = -1, descending: bool = False
+) -> None:
     """Write a window of a variable of `__main__` as JSON.
 
     Args:
         path: The file: `kind` (`table`, `text` or `gone`), `type`, and what belongs to the kind.
         name: The variable.
-        row: The first row, from 0.
+        row: The first row, from 0, in the order that is asked for.
         column: The first column, from 0.
         rows: How many at most.
         columns: How many at most.
+        sort: The column by which all rows are sorted; -1: none.
+        descending: Whether the largest comes first.
     """
     namespace = sys.modules["__main__"].__dict__
     if name not in namespace:
         found: dict[str, Any] = {"kind": "gone"}
     else:
         value = namespace[name]
-        found = {"kind": "text", **window(value, row, column, rows, columns), "type": _text(type(value).__name__)}
+        part = window(value, row, column, rows, columns, sort, descending=descending)
+        found = {"kind": "text", **part, "type": _text(type(value).__name__)}
     with open(path, "w", encoding="utf-8", errors="replace") as file:
         json.dump(found, file)
 
 
-def window(value: Any, row: int, column: int, rows: int, columns: int) -> dict[str, Any]:
+def window(
+    value: Any, row: int, column: int, rows: int, columns: int, sort: int = -1, *, descending: bool = False
+) -> dict[str, Any]:
     """A window of a value: of a table its rows and columns, else text."""
+    height, width = slice(row, row + rows), slice(column, column + columns)
     try:
-        table = _table(value, row, column, rows, columns)
+        table = _table(value, height, width, sort, descending)
     except Exception:  # values may raise anything
         table = None
     return table if table is not None else {"text": _text(value, WHOLE)}
 
 
-def _table(value: Any, row: int, column: int, rows: int, columns: int) -> dict[str, Any] | None:
+def _table(value: Any, height: slice, width: slice, sort: int, descending: bool) -> dict[str, Any] | None:
     """A window of what has rows and columns; None for all else."""
-    height, width = slice(row, row + rows), slice(column, column + columns)
     if _is(value, "pandas", "DataFrame"):
-        part = value.iloc[height, width]
-        data: Iterable[Iterable[Any]] = zip(*(part.iloc[:, place] for place in range(part.shape[1])), strict=True)
-        return _said(value.shape, part.columns, part.index, data)
+        return _of_frame(value, value.shape, height, width, sort, descending)
     if _is(value, "pandas", "Series"):
-        part = value.iloc[height]
-        return _said((len(value), 1), [value.name if value.name is not None else "value"], part.index, zip(part))
+        frame = value.to_frame(value.name if value.name is not None else "value")
+        return _of_frame(frame, (len(value), 1), height, slice(0, 1), sort, descending)
     if _is(value, "polars", "DataFrame"):
-        part = value[height, width]
-        return _said(value.shape, part.columns, range(row, row + part.height), part.iter_rows())
+        order = _order(value[:, sort].to_list(), descending) if 0 <= sort < value.width else None
+        part = value[:, width][order[height] if order is not None else height]
+        cells = [_texts(one.to_list(), dates=_all_midnight(value[one.name])) for one in part.iter_columns()]
+        return _said(value.shape, part.columns, _places(order, height, value.height), cells, part.dtypes, order)
     if _is(value, "pyarrow", "Table"):
-        part = value.slice(row, rows).select(value.column_names[width])
-        data = zip(*(one.to_pylist() for one in part.columns), strict=True)
-        return _said((value.num_rows, value.num_columns), part.column_names, range(row, row + part.num_rows), data)
+        order = _order(value.column(sort).to_pylist(), descending) if 0 <= sort < value.num_columns else None
+        part = (value.take(order[height]) if order is not None else value[height]).select(value.column_names[width])
+        cells = [_texts(one.to_pylist()) for one in part.columns]
+        shape, types = (value.num_rows, value.num_columns), part.schema.types
+        return _said(shape, part.column_names, _places(order, height, value.num_rows), cells, types, order)
     if _is(value, "numpy", "ndarray") and value.ndim in (1, 2):
         whole = value if value.ndim == 2 else value[:, None]
-        part = whole[height, width]
-        return _said(whole.shape, range(column, column + part.shape[1]), range(row, row + part.shape[0]), part)
-    return _container(value, row, rows)
+        order = _order(whole[:, sort].tolist(), descending) if 0 <= sort < whole.shape[1] else None
+        part = whole[order[height] if order is not None else height, width]
+        labels = range(width.start, width.start + part.shape[1])
+        cells = [_texts(part[:, place]) for place in range(part.shape[1])]
+        return _said(whole.shape, labels, _places(order, height, len(whole)), cells, [value.dtype] * len(labels), order)
+    return _container(value, height, sort, descending)
 
 
-def _container(value: Any, row: int, rows: int) -> dict[str, Any] | None:
+def _of_frame(
+    value: Any, shape: Sequence[int], height: slice, width: slice, sort: int, descending: bool
+) -> dict[str, Any]:
+    """A window of a frame of pandas."""
+    order = None
+    if 0 <= sort < shape[1]:
+        whole = value.iloc[:, sort].reset_index(drop=True)
+        try:
+            order = whole.sort_values(ascending=not descending, kind="stable", na_position="last").index
+        except Exception:  # values that cannot be compared
+            order = _order(whole.tolist(), descending)
+    part = value.iloc[order[height] if order is not None else height, width]
+    columns = [part.iloc[:, place] for place in range(part.shape[1])]
+    first = width.start
+    cells = [
+        _texts(one, dates=_all_midnight(value.iloc[:, first + place].dropna().dt if one.dtype.kind == "M" else None))
+        for place, one in enumerate(columns)
+    ]
+    index = _texts(part.index, dates=_all_midnight(value.index.dropna() if part.index.dtype.kind == "M" else None))
+    return _said(shape, part.columns, index, cells, [one.dtype for one in columns], order)
+
+
+def _all_midnight(times: Any) -> bool:
+    """Whether a whole column is days: times of pandas without a zone, or a column of polars."""
+    if times is None:
+        return False
+    if hasattr(times, "normalize"):
+        return times.tz is None and bool((times.hour + times.minute + times.second + times.microsecond == 0).all())
+    if not str(times.dtype).startswith("Datetime") or getattr(times.dtype, "time_zone", None):
+        return False
+    return bool((times.drop_nulls().dt.truncate("1d") == times.drop_nulls()).all())
+
+
+def _container(value: Any, height: slice, sort: int, descending: bool) -> dict[str, Any] | None:
     """The items of a list, a tuple, a set or a dict, one a row."""
+    if type(value) not in (dict, list, tuple, set, frozenset):
+        return None
+    order = _order(value.values() if type(value) is dict else value, descending) if sort == 0 else None
+    wanted = order[height] if order is not None else range(*height.indices(len(value)))
     if type(value) is dict:
-        part = list(islice(value.items(), row, row + rows))
-        return _said((len(value), 1), ["value"], [key for key, _ in part], ([one] for _, one in part))
-    if type(value) in (list, tuple, set, frozenset):
-        items = list(islice(value, row, row + rows))
-        return _said((len(value), 1), ["value"], range(row, row + len(items)), ([one] for one in items))
-    return None
+        items = list(value.items()) if order is not None else list(islice(value.items(), height.start, height.stop))
+        part = [items[place] for place in wanted] if order is not None else items
+        return _said((len(value), 1), ["value"], [key for key, _ in part], [_texts(one for _, one in part)], [], order)
+    if order is not None:
+        items = list(value)
+        part = [items[place] for place in wanted]
+    else:
+        part = list(islice(value, height.start, height.stop))
+    return _said((len(value), 1), ["value"], wanted, [_texts(part)], [], order)
+
+
+def _order(values: Iterable[Any], descending: bool) -> list[int]:
+    """The places of values in their order: what is missing last, what cannot be compared by its text."""
+    listed = list(values)
+    there = [place for place, one in enumerate(listed) if not (one is None or (isinstance(one, float) and one != one))]
+    kept = set(there)
+    try:
+        there.sort(key=listed.__getitem__, reverse=descending)
+    except Exception:  # as above
+        there.sort(key=lambda place: _text(listed[place]), reverse=descending)
+    return there + [place for place in range(len(listed)) if place not in kept]
+
+
+def _places(order: Sequence[int] | None, height: slice, length: int) -> Iterable[int]:
+    """The places in the value of the rows that are shown."""
+    return order[height] if order is not None else range(*height.indices(length))
 
 
 def _said(
-    shape: Sequence[int], labels: Iterable[Any], index: Iterable[Any], data: Iterable[Iterable[Any]]
+    shape: Sequence[int],
+    labels: Iterable[Any],
+    index: Iterable[Any],
+    columns: Sequence[Sequence[str]],
+    types: Iterable[Any],
+    order: Sequence[int] | None,
 ) -> dict[str, Any]:
     return {
         "kind": "table",
         "rows": int(shape[0]),
         "columns": int(shape[1]),
         "labels": [_text(one) for one in labels],
+        "types": [_text(one) for one in types],
         "index": [_text(one) for one in index],
-        "cells": [[_text(one) for one in line] for line in data],
+        "cells": [list(line) for line in zip(*columns, strict=True)],
+        "sorted": order is not None,
     }
+
+
+def _texts(values: Iterable[Any], *, dates: bool = False) -> list[str]:
+    """Values as text; of days without their time of day."""
+    texts = [_text(one) for one in values]
+    return [one.removesuffix(MIDNIGHT) for one in texts] if dates else texts
 
 
 def _text(value: Any, limit: int = TEXT) -> str:

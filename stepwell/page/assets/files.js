@@ -47,6 +47,8 @@ function watch(field) {
         const sent = await send(file, uploads, leaving.signal, told);
         const box = made("input", { type: "checkbox", name: "file", value: sent.file, checked: true });
         line.replaceChildren(made("label", {}, box, ` ${sent.name}`), " ", made("small", { textContent: sized(file.size) }));
+        const remark = await fetch(`${sent.url}/remark`).then((answer) => (answer.ok ? answer.text() : "")).catch(() => "");
+        if (remark) line.append(made("p", { className: "problem", textContent: remark }));
       } catch (error) {
         if (leaving.signal.aborted) {
           line.remove();

@@ -47,7 +47,7 @@ function lost(words) {
 async function renew() {
   let answer;
   try {
-    answer = await fetch(location.href);
+    answer = await fetch(document.getElementById("live")?.dataset.here ?? location.href); // which a form may have been sent to
   } catch {
     lost("There is no connection to Stepwell: it was ended, or the network is gone. What was done is kept.");
     setTimeout(renew, 3000);
