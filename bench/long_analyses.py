@@ -155,7 +155,7 @@ async def measure(*, quick: bool) -> AsyncIterator[RenderableType]:
         aims.append(
             Aim(
                 f"30 turns, {cells} cells each, questions of {length or 'about 110'} characters: all 114 needed "
-                f"definitions are shown, at {AT_MOST:.0%} of the tokens of before at most, and {SHARED:.0%} begins as the "
+                f"definitions are shown, at {AT_MOST:.0%} of the tokens of before at most, {SHARED:.0%} begins as the "
                 "call before",
                 f"{told.seen} of 114, all of a turn's in {told.whole} of {told.calls} prompts; {told.tokens:,} tokens, "
                 f"{share:.0%} of {before:,}; {told.shared:.0%} is the same beginning",

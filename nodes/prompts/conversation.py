@@ -336,9 +336,9 @@ def namespace_table(rows: Sequence[Variable]) -> str:
         return ""
     modules = shorten(", ".join(row["name"] for row in rows if row["kind"] == "module"), MODULES_CHARS)
     rows = [row for row in rows if row["kind"] != "module"]
-    lines = _described(rows[-IN_FULL:])
-    while sum(len(line) + 1 for line in lines) > NAMESPACE_CHARS:
-        lines = lines[1:]
+    newest = rows[-IN_FULL:]
+    while sum(len(line) + 1 for line in (lines := _described(newest))) > NAMESPACE_CHARS:
+        newest = newest[1:]
     older = rows[: len(rows) - len(lines)]
     room = NAMESPACE_CHARS - sum(len(line) + 1 for line in lines)
     named: list[str] = []
