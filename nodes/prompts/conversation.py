@@ -123,7 +123,7 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
         keep_full, keep_short, keep_lines, keep_turns, keep_answers, question = level
         detail = Detail(
             full=_border(count, keep_full),
-            short=max(_border(count, keep_short), _border(before, EARLIER)),
+            short=max(_border(count, keep_short), _border(before, EARLIER if keep_full < ALL else ALL)),
             line=_border(count, keep_lines + keep_short) - 1,
             turns=past - keep_turns + 1,
             answers=_border(past, keep_answers),
@@ -337,8 +337,10 @@ def namespace_table(rows: Sequence[Variable]) -> str:
     modules = shorten(", ".join(row["name"] for row in rows if row["kind"] == "module"), MODULES_CHARS)
     rows = [row for row in rows if row["kind"] != "module"]
     newest = rows[-IN_FULL:]
-    while sum(len(line) + 1 for line in (lines := _described(newest))) > NAMESPACE_CHARS:
+    lines = _described(newest)
+    while sum(len(line) + 1 for line in lines) > NAMESPACE_CHARS:
         newest = newest[1:]
+        lines = _described(newest)
     older = rows[: len(rows) - len(lines)]
     room = NAMESPACE_CHARS - sum(len(line) + 1 for line in lines)
     named: list[str] = []

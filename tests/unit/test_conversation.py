@@ -148,6 +148,18 @@ def test_a_small_conversation_stays_as_it_was_sent() -> None:
         before = texts
 
 
+def test_a_small_conversation_of_several_turns_stays_as_it_was_sent() -> None:
+    cells = [make_cell(number, turn=number) for number in range(1, 12)]
+    turns = [Turn(number=n, question=f"Question {n}?", plan=[], answer=f"Answer {n}.") for n in range(1, 12)]
+    before: list[str] = []
+    for count in range(1, 12):
+        state = make_state(turn=count + 1, question=f"Question {count + 1}?", turns=turns[:count], cells=cells[:count])
+        messages = write_conversation(state, tools=True, limit=60_000)
+        texts = [f"{message.text}{getattr(message, 'tool_calls', '')}" for message in messages]
+        assert texts[: len(before)] == before
+        before = texts
+
+
 def test_the_namespace_table_is_in_the_order_of_use() -> None:
     rows = [Variable(name=name, kind="int", summary="1") for name in ("old", "state", "m", "x_last")]
     cells = [make_cell(1, code="old = state = 1"), make_cell(2, code="m = x_last = 2"), make_cell(3, code="state += m")]
