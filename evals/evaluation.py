@@ -84,8 +84,14 @@ def evaluate(suite: Path, choices: Choices, *, data: Path, out: Path, knobs: Map
     if not data.is_dir():
         raise UsageError(f"The folder {data} does not exist; name the folder of the tasks' files with --data.")
     tasks = load(suite, data, choices.form)
-    if any(task.problems for task in tasks) and (choices.without_files or choices.beside):
-        raise UsageError("What is checked is the session: leave --without-files and --beside out.")
+    if any(task.problems for task in tasks) and choices.without_files:
+        raise UsageError(
+            "The reference code reads the files, so there is nothing to compare without: leave --without-files out."
+        )
+    if any(task.problems for task in tasks) and choices.beside:
+        raise UsageError(
+            f"What is compared is the session after each problem, and {choices.beside} keeps none: leave --beside out."
+        )
     model = context.model or settings.model or "playbook"
     run = run_name(choices.name or f"{suite.stem}-{model}")
     asked: list[tuple[Answering, list[Task], str]] = [(Runner(run, settings, context), tasks, "")]

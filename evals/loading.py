@@ -168,6 +168,11 @@ def _workload_task(given: Any, data: Path, where: str) -> Task:
 
 
 def _values(given: Any, kind: str, where: str) -> tuple[Value, ...]:
+    if kind.startswith("list") and isinstance(given, str):  # the benchmark takes a list in a text for the list
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = None
     values = given if kind.startswith("list") else [given]
     if not isinstance(values, list) or not all(type(one) in (str, int, float) for one in values):
         raise UsageError(f"{where} has an `answer` that is not of its type, {kind}.")
@@ -175,6 +180,7 @@ def _values(given: Any, kind: str, where: str) -> tuple[Value, ...]:
 
 
 def _sources(names: Any, data: Path, where: str) -> tuple[str, ...]:
+    names = [names] if isinstance(names, str) else names
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
         raise UsageError(f"{where} has `data_sources` that are no list of names.")
     found: dict[str, None] = {}

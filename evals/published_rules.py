@@ -75,8 +75,9 @@ def _items(line: str) -> list[str]:
 
 
 def _same(value: Value, got: str, kind: str) -> bool:
-    wanted = _number(value, kind) if kind.startswith("numeric") or not isinstance(value, str) else None
-    if wanted is None:
+    numbers = kind.startswith("numeric") or kind == "string_exact" or not isinstance(value, str)
+    wanted = _number(value, kind) if numbers else None
+    if wanted is None or math.isnan(wanted):
         return _same_text(str(value), got, kind)
     number = _number(got, kind)
     if number is None or math.isnan(number):
@@ -98,12 +99,13 @@ def _near(number: float, wanted: float, kind: str, *, whole: bool) -> bool:
 def _number(value: Value, kind: str) -> float | None:
     """As a number, without commas between thousands.
 
-    A percent sign divides by a hundred, but is only left out where the type is `numeric_exact`: the published rule.
+    A percent sign divides by a hundred, but is only left out where the type is `numeric_exact` or `string_exact`: the
+    published rule.
     """
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", str(value).strip())
     bare = text.removesuffix("%").strip()
     try:
-        return float(bare) / (1 if bare == text or kind == "numeric_exact" else 100)
+        return float(bare) / (1 if bare == text or kind in ("numeric_exact", "string_exact") else 100)
     except ValueError:
         return None
 

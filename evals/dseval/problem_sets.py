@@ -68,7 +68,8 @@ def _sets(suite: Path, data: Path) -> list[tuple[Path, list[tuple[str, Problem]]
             text = file.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"The suite {file} cannot be read: {error}.") from None
-        found.append((file, _problems(text, file), _inputs(text, file, data)))
+        problems, addresses = _problems(text, file)
+        found.append((file, problems, _inputs(text, file, data, addresses)))
     if not found:
         raise UsageError(f"The suite {suite} holds no problem set, which is a file NAME.py.")
     return found
@@ -83,8 +84,10 @@ def _sections(text: str) -> list[str]:
     return [section.strip() for section in CELL.split(text)[1:]]
 
 
-def _problems(text: str, file: Path) -> list[tuple[str, Problem]]:
+def _problems(text: str, file: Path) -> tuple[list[tuple[str, Problem]], dict[str, str]]:
+    """The problems, and the addresses of files that their headers give under `data`."""
     found: list[tuple[str, Problem]] = []
+    addresses: dict[str, str] = {}
     context: list[str] = []
     for number, section in enumerate(_sections(text), 1):
         where = f"Cell {number} of {file}"
@@ -92,6 +95,10 @@ def _problems(text: str, file: Path) -> list[tuple[str, Problem]]:
         about = _header(header[1], where) if header else {}
         code = section[header.end() :].strip() if header else section
         _parsed(code, where)
+        given = about.get("data") or {}
+        if not isinstance(given, dict):
+            raise UsageError(f"{where} has a `data` that is no mapping of files to addresses.")
+        addresses |= {str(name): str(address) for name, address in given.items()}
         question = about.get("question")
         if question is None or not code:
             context.append(code)
@@ -104,7 +111,7 @@ def _problems(text: str, file: Path) -> list[tuple[str, Problem]]:
         context = []
     if not found:
         raise UsageError(f"The suite {file} has no cell with a `question`; is it a problem set of DSEval?")
-    return found
+    return found, addresses
 
 
 def _header(text: str, where: str) -> dict[str, Any]:
@@ -138,20 +145,22 @@ def _checks(about: dict[str, Any]) -> tuple[Validator, str, tuple[str, ...]]:
         return [], str(error), ()
 
 
-def _inputs(text: str, file: Path, data: Path) -> tuple[str, ...]:
-    """The files that a set names below `inputs/`."""
+def _inputs(text: str, file: Path, data: Path, addresses: dict[str, str]) -> tuple[str, ...]:
+    """The files that a set names below `inputs/`, or with an address in its headers."""
     beside = file.parent / "_inputs"
     places = [place for place in (beside / file.stem, beside, data / file.stem, data) if place.is_dir()]
-    named = sorted({one for one in _strings(text) if one.startswith(INPUTS) and Path(one).suffix and "*" not in one})
+    named = {one for one in _strings(text) if one.startswith(INPUTS) and Path(one).suffix and "*" not in one}
     found: list[str] = []
-    for name in named:
+    for name in sorted(named | {INPUTS + one for one in addresses}):
         relative = name.removeprefix(INPUTS)
         if Path(relative).name != relative:
             raise UsageError(f"{file} reads {name}; files in folders below inputs/ cannot be given to an analysis.")
         there = next((place / relative for place in places if (place / relative).is_file()), None)
         if there is None:
+            address = f" It is at {addresses[relative]}." if relative in addresses else ""
             raise UsageError(
-                f"{file} reads {name}, which is neither in {beside} nor in {data}. Nothing is downloaded: put it there."
+                f"{file} reads {name}, which is neither in {beside} nor in {data}. "
+                f"Nothing is downloaded: put it there.{address}"
             )
         found.append(str(there.absolute()))
     return tuple(found)

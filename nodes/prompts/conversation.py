@@ -2,7 +2,8 @@
 
 Prompts are built from `cells` and `turns`, not from the chat messages: so they fit any model and either form of
 reply, and old cells can be shortened. A cell is shown in full at first, then short (code and observation cut), then
-as one line, then only counted; the namespace table stands in for what is no longer shown. What the user asked stays
+as one line, then only counted; cells of earlier turns are a line at once but for the newest, and of old turns nothing
+of them is shown. The namespace table and `steps[N]` stand in for what is no longer shown. What the user asked stays
 whole, with the step at which each turn ended and the variables it bound: later turns take things back, ask what if,
 and put states together. The borders move in steps of several cells or turns, so that the beginning of the prompt stays
 the same between calls and providers can cache it.
@@ -25,9 +26,11 @@ from sandboxes.network import NO_NETWORK, Network
 
 BLOCK = 4
 """Cells by which the borders move."""
+EARLIER = 1
+"""Cells of earlier turns that are shown besides those of the present one, once a conversation is long: at least."""
 SHORT_CODE, SHORT_OBSERVATION, LINE = 700, 500, 160
 LINES_SHOWN = 60
-NAMESPACE_CHARS, MODULES_CHARS = 2_000, 500
+NAMESPACE_CHARS, MODULES_CHARS = 1_500, 500
 IN_FULL, SHORT_SUMMARY = 12, 30
 """Variables that are described in full, those used last; of older ones the columns and items are left out."""
 SAYS_LITTLE = re.compile(
@@ -49,7 +52,7 @@ class Detail:
     turns: int
     """From which turn on questions and answers are shown."""
     answers: int
-    """From which turn on answers are shown at length."""
+    """From which turn on answers are shown at length, and cells as lines."""
     question: int
     """Characters of an earlier question."""
     most: int
@@ -58,12 +61,12 @@ class Detail:
 
 ALL = 1 << 20
 LEVELS = (
-    (2, 6, LINES_SHOWN, ALL, 4, 4_000), (2, 6, 20, ALL, 4, 4_000), (2, 4, 20, ALL, 4, 2_000),
+    (2, 6, LINES_SHOWN, ALL, 5, 4_000), (2, 6, 20, ALL, 5, 4_000), (2, 4, 20, ALL, 5, 2_000),
     (1, 2, 10, ALL, 1, 2_000), (1, 1, 0, ALL, 1, 2_000), (1, 1, 0, 40, 1, 600), (1, 1, 0, 12, 1, 300),
     (1, 1, 0, 2, 1, 300),
 )  # fmt: skip
 """Less and less: how many cells are kept in full, short and as one line, how many past turns, how many of these with
-long answers, and characters of a question."""
+long answers, and characters of a question. In turns of one cell the borders of cells and answers then move together."""
 SMALL = 24_000
 """Characters of a conversation up to which nothing of it is shortened: what was sent stays as it was sent."""
 LONG_ANSWER, SHORT_ANSWER = 1_500, 300
@@ -107,8 +110,10 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
         limit: Characters that the whole may have; less detail is shown until it fits.
         closing: What is added to the last message, after the namespace table.
     """
-    count = len(state.get("cells") or [])
+    cells = state.get("cells") or []
+    count = len(cells)
     past = len(state.get("turns") or [])
+    before = sum(cell["turn"] < state["turn"] for cell in cells)
     messages: list[BaseMessage] = []
     # In the end whatever is left is cut: a few huge cells must not go beyond the limit either.
     last, each = LEVELS[-1], limit // 15
@@ -118,7 +123,7 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
         keep_full, keep_short, keep_lines, keep_turns, keep_answers, question = level
         detail = Detail(
             full=_border(count, keep_full),
-            short=_border(count, keep_short),
+            short=max(_border(count, keep_short), _border(before, EARLIER if keep_full < ALL else ALL)),
             line=_border(count, keep_lines + keep_short) - 1,
             turns=past - keep_turns + 1,
             answers=_border(past, keep_answers),
@@ -192,7 +197,8 @@ def _ended(turn: Turn, own: Sequence[Cell]) -> str:
 
 def _opening(turn: Turn, own: Sequence[Cell], detail: Detail, *, cut: int) -> str:
     parts = [shorten(turn["question"], cut)]
-    lines = [_line(cell) for cell in own if detail.line < cell["number"] < detail.short]
+    old = turn["answer"] and turn["number"] < detail.answers
+    lines = [] if old else [_line(cell) for cell in own if detail.line < cell["number"] < detail.short]
     uncounted = sum(cell["number"] <= min(detail.line, detail.short - 1) for cell in own)
     if uncounted and (lines or not turn["answer"]):  # of an answered turn it is said at which step it ended
         lines.insert(0, f"({uncounted} earlier cells are not shown)")
@@ -306,26 +312,46 @@ def _size(summary: str) -> str:
     return size if colon and size[:1].isdigit() else summary
 
 
-def namespace_table(rows: Sequence[Variable]) -> str:
-    """The variables that are there now, one a line; when `NAMESPACE_CHARS` are too few, the last ones are shown.
+def _described(rows: Sequence[Variable]) -> list[str]:
+    """Variables a line each; of tables with the columns of an earlier one the columns are not named again."""
+    first: dict[str, str] = {}
+    lines = []
+    for row in rows:
+        summary = row["summary"]
+        size = _size(summary)
+        columns = summary[len(size) :]
+        if len(columns) > SHORT_SUMMARY and " x " in size and "…" not in columns:
+            like = first.setdefault(columns, row["name"])
+            summary = summary if like == row["name"] else f"{size}, columns as {like}"
+        lines.append(" ".join(f"{row['name']}: {row['kind']} {summary}".split()))
+    return lines
 
-    Of modules the names do.
+
+def namespace_table(rows: Sequence[Variable]) -> str:
+    """The variables that are there now: those used last a line each, older ones by name and size.
+
+    When `NAMESPACE_CHARS` are too few, the last ones are shown. Of modules the names do.
     """
     if not rows:
         return ""
     modules = shorten(", ".join(row["name"] for row in rows if row["kind"] == "module"), MODULES_CHARS)
     rows = [row for row in rows if row["kind"] != "module"]
-    lines: list[str] = []
-    room = NAMESPACE_CHARS
-    for age, row in enumerate(reversed(rows)):
-        summary = row["summary"] if age < IN_FULL or len(row["summary"]) < SHORT_SUMMARY else _size(row["summary"])
-        line = " ".join(f"{row['name']}: {row['kind']} {summary}".split())
-        if len(line) + 1 > room:
+    newest = rows[-IN_FULL:]
+    lines = _described(newest)
+    while sum(len(line) + 1 for line in lines) > NAMESPACE_CHARS:
+        newest = newest[1:]
+        lines = _described(newest)
+    older = rows[: len(rows) - len(lines)]
+    room = NAMESPACE_CHARS - sum(len(line) + 1 for line in lines)
+    named: list[str] = []
+    for row in reversed(older):
+        size = " ".join(_size(row["summary"]).split()) or row["kind"]
+        named.append(f"{row['name']} ({size if len(size) <= SHORT_SUMMARY else row['kind']})")
+        room -= len(named[-1]) + 2
+        if room < 0:
+            named.pop()
             break
-        room -= len(line) + 1
-        lines.append(line)
-    left_out = len(rows) - len(lines)
-    if left_out:
-        lines.append(f"(and {left_out} used longer ago)")
+    left_out = [f"and {len(older) - len(named)} used longer ago"] if len(named) < len(older) else []
+    before = [f"older: {', '.join([*reversed(named), *left_out])}"] if older else []
     imported = [f"modules: {modules}"] if modules else []
-    return "Variables now:\n" + quoted("\n".join((*reversed(lines), *imported)))
+    return "Variables now:\n" + quoted("\n".join((*before, *lines, *imported)))

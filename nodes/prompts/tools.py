@@ -27,9 +27,9 @@ CELL_TOOL = _tool(
     done=_list_of("integer", "Plan steps that earlier cells have finished."),
     back_to={
         "type": "integer",
-        "description": "Go back to this cell first: the new one starts with variables and files as they were after it.",
+        "description": "Go back to this cell first; see the rules.",
     },
-    answer={"type": "string", "description": "The final answer, where this cell finishes the work; see the rules."},
+    answer={"type": "string", "description": "The final answer, where this cell finishes the work."},
 )
 ANSWER_TOOL = _tool(
     "submit_answer",

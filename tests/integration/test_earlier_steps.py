@@ -51,14 +51,14 @@ async def test_an_analysis_reads_an_earlier_step_and_replays_the_same(settings: 
 
 async def test_a_fork_reads_the_steps_of_its_own_line(settings: Settings) -> None:
     async with ScriptedServer(
-        [*turn("x = 1", "x = 2"), *turn("x = 30", "print(steps[1]['x'], steps[2]['x'])")]
+        [*turn("x = 1", "x = 2"), *turn("x = 30", "print(steps[1]['x'], steps[2]['x'], steps[1].code, steps[2].code)")]
     ) as server:
         model = with_model(settings, server.base_url)
         run = start("Count", settings=model)
         await follow(run)
         fork = await fork_thread(run.thread, step=1, new_turn=True, settings=settings)
         events = await follow(start("Again", thread=fork, settings=model))
-    assert "1 30" in only(events, CellFinished)[-1].cell["observation"]
+    assert "1 30 x = 1 x = 30" in only(events, CellFinished)[-1].cell["observation"]
 
 
 async def test_a_kill_while_an_earlier_step_is_in_use_loses_nothing(settings: Settings) -> None:

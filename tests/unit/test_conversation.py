@@ -129,6 +129,7 @@ def test_the_namespace_table_is_bounded_and_keeps_the_newest() -> None:
     assert "v199" in table
     assert "longer ago" in table
     assert "v0:" not in table
+    assert " v0 (" not in table
 
 
 def test_of_modules_the_namespace_table_has_the_names() -> None:
@@ -142,6 +143,18 @@ def test_a_small_conversation_stays_as_it_was_sent() -> None:
     before: list[str] = []
     for count in range(1, 13):
         messages = write_conversation(make_state(cells=cells[:count]), tools=True, limit=60_000)
+        texts = [f"{message.text}{getattr(message, 'tool_calls', '')}" for message in messages]
+        assert texts[: len(before)] == before
+        before = texts
+
+
+def test_a_small_conversation_of_several_turns_stays_as_it_was_sent() -> None:
+    cells = [make_cell(number, turn=number) for number in range(1, 12)]
+    turns = [Turn(number=n, question=f"Question {n}?", plan=[], answer=f"Answer {n}.") for n in range(1, 12)]
+    before: list[str] = []
+    for count in range(1, 12):
+        state = make_state(turn=count + 1, question=f"Question {count + 1}?", turns=turns[:count], cells=cells[:count])
+        messages = write_conversation(state, tools=True, limit=60_000)
         texts = [f"{message.text}{getattr(message, 'tool_calls', '')}" for message in messages]
         assert texts[: len(before)] == before
         before = texts
@@ -200,3 +213,34 @@ def test_the_beginning_stays_between_most_turns() -> None:
 
     kept = [prompt(turn + 1)[: len(prompt(turn)) - 1] == prompt(turn)[:-1] for turn in range(2, 22)]
     assert sum(kept) >= 14, kept
+
+
+def test_variables_say_columns_once_and_older_ones_their_size() -> None:
+    columns = "day datetime64[us], shop str, pieces int64"
+    frames = [Variable(name=f"f{n}", kind="DataFrame", summary=f"{n} x 3: {columns}") for n in range(20)]
+    other = Variable(name="g", kind="DataFrame", summary="5 x 3: day datetime64[us], shop str, pieces float64")
+    table = namespace_table([*frames, other]).splitlines()
+    assert table[1].startswith("| older: f0 (0 x 3), f1 (1 x 3), ")
+    assert table[2] == f"| f9: DataFrame 9 x 3: {columns}"
+    assert table[3] == "| f10: DataFrame 10 x 3, columns as f9"
+    assert table[-1] == f"| g: DataFrame {other['summary']}"
+
+
+@pytest.mark.parametrize("tools", [True, False])
+def test_a_long_conversation_shows_of_earlier_turns_the_newest_cells_and_of_old_ones_none(tools: bool) -> None:
+    printed = "cell · ok · 0.01 s\n" + "".join(f"row {n} of a table\n" for n in range(40))
+    turns = [Turn(number=n, question=f"Question {n}?", plan=[], answer=f"Answer {n}.") for n in range(1, 16)]
+    cells = [
+        make_cell(n, turn=(n + 2) // 3, code=f"made_{n} = 1", observation=f"{printed}last of {n}") for n in range(1, 46)
+    ]
+    own = [make_cell(n, turn=16, code=f"made_{n} = 1", observation=f"{printed}last of {n}") for n in range(46, 52)]
+    state = make_state(turn=16, question="Question 16?", turns=turns, cells=[*cells, *own])
+    texts = [
+        f"{one.text}{getattr(one, 'tool_calls', '')}" for one in write_conversation(state, tools=tools, limit=60_000)
+    ]
+    shown = [n for n in range(1, 52) if sum(f"made_{n} = 1" in text for text in texts)]
+    assert shown == list(range(45, 52))
+    lines = [n for n in range(1, 52) if any(f"| {n} · ok · purpose {n}: last of {n}" in text for text in texts)]
+    assert 44 in lines
+    assert min(lines) > 20
+    assert all(any(f"Question {n}?" in text for text in texts) for n in range(1, 17))

@@ -55,6 +55,45 @@ def test_a_set_is_recognised_and_read(tmp_path: Path, data: str) -> None:
     assert (second.before.partition("=")[0], second.unsupported) == ("y ", "the validator `vis`")
 
 
+ADDRESSED = '''\'\'\'
+### Description ###
+A comment, as some published sets have it.
+\'\'\'
+
+# %%
+import pandas as pd
+
+# %%
+
+"""
+question: |
+  Read `inputs/Ships and ports (2).csv` into `ships`.
+
+data:
+  Ships and ports (2).csv: https://example.org/ships.csv
+
+validator:
+  namespace_check:
+    ships:
+"""
+
+url = "inputs/" + "Ships and ports (2).csv"
+ships = pd.read_csv(url)
+'''
+
+
+def test_a_file_with_an_address_is_needed_and_its_address_is_said(tmp_path: Path) -> None:
+    (tmp_path / "set.py").write_text(ADDRESSED)
+    with pytest.raises(
+        UsageError, match=r"Nothing is downloaded: put it there\. It is at https://example\.org/ships\.csv"
+    ):
+        load(tmp_path / "set.py", tmp_path)
+    (tmp_path / "Ships and ports (2).csv").write_text("a\n1\n")
+    (task,) = load(tmp_path / "set.py", tmp_path)
+    assert [Path(one).name for one in task.files] == ["Ships and ports (2).csv"]
+    assert task.problems[0].before == "import pandas as pd"
+
+
 def test_problems_apart_begin_with_what_the_reference_made(tmp_path: Path) -> None:
     write(tmp_path)
     tasks = load(tmp_path, tmp_path, "dseval-apart")

@@ -95,6 +95,10 @@ def test_tags_are_scored_one_by_one(answer: str, right: list[bool]) -> None:
         ("string_exact", ("North Sea",), "sea", False),
         ("string_approximate", ("the old port of Hull",), "Old port of Hull", True),
         ("string_approximate", ("the old port of Hull",), "Rye", False),
+        ("string_exact", ("2000",), "2000.0", True),
+        ("string_exact", ("12 %",), "12", True),
+        ("string_exact", ("2000",), "2001", False),
+        ("string_exact", ("nan",), "NaN", True),
         ("list_exact", ("Hull", "Rye"), '["rye", "HULL"]', True),
         ("list_exact", ("Hull", "Rye"), "Hull; Rye; Deal", False),
         ("list_exact", ("Hull", "Rye"), "Hull", False),
@@ -111,6 +115,30 @@ def test_types_of_kramabench(kind: str, values: tuple[Value, ...], line: str, ri
     assert all(part.right for part in parts) is right
     if values:
         assert not all(part.right for part in score_by_rule("So it is.", Expected(values, rule=kind)))
+
+
+SHAPES: list[tuple[dict[str, object], list[str], tuple[Value, ...]]] = [
+    ({"data_sources": "logs/"}, ["june.csv", "may.csv"], ("Hull", "Rye")),
+    ({"data_sources": ["logs/*y.csv"]}, ["may.csv"], ("Hull", "Rye")),
+    ({"data_sources": ["./"]}, ["june.csv", "may.csv", "sea.json", "ships.csv"], ("Hull", "Rye")),
+    ({"answer": '["Hull", 3]'}, ["ships.csv", "june.csv", "may.csv"], ("Hull", 3)),
+    ({"answer": 7.95e-13, "answer_type": "numeric_exact"}, ["ships.csv", "june.csv", "may.csv"], (7.95e-13,)),
+    (
+        {"runtime": 0.1, "subtasks": [{"id": "1", "step": "Load."}], "deepresearch_subset": ["ships.csv"]},
+        ["ships.csv", "june.csv", "may.csv"],
+        ("Hull", "Rye"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "files", "values"), SHAPES)
+def test_tasks_in_the_shapes_of_published_workloads(
+    tmp_path: Path, changes: dict[str, object], files: list[str], values: tuple[Value, ...]
+) -> None:
+    (task,) = load(workload(tmp_path, **changes), tmp_path)
+    assert [Path(file).name for file in task.files] == files
+    assert task.expected[0] is not None
+    assert task.expected[0].values == values
 
 
 def test_another_accepted_answer_is_as_right() -> None:

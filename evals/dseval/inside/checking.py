@@ -286,8 +286,7 @@ def _metric(name: str, labels: Any, predicted: Any) -> float:
     if name in ("mse", "rmse"):
         squared = float(metrics.mean_squared_error(labels, predicted))
         return squared if name == "mse" else squared**0.5
-    score = getattr(metrics, name if name == "roc_auc_score" else f"{name}_score")
-    return float(score(labels, predicted))
+    return float(getattr(metrics, f"{name}_score")(labels, predicted))
 
 
 def _table(needs: Mapping[str, Any], answer: Answer) -> None:

@@ -1,4 +1,4 @@
-"""What cells can read of earlier steps: `steps[3]["df"]` and `steps[3].file("outputs/a.csv")`.
+"""What cells can read of earlier steps: `steps[3]["df"]`, `steps[3].file("outputs/a.csv")` and `steps[3].code`.
 
 `steps` is a builtin, so it is none of the user's variables, and a variable of that name wins. The host says which
 snapshot a step has and lays out the blobs that are asked for; they are read here. What was loaded stays the same object
@@ -8,6 +8,7 @@ one did to its copy, and gives the same when it runs again.
 
 import builtins
 import json
+import linecache
 import os
 import tempfile
 import threading
@@ -18,6 +19,7 @@ from typing import Any, ClassVar
 
 from . import frames
 from .calls import HostCalls
+from .cells import cell_name
 
 FOLDER = "earlier-steps"
 """Where files of earlier steps lie, in the folder for temporary files."""
@@ -113,6 +115,18 @@ class Step:
         if name.startswith("inputs" + os.sep):
             return Path(name).absolute()  # these are the same at all steps
         return self.session.file(self._number, name)
+
+    @property
+    def code(self) -> str:
+        """The source of that cell; it goes along in snapshots, for tracebacks.
+
+        Raises:
+            LookupError: code of a cell has emptied Python's cache of sources.
+        """
+        entry = linecache.cache.get(cell_name(self._number))
+        if entry is None or len(entry) != 4:
+            raise LookupError(f"the source of step {self._number} is not in this session any more")
+        return "".join(entry[2])
 
     def keys(self) -> list[str]:
         """The names of the variables that the step has."""

@@ -100,7 +100,17 @@ def short(value: object, limit: int = 60) -> str:
         return cut(repr(value[:limit]), limit) if len(value) <= limit else repr(value[: limit - 10]) + "…"
     if kind in CONTAINERS:
         return f"{kind.__name__} of {cast(Sized, value).__len__():,}"
+    if kind in _scalars():
+        return cut(str(value), limit)
     return f"<{cut(type_name(value), 40)}>"
+
+
+def _scalars() -> frozenset[type]:
+    """NumPy's types of one number, truth value or time, where it is imported; they come from columns and sums."""
+    numpy = sys.modules.get("numpy")
+    kinds = getattr(numpy, "sctypeDict", None)
+    bases = tuple(getattr(numpy, name, int) for name in ("number", "bool_", "datetime64", "timedelta64"))
+    return frozenset(one for one in kinds.values() if issubclass(one, bases)) if type(kinds) is dict else frozenset()
 
 
 def listing(items: Iterable[str], limit: int) -> str:

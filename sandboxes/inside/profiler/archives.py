@@ -104,11 +104,6 @@ def _zip(look: Inspection) -> Findings:
     unpacked = sum(member.file_size for member in members)
     count = count_text(len(members), "file")
     found = Findings(kind=f"zip archive, {count}, {size_text(look.size)} ({size_text(unpacked)} unpacked)")
-    found.lines = ["holds:"] + [
-        f"- {clean(member.filename, 100)} ({size_text(member.file_size)})" for member in members[:NAMED]
-    ]
-    if len(members) > NAMED:
-        found.lines.append(f"… and {len(members) - NAMED:,} more")
     readable = [
         member for member in members
         if suffix_of(member.filename) in TEXTS and "__MACOSX" not in member.filename
@@ -119,6 +114,13 @@ def _zip(look: Inspection) -> Findings:
         _member(look, found, member, only=len(members) == 1)
     if len(readable) > TABLES:
         found.remarks.append(f"only the first {TABLES} tables in it were looked at")
+    titles = [table.title for table in found.tables]
+    others = [one for one in members if not any(f"{title} ".startswith(f"{one.filename} ") for title in titles)]
+    if others:
+        found.lines = ["holds besides:" if titles else "holds:"]
+        found.lines += [f"- {clean(one.filename, 100)} ({size_text(one.file_size)})" for one in others[:NAMED]]
+    if len(others) > NAMED:
+        found.lines.append(f"… and {len(others) - NAMED:,} more")
     return found
 
 

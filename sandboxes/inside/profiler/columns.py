@@ -382,7 +382,9 @@ def _placeholders(column: Column, reading: ReaderHints, counter: Counter[str], o
             column.missing += odd
             reading.missing = sorted(found)[:8]
             reading.mixed = len(found) > 8
-        column.remarks.append(f"{', '.join(map(quoted, found[:4]))} for missing ({odd:,})")
+        marks = ", ".join(map(quoted, found[:4]))
+        kept = "" if reading.missing else " besides, which pandas reads as text"
+        column.remarks.append(f"{marks} for missing ({odd:,}){kept}")
     eaten = [value for value in ("None", "NA", "null", "NULL") if counter[value]]
     if eaten and column.kind in ("text", "category", "boolean"):
         shown = ", ".join(quoted(value) for value in eaten)

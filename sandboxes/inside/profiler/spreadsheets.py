@@ -235,6 +235,9 @@ def _describe(
     else:
         places = [place for place, _ in body]
         gaps = [nth for nth in range(1, len(places)) if whole and places[nth] > places[nth - 1] + 1]
+        if blank := places[-1] - places[0] + 1 - len(places) if whole else 0:
+            said = "1 row is" if blank == 1 else f"{blank:,} rows are"
+            table.remarks.append(f"{said} empty, which pandas reads as missing; the figures below leave them out")
         table.remarks += row_blemishes(table.columns, [[_text(value) for value in row] for row in rows], gaps)
 
 
