@@ -25,17 +25,24 @@ from storage.published_files import StoredFile
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def s3_bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A bucket on an S3-compatible server in this process; only where both packages are installed."""
+@pytest.fixture(scope="module")
+def s3_server() -> Iterator[str]:
+    """An S3-compatible server in this process; only where both packages are installed. Each test has its bucket."""
     pytest.importorskip("s3fs")
     server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3_bucket(monkeypatch: pytest.MonkeyPatch, s3_server: str) -> Iterator[str]:
+    """A bucket there."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.setenv("FSSPEC_S3_ENDPOINT_URL", f"http://{host}:{port}")
+    monkeypatch.setenv("FSSPEC_S3_ENDPOINT_URL", s3_server)
     import fsspec
     from fsspec.config import conf, set_conf_env
 
@@ -43,7 +50,6 @@ def s3_bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     name = f"bucket-{uuid.uuid4().hex[:8]}"
     fsspec.filesystem("s3").mkdir(name)
     yield f"s3://{name}/blobs"
-    server.stop()
     conf.pop("s3", None)
 
 
