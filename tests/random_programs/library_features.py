@@ -196,6 +196,8 @@ FRAMES: list[Feature] = [
     ),
 ]
 
+# `attr.s` gives its functions a copy of all variables that there are, which keeps alive what these held then and is no
+# part of a snapshot; weak references would tell (`docs/steps.md`). So it is emptied.
 MODELS: list[Feature] = [
     feature(
         "fitted models",
@@ -268,6 +270,7 @@ MODELS: list[Feature] = [
             def check(cls, v): return v + 1
         @attr.s(auto_attribs=True)
         class V_At: n: int; more: list = attr.Factory(list)
+        for V_n in [n for n in V_At.__init__.__globals__ if n[:1] == 'p' and n[1:2].isdigit()]: del V_At.__init__.__globals__[V_n]
         V_x = V_M(a=N1_); V_at = V_At(N2_); V_img = Image.fromarray(np.full((4, 4), N1_ % 256, dtype='u1'))
         """,
         """

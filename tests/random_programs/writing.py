@@ -87,6 +87,14 @@ class Session:
         """The code of a cell."""
         return "\n".join(map(guarded, self.cells[cell]))
 
+    def only(self, number: int) -> "Session":
+        """One program, as it is among the others."""
+        own = re.compile(rf"\bp{number}[a-z]_")
+        return Session(
+            [thing for thing in self.things if own.match(thing.prefix)],
+            [[statement for statement in cell if own.search(statement)] for cell in self.cells],
+        )
+
     def history(self, prefix: str, last: int) -> list[str]:
         """The short statements that name a thing, up to a cell: what was done after it was made."""
         return [
