@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from nodes.cell_magics.magics import python_of
 from tests.random_programs.features import Feature, code_of
-from tests.random_programs.library_features import ARRAYS, FRAMES, MODELS
-from tests.random_programs.plain_features import CODE, VALUES, WORLD
+from tests.random_programs.library_features import ARRAYS, FRAMES, FURTHER, MODELS
+from tests.random_programs.plain_features import CODE, MORE, VALUES, WORLD
 
-FEATURES = [*VALUES, *CODE, *WORLD, *ARRAYS, *FRAMES, *MODELS]
+FEATURES = [*VALUES, *CODE, *WORLD, *MORE, *ARRAYS, *FRAMES, *FURTHER, *MODELS]
 OWNER = re.compile(r"\bp\d+[a-z]_")
 """The beginning of a name: that of a thing in a program."""
 SHARING = Feature(

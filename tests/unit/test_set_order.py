@@ -5,6 +5,7 @@ import pickle
 import random
 import sys
 import threading
+from array import array
 from collections.abc import Iterator
 from typing import Any
 
@@ -148,7 +149,7 @@ def test_other_threads_may_change_a_set_meanwhile() -> None:
 def test_a_recipe_that_does_not_fit_is_not_followed(wrong: dict[str, Any]) -> None:
     one = {16, 32, 64}
     recipe = {"mask": 31, "places": [16, 0, 1], "left": [], **wrong}
-    places, left = (set_order.array("Q", recipe[name]).tobytes() for name in ("places", "left"))
+    places, left = (array("Q", recipe[name]).tobytes() for name in ("places", "left"))
     set_order.arrange([(one, recipe["mask"], places, left, 0)])
     gc.collect()
     assert list(one) == list({16, 32, 64})
