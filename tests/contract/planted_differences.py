@@ -240,7 +240,7 @@ SETTINGS = [
         matplotlib.colormaps.register(ListedColormap(["red", "blue"], name="mine"))
     """,
     ),
-    _planted("settings", "builtins", "import builtins\nsetattr(builtins, 'shout', lambda text: text.upper())"),
+    _planted("settings", "builtins", "import builtins\ndelattr(builtins, 'copyright')"),
     _planted(
         "settings",
         "matplotlib",

@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501 (the lines of cells)
 
+import builtins
+
 import pytest
 
 from tests.contract.conftest import Steps
@@ -157,11 +159,52 @@ async def test_functions_that_python_itself_calls_may_be_replaced(steps: Steps, 
     assert (await steps.run(f"print({asked})"), await steps.run("print(kept)")) == (here, "[1, 2]\n")
 
 
+BUILTINS = sorted(vars(builtins).keys() - {"_"})
+
+
 @pytest.mark.parametrize("steps", ["local"], indirect=True)
-@pytest.mark.parametrize("name", ["open", "print", "__import__", "compile", "exec"])
-async def test_names_in_builtins_may_be_replaced(steps: Steps, name: str) -> None:
-    await steps.run("kept = [1]")
-    await steps.keep()
-    await steps.run(f"import builtins; kept.append(2); builtins.{name} = None")
+async def test_every_name_in_builtins_may_be_replaced(steps: Steps) -> None:
+    """One by one and then all of them by what raises: cells run, show values and wait, and the session is kept."""
+    await steps.run("""
+        import asyncio, builtins
+        real = dict(vars(builtins))
+        def broken(*a, **k): raise real["RuntimeError"]("never")
+        kept, put = [], vars(builtins).__setitem__
+    """)
+    for name in BUILTINS:
+        await steps.run(f"put('{name}', broken); kept.append('{name}')")
+        shown = await steps.sandbox.run("display(kept)\nawait asyncio.sleep(0)\nkept", number=1, timeout=20)
+        assert shown.status in ("ok", "error"), name  # it may fail, of what was replaced
+        assert not (await steps.keep()).lost, name
+        await steps.run(f"put('{name}', real['{name}'])\nawait asyncio.sleep(0)")
+    await steps.run("for name in kept: put(name, broken)")
     await steps.take_up()
-    assert await steps.run("print(kept)") == "[1, 2]\n"
+    await steps.run("kept += ['more']; real['print'](kept[-2:], max is broken, set is broken)")
+    await steps.take_up()
+    assert await steps.run("real['print'](kept[-1], len is broken, real['len'] is not broken)") == "more True True\n"
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_names_of_builtins_may_be_variables(steps: Steps) -> None:
+    names = [name for name in BUILTINS if not name.startswith("__")]
+    await steps.run(f"globals().update(dict.fromkeys({names}, 5))")
+    await steps.take_up()
+    assert await steps.run("__builtins__.print(isinstance, compile, len, open, print)") == "5 5 5 5 5\n"
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_what_cells_put_into_builtins_comes_back(steps: Steps) -> None:
+    await steps.run("""
+        import builtins, types
+        real = print
+        def shown(*words): real("shown", *words)
+        vars(builtins)["shout"] = lambda text: text.upper()
+        space, module = {"n": 1}, types.ModuleType("made")
+        exec("def f(): return shout('f'), vars", space); exec("def f(): return shout('g')", vars(module))
+        builtins.print, builtins.vars = shown, None
+    """)
+    asked = "print(space['f'](), module.f(), list(space), real is builtins.print, builtins.print is shown)"
+    said = await steps.run(asked)
+    for _ in range(2):
+        await steps.take_up()
+        assert await steps.run(asked) == said == "shown ('F', None) G ['n', '__builtins__', 'f'] False True\n"

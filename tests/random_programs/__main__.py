@@ -14,7 +14,7 @@ TOGETHER = 50
 """Programs of one session."""
 
 
-async def run(programs: int, seed: int, *, parallel: int, only: str) -> Report:
+async def run(programs: int, seed: int, *, parallel: int, only: str, program: int | None) -> Report:
     """Run programs, many to a session."""
     report, tell = Report(), sys.stdout.write
     seeds = [only] if only else [f"{seed}-{number}" for number in range(-(-programs // TOGETHER))]
@@ -24,7 +24,7 @@ async def run(programs: int, seed: int, *, parallel: int, only: str) -> Report:
         async def one(name: str) -> None:
             async with places:
                 try:
-                    found = await try_session(name, Path(cache), TOGETHER)
+                    found = await try_session(name, Path(cache), TOGETHER, only=program)
                 except Exception as error:
                     tell(f"seed {name}: {type(error).__name__}: {str(error)[:2000]}\n")
                     raise
@@ -45,11 +45,13 @@ def main() -> int:
     parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     parser.add_argument("--session", default="", help="Only the session of this seed, as a difference names it.")
+    parser.add_argument("--program", type=int, help="Only this program of each session: the 19 of `p19c_`.")
     options = parser.parse_args()
     tell = sys.stdout.write
     tell(f"seed {options.seed}\n")
     began = time.monotonic()
-    report = asyncio.run(run(options.programs, options.seed, parallel=options.parallel, only=options.session))
+    chosen = {"parallel": options.parallel, "only": options.session, "program": options.program}
+    report = asyncio.run(run(options.programs, options.seed, **chosen))
     seconds = time.monotonic() - began
     tell(f"{report.programs} programs, {report.restores} restores, {report.answers:,} answers, {seconds:.0f} s\n")
     for what, count in report.named.most_common():

@@ -196,6 +196,8 @@ FRAMES: list[Feature] = [
     ),
 ]
 
+# `attr.s` gives its functions a copy of all variables that there are, which keeps alive what these held then and is no
+# part of a snapshot; weak references would tell (`docs/steps.md`). So it is emptied.
 MODELS: list[Feature] = [
     feature(
         "fitted models",
@@ -268,6 +270,7 @@ MODELS: list[Feature] = [
             def check(cls, v): return v + 1
         @attr.s(auto_attribs=True)
         class V_At: n: int; more: list = attr.Factory(list)
+        for V_n in [n for n in V_At.__init__.__globals__ if n[:1] == 'p' and n[1:2].isdigit()]: del V_At.__init__.__globals__[V_n]
         V_x = V_M(a=N1_); V_at = V_At(N2_); V_img = Image.fromarray(np.full((4, 4), N1_ % 256, dtype='u1'))
         """,
         """
@@ -278,5 +281,83 @@ MODELS: list[Feature] = [
         V_x = V_M(a=V_x.a, b=V_x.b)
         """,
         "V_x, V_x.model_dump(), V_at.n, len(V_at.more), V_at.more[:1] == [V_x], list(V_img.getdata())[:12], V_img.mode, V_M.model_json_schema()['title'], V_x.model_fields_set",
+    ),
+]
+
+FURTHER: list[Feature] = [
+    feature(
+        "views of structured arrays",
+        """
+        import numpy as np
+        V_x = np.zeros(6, dtype=np.dtype([('a', '<i4'), ('in', [('p', 'f8'), ('q', 'S3')]), ('v', 'u1', (2, 2))], align=True)); V_a = V_x['a']; V_p = V_x['in']['p']; V_two = V_x[['a', 'v']]; V_rec = V_x.view(np.recarray); V_raw = V_x.view(np.uint8); V_o = np.zeros(3, dtype=[('o', 'O'), ('n', 'i8')]); V_o['o'][0] = V_o
+        V_col = np.arange(24, dtype='>f4').reshape(4, 6)[:, 1::2]; V_str = np.lib.stride_tricks.sliding_window_view(np.arange(N1_ % 9 + 5), 3); V_it = V_col.flat; V_ma = np.ma.masked_greater(np.arange(5.0), N1_ % 5)
+        """,
+        """
+        V_a[2] = N1_
+        V_p[:] = N2_
+        V_rec[1] = (N1_, (N2_, b'xy'), [[1, 2], [3, 4]])
+        V_raw[3] = N1_ % 256
+        V_col[1, 1] = N2_
+        V_o['n'][1] = N1_; V_o['o'][1] = [N2_]
+        V_ma[0] = np.ma.masked; V_ma.fill_value = N1_
+        V_x.setflags(write=N1_ % 4 != 0)
+        """,
+        """
+        V_x.tolist(), V_x.dtype, V_x.dtype.alignment, V_a.tolist(), V_p.strides, V_two.dtype, V_rec.a.tolist(), type(V_rec[0]).__name__, V_raw.sum(), V_x.flags.writeable
+        np.shares_memory(V_x, V_p), np.shares_memory(V_raw, V_a), V_col.tolist(), V_col.base.sum(), V_str.tolist()[-1], V_str.flags.writeable, V_o['o'][0] is V_o, V_o['n'].tolist(), V_o['o'][1], V_ma.tolist(), V_ma.fill_value
+        """,
+    ),
+    feature(
+        "categories, levels, attributes",
+        """
+        import numpy as np, pandas as pd
+        V_cat = pd.Categorical(['b', 'a', None, 'b'], categories=['c', 'b', 'a'], ordered=True); V_x = pd.DataFrame({'c': V_cat, 'n': pd.array([1, None, 3, N1_], dtype='Int64'), 'b': pd.array([True, None, False, True], dtype='boolean'), 'iv': pd.cut([1, 5, 9, N1_ % 10], 3), 'td': pd.to_timedelta([1, 2, N1_, 4], unit='h')}); V_x.attrs = {'unit': ['mN1_'], 'deep': {'k': N2_}}
+        V_s = V_x['c']; V_ci = pd.CategoricalIndex(V_cat, name='ci'); V_mi = pd.MultiIndex.from_arrays([['x', 'x', 'y', 'z'], pd.date_range('2024-03-30', periods=4, tz='Europe/Berlin')], names=[None, 'when']); V_f = pd.Series(range(4), index=V_mi, name=('t', N1_)); V_sp = pd.Series(pd.arrays.SparseArray([0, 0, 1, N2_])); V_off = [pd.offsets.BusinessDay(2), pd.Timestamp('2024-01-01', tz='UTC'), pd.Period('2024-02'), pd.NaT, pd.NA]
+        V_flags = pd.Series([1]).set_flags(allows_duplicate_labels=False); V_acc = V_x['td'].dt; V_g = V_x.groupby('c', observed=True); V_str = pd.Series(['a', None], dtype='string')
+        """,
+        """
+        V_x.loc[1, 'c'] = 'a'
+        V_x['c'] = V_x['c'].cat.add_categories(['nN1_']) if 'nN1_' not in V_x['c'].cat.categories else V_x['c'].cat.as_unordered()
+        V_x.attrs['unit'].append(N2_); V_s.attrs['own'] = N1_
+        V_f = V_f.drop('x', level=0) if 'x' in V_f.index else V_f
+        V_x['n'] += 1; V_x.columns.name = 'colN1_'
+        V_x = V_x.set_index('td', append=True).reset_index('td') if 'td' in V_x else V_x
+        V_f.iloc[-1] = N1_; V_f.name = 'fN2_'
+        V_x = V_x.copy(); V_sp = V_sp * 2
+        V_off.append(V_off[1] + V_off[0])
+        """,
+        """
+        V_x.to_csv(), V_x.dtypes.astype(str).tolist(), V_x.attrs, V_x['c'].cat.categories.tolist(), V_x['c'].cat.ordered, V_x.columns.name, V_s.tolist(), V_s.attrs, V_x['iv'].cat.categories.dtype
+        V_ci.codes.tolist(), V_mi.names, V_f.index.get_level_values('when').tz, V_f.to_dict(), V_f.name, V_sp.dtype, V_sp.sparse.density, V_off[-1], V_off[3] is pd.NaT, V_off[4] is pd.NA, V_flags.flags.allows_duplicate_labels, V_acc.days.tolist(), V_g.size().to_dict(), V_str.isna().tolist(), V_str.dtype
+        """,
+    ),
+    feature(
+        "polars of all kinds",
+        """
+        import polars as pl, datetime
+        V_x = pl.DataFrame({'c': pl.Series(['u', 'v', None], dtype=pl.Categorical), 'e': pl.Series(['lo', 'hi', 'lo'], dtype=pl.Enum(['lo', 'hi'])), 's': [{'a': 1}, {'a': N1_}, None], 'd': [datetime.date(2024, 1, 1)] * 3, 't': pl.Series([1, 2, N2_]).cast(pl.Datetime('us', 'UTC')), 'o': [b'x', None, b'z']}); V_s = V_x['e']; V_same = V_x; V_l = V_x.lazy().with_columns(k=pl.col('d').dt.year() + N1_); V_g = V_x.group_by('e', maintain_order=True); V_sch = V_x.schema
+        """,
+        """
+        V_x = V_x.with_columns(pl.lit(N1_).alias('nN2_'))
+        V_x = V_x.vstack(V_x) if V_x.height < 20 else V_x.head(3)
+        V_same = V_x.sort('t', descending=N1_ % 2 == 0)
+        V_s = V_s.append(V_s) if len(V_s) < 12 else V_s
+        """,
+        "V_x.to_dicts()[:6], V_x.schema, V_s.to_list(), V_s.dtype, V_same is V_x, V_same['t'].to_list()[:4], V_l.collect()['k'].to_list(), V_g.len().to_dicts(), list(V_sch.items())[1], V_x['c'].cat.get_categories().to_list() if hasattr(V_x['c'].cat, 'get_categories') else 0",
+    ),
+    feature(
+        "random states of numpy",
+        """
+        import numpy as np
+        V_x = np.random.Generator(np.random.MT19937(N1_)); V_ph = np.random.Generator(np.random.Philox(key=N2_)); V_seq = np.random.SeedSequence(N1_); V_kids = V_seq.spawn(2); V_bit = np.random.PCG64DXSM(V_kids[0]); V_on = np.random.Generator(V_bit); V_got = []
+        """,
+        """
+        V_got.append((V_x.integers(99), V_ph.standard_normal()))
+        V_got.append((V_on.random(), V_bit.random_raw() % 1000))
+        V_kids += V_seq.spawn(1); V_got.append(V_kids[-1].generate_state(1)[0])
+        V_got.append(V_x.permutation(5).tolist()); V_ph.bit_generator.jumped()
+        """,
+        "V_got[-4:], V_on.bit_generator is V_bit, V_seq.n_children_spawned, len(V_kids), V_kids[1].spawn_key, V_ph.bit_generator.state['buffer_pos']",
+        held="V_got",
     ),
 ]

@@ -612,3 +612,215 @@ WORLD: list[Feature] = [
         "sorted(V_x), V_plus, V_q[-3:], V_cp, V_nd, asyncio.iscoroutinefunction(V_work)",
     ),
 ]
+
+MORE: list[Feature] = [
+    feature(
+        "loops, closures, generators by name",
+        """
+        V_fs = [lambda: V_i for V_i in range(3)]; V_late = []
+        for V_j in range(4): V_late.append(lambda n=V_j: (n, V_j))
+        def V_counter(start):
+            def step(): return [start, V_j]
+            return step
+        V_steps = [V_counter(n) for n in range(3)]
+        def V_source(n):
+            while n < 400: n += 1; yield n
+        V_new, V_middle = V_source(N1_), V_source(N2_); next(V_middle); V_got = []
+        """,
+        """
+        V_j = N1_
+        V_got.append(next(V_middle))
+        V_got.append(next(V_new))
+        V_late.append(V_late[0]); V_steps.reverse()
+        del V_fs[:1]
+        """,
+        """
+        [one() for one in V_late][:6], [one() for one in V_steps], len(V_fs), V_late.count(V_late[0])
+        V_steps[0].__closure__[0].cell_contents, V_steps[0].__code__ is V_steps[1].__code__
+        """,
+        held="V_late",
+    ),
+    feature(
+        "slots, flags, members with values",
+        """
+        import dataclasses, enum, functools
+        @dataclasses.dataclass(slots=True, weakref_slot=True)
+        class V_S: a: int; b: list = dataclasses.field(default_factory=list); c: 'int | None' = None
+        @dataclasses.dataclass(frozen=True, order=True, kw_only=True)
+        class V_K: n: int = N1_; t: tuple = ()
+        class V_P(enum.IntFlag, boundary=enum.KEEP): R = 4; W = 2; X = 1
+        class V_E(enum.StrEnum): A = enum.auto(); B = 'beN1_'
+        class V_M(enum.Enum):
+            ONE = (1, 'one'); TWO = (2, 'two')
+            def __init__(self, n, name): self.n, self.word = n, name
+            @property
+            def twice(self): return self.n * 2
+            @classmethod
+            def _missing_(cls, value): return cls.ONE
+        V_x = V_S(N1_); V_k = {V_K(): V_x, V_K(n=N2_ + 500): 2}; V_p = V_P.R | V_P.X | 64; V_set = {V_E.A, V_M.ONE, V_P.W}
+        """,
+        """
+        V_x.b.append(N1_); V_x.c = N2_
+        V_p ^= V_P.W
+        V_k[V_K(n=N1_, t=(N2_,))] = V_x
+        V_set.discard(V_M.ONE); V_set.add(V_M.TWO)
+        V_x = dataclasses.replace(V_x, a=N2_)
+        """,
+        """
+        V_x, V_x.__slots__, hasattr(V_x, '__dict__'), sorted(V_k), V_p, list(V_p), V_E.B + '!', list(V_set), V_M(99) is V_M.ONE, V_M.TWO.twice, V_M.TWO.word
+        V_k[V_K()] is V_x, V_P(4) is V_P.R, V_E('a') is V_E.A, min(V_k).n, V_x.c
+        """,
+    ),
+    feature(
+        "caches and partials",
+        """
+        import functools
+        @functools.lru_cache(maxsize=3)
+        def V_cached(n, *, plus=0): return [n + plus + V_off]
+        @functools.cache
+        def V_fib(n): return n if n < 2 else V_fib(n - 1) + V_fib(n - 2)
+        class V_C:
+            def __init__(self, n): self.n = n
+            @functools.cached_property
+            def slow(self): return [self.n]
+            @functools.partialmethod
+            def unused(self): return 1
+            add = functools.partialmethod(lambda self, a, b=1: (self.n, a, b), N1_)
+            @functools.total_ordering
+            class V_Inner:
+                def __init__(self, k): self.k = k
+                def __eq__(self, o): return self.k == o.k
+                def __lt__(self, o): return self.k < o.k
+        V_off = N2_; V_x = V_C(N1_); V_p = functools.partial(V_cached, plus=N1_); V_q = functools.partial(V_p, 3); V_in = [V_C.V_Inner(n) for n in (3, 1, N1_)]
+        """,
+        """
+        V_off = N1_; V_cached.cache_clear()
+        V_x.slow.append(N2_)
+        V_x.n += 1
+        V_q = functools.partial(V_q, plus=N2_)
+        V_in.sort(reverse=N1_ % 2 == 0)
+        V_p.note = ['N1_']
+        """,
+        """
+        V_x.__dict__, V_x.add(), V_p.keywords, V_q.args, V_q.keywords, V_q.func is V_p.func, getattr(V_p, 'note', None), V_fib(20), V_cached.cache_parameters()
+        [one.k for one in V_in], max(V_in).k, V_cached.__wrapped__(1), V_C.V_Inner.__qualname__, V_fib.__wrapped__.__name__
+        """,
+    ),
+    feature(
+        "classes defined again, functions replaced",
+        """
+        import json, textwrap, statistics
+        class V_C:
+            level = N1_
+            def who(self): return ('first', self.level)
+        V_old, V_x = V_C, V_C(); V_self = [V_x]; V_kept = V_x.who
+        def V_f(a): return a + N1_
+        V_call = V_f; V_temp = N2_; V_other = 'N1_'
+        """,
+        """
+        class V_C(V_C): who = lambda self: ('again N1_', super(type(self), self).level)
+        class V_C: level = N2_; who = lambda self: ('anew N1_', self.level)
+        V_x = V_C(); V_self.append(V_x)
+        def V_f(a, more=N1_): return a * more
+        V_old.who = lambda self: 'patched N1_'
+        V_call = lambda a, f=V_call: f(a) - 1 if V_self else 0
+        del V_temp
+        V_temp = [N1_, V_x]
+        del V_C.level
+        V_f.__code__ = (lambda a: a - N2_).__code__
+        V_f.__doc__ = 'says N1_'; V_f.__name__ = 'fN1_'
+        V_other = textwrap.dedent; textwrap.V_extra = N1_
+        statistics.fmean = V_call if N1_ % 2 else V_f
+        """,
+        """
+        [one.who() for one in V_self if hasattr(type(one), 'who')][:4], [type(one) is V_C for one in V_self], V_kept(), 'V_temp' in globals(), V_old is V_C
+        V_call(1), V_f(2), V_f.__doc__, V_f.__name__, getattr(textwrap, 'V_extra', None), statistics.fmean in (V_call, V_f), [one.__name__ for one in V_C.__mro__]
+        """,
+        held="V_self",
+    ),
+    feature(
+        "sets that are worked off",
+        """
+        V_todo = {'N1_', 'b', (1, 'c'), N2_, 'dd', 2.5}; V_done = []; V_seen = frozenset(V_todo); V_big = {str(n * 7 % 1000) for n in range(N1_ + 30)}; V_emptied = {1, 'x'}
+        """,
+        """
+        V_done.append(V_todo.pop()) if V_todo else None
+        V_todo |= {'wN1_', N2_, ('t', N1_)}
+        V_big.pop(); V_big.add('zN1_')
+        V_todo.clear()
+        V_emptied |= {'N1_', 'N2_', 3, 'q'}; [V_emptied.pop() for _ in range(len(V_emptied))]
+        V_emptied.update('abN1_'); V_done.append(V_emptied.pop())
+        V_big -= {str(n) for n in range(N1_)}
+        V_big ^= {'N2_', 'sN1_'}
+        """,
+        "list(V_todo), V_done, list(V_seen), list(V_big)[:40], len(V_big), list(V_emptied)",
+        held="V_done",
+    ),
+    feature(
+        "contexts, locale, filters",
+        """
+        import contextvars, decimal, locale, warnings, random
+        V_var = contextvars.ContextVar('V_var'); V_tok = []
+        V_var.set([N1_]); V_ctx = decimal.Context(prec=4 + N1_ % 9, rounding=decimal.ROUND_DOWN); V_own = decimal.Context(Emax=99, traps=[decimal.InvalidOperation]); V_rand = random.Random('N1_'); V_got = []
+        """,
+        """
+        V_var.get().append(N2_)
+        V_var.set([N2_])
+        V_ctx.prec += 1; V_got.append(V_ctx.divide(1, 7))
+        V_ctx.flags[decimal.Inexact] = bool(N1_ % 2)
+        decimal.setcontext(decimal.Context(prec=6 + N1_ % 5))
+        warnings.simplefilter('ignore', ResourceWarning, append=True)
+        warnings.filterwarnings('error', category=BytesWarning, module='V_N1_')
+        V_got.append(V_rand.sample(range(99), 3)); V_rand.shuffle(V_got)
+        locale.setlocale(locale.LC_NUMERIC, 'C')
+        """,
+        """
+        V_var.get(), V_ctx.prec, V_ctx.rounding, V_ctx.flags[decimal.Inexact], V_own.Emax, [one.__name__ for one in V_own.traps if V_own.traps[one]], decimal.getcontext().prec
+        V_got[-3:], V_rand.getstate()[1][-1], len(warnings.filters), warnings.filters[0][0], locale.getlocale(locale.LC_NUMERIC)
+        """,
+        held="V_got",
+    ),
+    feature(
+        "files that are open elsewhere",
+        """
+        import io, csv, gzip, os, tempfile
+        with gzip.open('V_z.gz', 'wt') as V_zip: V_zip.write('aN1_\\n' * 5)
+        V_x = open('V_rw.bin', 'w+b'); V_x.write(bytes(range(N1_ % 100 + 20))); V_x.seek(5); V_a = open('V_app.txt', 'a', encoding='latin-1', newline='\\n'); V_a.write('é'); V_a.flush()
+        V_same = V_x; V_text = io.StringIO('a,b\\n1,N1_\\n2,3\\n'); V_text.readline(); V_fd = open('V_rw.bin', 'rb', buffering=0)
+        """,
+        """
+        V_x.write(b'N1_'); V_x.flush()
+        V_x.seek(N1_ % 9); V_x.read(2)
+        V_a.write('N2_ü'); V_a.flush()
+        V_fd.read(3)
+        V_x.truncate(15 + N1_ % 5)
+        V_text.readline()
+        """,
+        """
+        V_x.tell(), V_same is V_x, V_x.mode, V_a.mode, V_a.encoding, V_a.tell(), V_fd.tell(), V_text.tell(), V_text.getvalue()
+        open('V_rw.bin', 'rb').read(), open('V_app.txt', 'rb').read(), gzip.open('V_z.gz', 'rt').read(), os.path.getsize('V_rw.bin')
+        """,
+    ),
+    feature(
+        "patterns, rows and statements",
+        """
+        import re, sqlite3, collections
+        V_re = re.compile(r'(?P<a>[a-z]+)(\\d*)', re.M | re.S); V_m = V_re.fullmatch('abN1_'); V_sub = lambda m: m['a'].upper()
+        V_x = sqlite3.connect('V_s.db', isolation_level=None); V_x.execute('pragma user_version = N1_'); V_x.execute('create table if not exists t (k text primary key, v) without rowid'); V_x.text_factory = bytes
+        V_mem = sqlite3.connect(':memory:'); V_mem.executescript('create table a (n); create trigger tr after insert on a begin update a set n = n + 1; end; insert into a values (N1_);'); V_mem.commit()
+        """,
+        """
+        V_x.execute("insert or replace into t values ('N1_', N2_)")
+        V_x.execute('pragma user_version = N2_')
+        V_mem.execute('insert into a values (N2_)'); V_mem.commit()
+        V_mem.execute('create temp table if not exists tmp (z)'); V_mem.execute('insert into tmp values (N1_)'); V_mem.commit()
+        V_x.text_factory = str
+        V_re = re.compile(V_re.pattern + '|N1_', re.X)
+        """,
+        """
+        V_re.sub(V_sub, 'ab1 cd2'), V_m and (V_m.lastgroup, V_m.span('a'), V_m.re.flags), V_re.flags, V_x.execute('pragma user_version').fetchone(), V_x.execute('select * from t order by k').fetchall()[-3:], V_x.isolation_level
+        V_mem.execute('select * from a').fetchall(), V_mem.execute('select count(*) from sqlite_temp_master').fetchone(), V_x.text_factory is bytes
+        """,
+        held="V_re",
+    ),
+]

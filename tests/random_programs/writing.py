@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from nodes.cell_magics.magics import python_of
 from tests.random_programs.features import Feature, code_of
-from tests.random_programs.library_features import ARRAYS, FRAMES, MODELS
-from tests.random_programs.plain_features import CODE, VALUES, WORLD
+from tests.random_programs.library_features import ARRAYS, FRAMES, FURTHER, MODELS
+from tests.random_programs.plain_features import CODE, MORE, VALUES, WORLD
 
-FEATURES = [*VALUES, *CODE, *WORLD, *ARRAYS, *FRAMES, *MODELS]
+FEATURES = [*VALUES, *CODE, *WORLD, *MORE, *ARRAYS, *FRAMES, *FURTHER, *MODELS]
 OWNER = re.compile(r"\bp\d+[a-z]_")
 """The beginning of a name: that of a thing in a program."""
 SHARING = Feature(
@@ -86,6 +86,14 @@ class Session:
     def code(self, cell: int) -> str:
         """The code of a cell."""
         return "\n".join(map(guarded, self.cells[cell]))
+
+    def only(self, number: int) -> "Session":
+        """One program, as it is among the others."""
+        own = re.compile(rf"\bp{number}[a-z]_")
+        return Session(
+            [thing for thing in self.things if own.match(thing.prefix)],
+            [[statement for statement in cell if own.search(statement)] for cell in self.cells],
+        )
 
     def history(self, prefix: str, last: int) -> list[str]:
         """The short statements that name a thing, up to a cell: what was done after it was made."""

@@ -194,6 +194,10 @@ class HostCalls:
         while self._reading:
             time.sleep(0.001)
 
+    def wait(self, seconds: float | None) -> bool:
+        """Whether there is a frame within some time, or the end of the connection; None: however long that takes."""
+        return bool(self._later) or bool(select.select([self._control()], [], [], seconds)[0])
+
     def receive(self) -> frames.Frame:
         """The next frame; answers that come too late are among them. Only while no cell runs."""
         return self._later.popleft() if self._later else frames.receive(self._control())

@@ -3,12 +3,12 @@
 import __future__
 
 import ast
+import builtins
 import inspect
 import linecache
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -45,6 +45,7 @@ class Cells:
         linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
         namespace = self._module.__dict__
         namespace.pop("__warningregistry__", None)  # a warning is shown again in each cell
+        namespace.setdefault("__builtins__", builtins)  # if a cell has deleted it, it would be a copy of the kernel's
         try:
             tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT | self.futures, dont_inherit=True)
         except SyntaxError as error:
@@ -158,17 +159,34 @@ class Interrupts:
             return raised
         return None
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> "Held":
         """Defer an interrupt until the end of the block, so that no frame is written in part."""
+        return Held(self)
+
+    def hold(self) -> bool:
+        """Let an interrupt wait from now on; whether one could come."""
         if not self._armed or threading.current_thread() is not threading.main_thread():
-            yield
-            return
+            return False
         self._armed = False
-        try:
-            yield
-        finally:
-            self._armed = True  # first: one that comes between the two would wait for ever
-            if self._waiting:
-                self._armed = self._waiting = False
-                raise KeyboardInterrupt
+        return True
+
+    def release(self) -> None:
+        """Let one come again, and the one that has waited."""
+        self._armed = True  # first: one that comes between the two would wait for ever
+        if self._waiting:
+            self._armed = self._waiting = False
+            raise KeyboardInterrupt
+
+
+class Held:
+    """A block that no interrupt breaks off. A class, since `contextlib` uses builtins that a cell may have replaced."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
+
+    def __enter__(self) -> None:
+        self._holds = self._interrupts.hold()
+
+    def __exit__(self, *error: object) -> None:
+        if self._holds:
+            self._interrupts.release()

@@ -133,7 +133,8 @@ def receive(fd: int) -> Frame:
     """
     head, body = LENGTHS.unpack(_read(fd, LENGTHS.size))
     check_lengths(head, body)
-    return read_header(_read(fd, head)), _read(fd, body)
+    header, content = _read(fd, head), _read(fd, body)  # all of it first: the next frame begins behind it
+    return read_header(header), content
 
 
 def send(fd: int, header: dict[str, Any], body: bytes = b"") -> None:

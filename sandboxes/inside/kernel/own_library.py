@@ -1,10 +1,12 @@
 """Keeps what the kernel needs of Python's library out of the reach of cells, which may replace parts of it.
 
 A cell that sets `os.getpid` or `json.dumps` to something of its own does so for itself and its libraries. The kernel's
-modules have copies of these modules, made before the first cell ran. What these copies and Python itself look up
-elsewhere (`builtins.open`, the `os.stat` of `os.path.exists`) is put back for as long as a snapshot takes.
+modules have copies of these modules, made before the first cell ran, and builtins of their own (see `start`). What
+these copies and Python itself look up elsewhere is put back: builtins for as long as the kernel has something to do,
+the rest (the `os.stat` of `os.path.exists`) for as long as a snapshot takes.
 """
 
+import builtins
 import importlib
 import operator
 import sys
@@ -15,17 +17,56 @@ from typing import Any
 
 NAMES = ("json", "os", "os.path", "time", "hashlib", "io", "select", "struct", "stat", "re", "signal", "socket")
 """Modules that nothing of the kernel sets anything in, and that keep no variables of their own."""
-LOOKED_UP = (*NAMES, "builtins", "posix", "genericpath", "pickle", "contextlib", "functools", "operator", "types")
+LOOKED_UP = (*NAMES, "posix", "genericpath", "pickle", "contextlib", "functools", "operator", "types")
 """Modules whose functions are called through others, where no copy helps."""
 DELETED: Any = object()
 """In the place of what a cell has deleted."""
 KERNEL = "stepwell_kernel"
+OURS = frozenset({"_", "steps", "StepError", "HostFunctionError"})
+"""Names in `builtins` that the kernel puts there, or Python for an interactive session."""
+
+
+class CellBuiltins:
+    """What cells have made of `builtins`: there while a cell runs and while the session waits, for its threads."""
+
+    def __init__(self) -> None:
+        self._space = vars(builtins)
+        self._own = {name: value for name, value in self._space.items() if name not in OURS}
+        self._of_cells: dict[str, Any] = {}
+        """What is taken out now: name → value, or `DELETED`."""
+
+    def take_out(self) -> None:
+        """Have builtins as they were before the first cell; names that cells added stay. May be done twice."""
+        space = self._space
+        for name, value in self._own.items():
+            if (now := space.get(name, DELETED)) is not value:
+                self._of_cells[name] = now
+                space[name] = value
+
+    def changed(self) -> dict[str, Any]:
+        """What cells have replaced, deleted (`DELETED`) or added, while the rest is taken out."""
+        added = self._space.keys() - self._own.keys() - OURS
+        return self._of_cells | {name: self._space[name] for name in added}
+
+    def set(self, name: str, value: Any) -> None:
+        """Have a name as a cell has made it, once what is taken out is put in again."""
+        (self._of_cells if name in self._own else self._space)[name] = value
+
+    def put_in(self) -> None:
+        """Have them as cells have made them."""
+        for name, now in self._of_cells.items():
+            if now is DELETED:
+                self._space.pop(name, None)
+            else:
+                self._space[name] = now
+        self._of_cells.clear()
 
 
 class OwnLibrary:
     """The copies, and the modules of the kernel that have them."""
 
     def __init__(self) -> None:
+        self.builtins = CellBuiltins()
         self._copies: dict[str, ModuleType] = {}
         for name in NAMES:
             module = importlib.import_module(name)

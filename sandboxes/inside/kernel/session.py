@@ -4,10 +4,9 @@ import builtins
 import json
 import os
 import platform
-import select
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -101,7 +100,7 @@ class Session:
         self._beside = [os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ]
         packages.offer(self._root, network=network, proxy=proxy)
         self._start = StartState(inside)
-        own_library()
+        self._builtins = own_library().builtins
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
     def serve(self) -> NoReturn:
@@ -109,8 +108,9 @@ class Session:
         self._interrupts.install()
         self._hello()
         while True:
-            if self._standby.wanted and not select.select([self._control], [], [], IDLE_SECONDS)[0]:
+            if self._standby.wanted and not self._is_called(IDLE_SECONDS):
                 self._freeze()
+            self._is_called(None)
             try:
                 header, body = self._calls.receive()
             except (EOFError, OSError, frames.ProtocolError):
@@ -134,6 +134,13 @@ class Session:
             elif kind in ("files", "look", "prove"):
                 self._serve_step(kind, header, json.loads(body or b"{}"))
             self._standby.wanted = self._standby.wanted or kind != "look"
+
+    def _is_called(self, seconds: float | None) -> bool:
+        """Whether the host has something to say, or is gone, within some time; None: however long that takes."""
+        self._builtins.put_in()
+        called = self._calls.wait(seconds)
+        self._builtins.take_out()
+        return called
 
     def _freeze(self) -> None:
         """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original."""
@@ -169,7 +176,7 @@ class Session:
             self._run_code(code, number)
             self._evaluate(wanted, number, values)
 
-        error = self._interrupts.guard(work)
+        error = self._guard_cell(work)
         if os.getpid() != self._pid:  # the cell forked and this is the child, which has nothing to say here
             self._streams.flush()
             os._exit(0 if error is None else 1)
@@ -282,7 +289,7 @@ class Session:
     def _run_again(self, code: str, number: int) -> str:
         """Run a cell, show nothing, and say what it raised."""
         self._prepare(number)
-        error = self._interrupts.guard(lambda: self._run_code(code, number))
+        error = self._guard_cell(lambda: self._run_code(code, number))
         if os.getpid() != self._pid:
             self._streams.flush()
             os._exit(0 if error is None else 1)
@@ -332,6 +339,13 @@ class Session:
         except OSError:
             os.makedirs(self._root, exist_ok=True)
             os.chdir(self._root)
+
+    def _guard_cell(self, work: Callable[[], None]) -> BaseException | None:
+        """Do what runs code of a cell, with builtins as cells have made them; what it raised."""
+        self._builtins.put_in()
+        error = self._interrupts.guard(work)
+        self._builtins.take_out()  # here, where no interrupt breaks it off
+        return error
 
     def _run_code(self, code: str, number: int) -> None:
         value = self._cells.run(code, number)

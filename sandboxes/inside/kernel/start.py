@@ -1,21 +1,38 @@
 """Starts the kernel, or a program of ours, by file path: `python -P -s start.py --control FD --lifeline FD`.
 
 The folder of this file is loaded as the package `stepwell_kernel` without touching `sys.path`, so a `session.py` or a
-`graph.py` in the workspace belongs to the user. With `--program FOLDER …` the folder's `__main__.py` is run instead,
+`graph.py` in the workspace belongs to the user. Its modules have builtins of their own: what a cell replaces in
+`builtins` stays as it was for them. With `--program FOLDER …` the folder's `__main__.py` is run instead,
 as part of a package of its own, with the arguments that follow.
 """
 
 import argparse
+import builtins
 import importlib.util
 import os
 import runpy
 import sys
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
+from types import ModuleType
+
+BUILTINS = dict(vars(builtins))
+
+
+class _Loader(SourceFileLoader):
+    """Loads modules that look for names in `BUILTINS`; functions keep what their module has when they are made."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__builtins__"] = BUILTINS
+        super().exec_module(module)
 
 
 def load_package(folder: str, name: str) -> None:
     """Load a folder as a package of that name."""
     init = os.path.join(folder, "__init__.py")
-    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+    for place, _, _ in os.walk(folder):
+        sys.path_importer_cache[place] = FileFinder(place, (_Loader, SOURCE_SUFFIXES))
+    loader = _Loader(name, init)
+    spec = importlib.util.spec_from_file_location(name, init, loader=loader, submodule_search_locations=[folder])
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load {folder}")
     package = importlib.util.module_from_spec(spec)

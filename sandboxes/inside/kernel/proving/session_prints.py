@@ -1,6 +1,5 @@
 """The fingerprints of a whole session: variables and who shares what, modules of the workspace, settings, files."""
 
-import builtins
 import gc
 import hashlib
 import os
@@ -13,6 +12,7 @@ from itertools import islice
 from types import ModuleType
 from typing import Any
 
+from ..own_library import own_library
 from ..side_effects import Scan
 from ..snapshots import interpreter_state, modules, outside
 from ..snapshots.save import LAST_RESULT, user_variables
@@ -178,7 +178,7 @@ def _file(full: str, room: list[int], mark: tuple[int, int, int] | None) -> list
 def _further() -> Prints:
     """Settings that no snapshot keeps, or that only libraries' own objects hold, as far as Python says them."""
     found: Prints = {
-        "names in builtins": sorted(name for name in vars(builtins) if name not in ("_", "steps")),
+        "names in builtins": sorted(own_library().builtins.changed()),
         "hooks of the interpreter": [value_name(one) for one in (sys.excepthook, sys.displayhook, sys.unraisablehook)],
         "finders of modules": [value_name(one) for one in sys.meta_path],
     }

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeGuard
 
-from ..own_library import DELETED, KERNEL
+from ..own_library import DELETED, KERNEL, own_library
 from .classes import is_users
 from .identity import find_sentinel
 from .singletons import CurrentSession, is_of_session
@@ -90,7 +90,13 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
                 value = of_cells.get((module, attribute), value)
             if value is not DELETED and (not elsewhere or (module == "sys" and attribute in OF_SYS)):
                 found[f"{PREFIX}{module}:{inner}:{attribute}"] = value
-    return found | _accessors()
+    return found | _accessors() | _of_builtins()
+
+
+def _of_builtins() -> dict[str, Any]:
+    """What cells have put into `builtins`, in whatever way."""
+    changed = own_library().builtins.changed()
+    return {f"{PREFIX}builtins::{name}": changed[name] for name in sorted(changed) if changed[name] is not DELETED}
 
 
 def _accessors() -> dict[str, Any]:
@@ -148,6 +154,9 @@ def restore(name: str, value: Any) -> None:
         ImportError: the library is not there.
     """
     module, path, attribute = name.removeprefix(PREFIX).split(":")
+    if module == "builtins":
+        own_library().builtins.set(attribute, value)
+        return
     owner: Any = importlib.import_module(module)
     for part in path.split(".") if path else ():
         owner = getattr(owner, part)

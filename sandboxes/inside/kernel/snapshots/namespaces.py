@@ -1,5 +1,6 @@
 """Modules that no file made, and namespaces of `exec`: what is defined in them keeps them for its globals."""
 
+import builtins
 import sys
 from types import FunctionType, ModuleType
 from typing import Any
@@ -61,4 +62,11 @@ def reduce_function(function: Any, space: ModuleType | dict[str, Any]) -> Any:
 
 def make_function(code: Any, space: Any, name: str, closure: Any) -> Any:
     """A function in that namespace."""
-    return FunctionType(code, vars(space) if isinstance(space, ModuleType) else space, name, None, closure)
+    variables = vars(space) if isinstance(space, ModuleType) else space
+    if "__builtins__" in variables:
+        return FunctionType(code, variables, name, None, closure)
+    variables["__builtins__"] = vars(builtins)  # without it a function would get those of this module
+    try:
+        return FunctionType(code, variables, name, None, closure)
+    finally:
+        del variables["__builtins__"]  # it comes with the others, in its place

@@ -2,39 +2,51 @@
 
 A stream has the items of a set in the order of its table, and whoever loads it puts them one by one into a new table.
 Of random sets of four texts a third come out in another order then, of those with a thousand nearly all. For such a
-set the stream has an instruction behind its variables: the size of the table, the place of each item, and the places
-from which one was taken; later changes have the same effect then as they would have had. Tables are read and written
-where CPython keeps them, which is the same in 3.11 to 3.14. That is tried out before it is relied on; where it fails,
-the order of sets may change.
+set the stream has an instruction behind its variables: the size of the table, the place of each item, the places
+from which one was taken, and where the next `pop` begins; later changes have the same effect then as they would have
+had. Tables are read and written where CPython keeps them, which is the same in 3.11 to 3.14. That is tried out before
+it is relied on; where it fails, and in debug builds and those without the interpreter's lock, the order of sets may
+change.
+
+No code of an item's class runs in the session for this: how a new table would look follows from the hashes in the old.
 """
 
 import ctypes
 import functools
+import gc
 import re
 import sys
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .memo_table import BITS, NEWEST
 
-Recipe = tuple[Any, int, bytes, bytes]
-"""A set, the mask of its table, the places of its items (in the order of the set as it is loaded), those left."""
+Recipe = tuple[Any, int, bytes, bytes, int]
+"""A set, the mask of its table, the places of its items (in the order of the set as it is loaded), those left, and its
+finger. Snapshots of an earlier version have no finger."""
 MOST = 100_000
 """Items of all sets of a stream; with more than that, their order may change."""
+MOST_PLACES = 1 << 19
+"""Places in the tables of all sets of a stream: one from which a million items were taken has a table for a million."""
 SMALL = 256 << 10
-"""Bytes of a stream up to which three bytes of an operation are not missed for being two."""
+"""Bytes of a stream up to which two bytes of an operation are not missed for being two."""
 FILLED = re.compile(rb"\x8f\x94\(")
 """A set with items in a stream: an empty one, remembered, and the mark before its items."""
+EMPTY = b"\x8f\x94"
+"""Any set: one that is empty has a finger."""
 FROZEN, FROZEN_AFTER_OBJECT = re.compile(rb"\x91\x94"), re.compile(rb"\x94\x91\x94")
 """A frozen set, remembered; and one after an item that is."""
 LARGE, MOST_KNOWN = 2_048, 16
 """Words of a table from which on it is remembered what came of it, and of how many."""
-_recipes: dict[int, tuple[bytes, Recipe | None]] = {}
-"""Identity of a set → its table, and the recipe without the set."""
+_recipes: dict[int, tuple[tuple[bytes, int], Recipe | None]] = {}
+"""Identity of a set → its table and finger, and the recipe without the set."""
 WORD = ctypes.sizeof(ctypes.c_ssize_t)
 ENTRIES = 8
 """Places of the table that is in the object itself."""
+PLAIN = frozenset({str, bytes, int, float, complex, bool, type(None)})
+"""Types whose hashes and comparisons are Python's own."""
 
 
 class _Set(ctypes.Structure):
@@ -44,10 +56,24 @@ class _Set(ctypes.Structure):
                 ("references", ctypes.c_void_p))  # fmt: skip
 
 
+class _StandIn:
+    """An item of the same hash, which is equal to no other."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return self.value
+
+
 def may_have_sets(data: memoryview) -> bool:
-    """Whether there are sets with items in a stream."""
-    frozen = FROZEN if len(data) <= SMALL else FROZEN_AFTER_OBJECT
-    return FILLED.search(data) is not None or frozen.search(data) is not None
+    """Whether there are sets in a stream whose order may have to be kept."""
+    if len(data) <= SMALL:
+        content = bytes(data)
+        return EMPTY in content or FROZEN.search(content) is not None
+    return FILLED.search(data) is not None or FROZEN_AFTER_OBJECT.search(data) is not None
 
 
 def recipes(objects: Iterable[Any]) -> list[Recipe]:
@@ -55,59 +81,91 @@ def recipes(objects: Iterable[Any]) -> list[Recipe]:
     found: list[Recipe] = []
     if not is_as_known():
         return found
-    left = MOST
+    left, places = MOST, MOST_PLACES
     for one in objects:
         if type(one) is set or type(one) is frozenset:
+            size = _Set.from_address(id(one)).mask + 1
             left -= len(one)
             if left < 0:
                 break
+            if size > places:
+                continue
+            places -= size
             if (recipe := _recipe(one)) is not None:
                 found.append(recipe)
     return found
 
 
-def arrange(wanted: list[Recipe]) -> None:
+def arrange(wanted: list[Any]) -> None:
     """Put sets in order that have just been loaded. One whose items have other hashes now stays as it is."""
     if not is_as_known():
         return
-    for one, mask, places, left in wanted:
-        try:
-            _arrange(one, mask, array("Q", places), array("Q", left))
-        except Exception:  # hashing and comparing are the code of whatever is in it
-            continue
+    with _no_collection():
+        for one, mask, places, left, *finger in wanted:
+            try:
+                _arrange(one, mask, array("Q", places), array("Q", left), *finger)
+            except Exception:  # hashing and comparing are the code of whatever is in it
+                continue
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the collector away from tables that are written or read in parts."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _recipe(one: Any) -> Recipe | None:
-    table = _table(one)
+    table, finger = _read(one)
     if len(table) < LARGE:
-        return _recipe_of(one, table)
-    content = bytes(table)
-    known = _recipes.pop(id(one), (b"", None))
-    recipe = known[1] if known[0] == content else _recipe_of(one, table)
+        return _recipe_of(one, table, finger)
+    content = bytes(table), finger
+    known = _recipes.pop(id(one), ((b"", 0), None))
+    recipe = known[1] if known[0] == content else _recipe_of(one, table, finger)
     _recipes[id(one)] = content, recipe and (None, *recipe[1:])
     while len(_recipes) > MOST_KNOWN:
         del _recipes[next(iter(_recipes))]
     return recipe and (one, *recipe[1:])
 
 
-def _recipe_of(one: Any, mine: Any) -> Recipe | None:
-    again = type(one)(list(one))
-    new = _table(again)
-    if len(mine) == len(new) and bytes(mine) == bytes(new):
-        return None
-    words = mine[:]
+def _recipe_of(one: Any, table: Any, finger: int) -> Recipe | None:
+    words = table[:]
     keys, hashes = words[::2], words[1::2]
-    place_of = {key: place for place, key in enumerate(keys) if key and hashes[place] != -1}
+    mine = _taken(words)
     left = [place for place, value in enumerate(hashes) if value == -1]
+    items = list(one)
+    if [*map(id, items)] != [keys[place] for place in mine]:
+        return None  # another thread has changed it since
+    if not PLAIN.issuperset(map(type, items)):
+        items = [_StandIn(hashes[place]) for place in mine]
+    place_of = {id(item): place for item, place in zip(items, mine, strict=True)}
+    again = type(one)(items)
+    new = _read(again)[0][:]
     places = [place_of[id(item)] for item in again]
-    return one, len(keys) - 1, array("Q", places).tobytes(), array("Q", left).tobytes()
+    if not left and not finger and len(new) == len(words) and places == _taken(new):
+        return None
+    return one, len(keys) - 1, array("Q", places).tobytes(), array("Q", left).tobytes(), finger
 
 
-def _arrange(one: Any, mask: int, places: Any, left: Any) -> None:
+def _taken(words: list[int]) -> list[int]:
+    """The places in a table that have an item."""
+    return [
+        place for place, (key, value) in enumerate(zip(words[::2], words[1::2], strict=True)) if key and value != -1
+    ]
+
+
+def _arrange(one: Any, mask: int, places: Any, left: Any, finger: int = 0) -> None:
     items = list(one)
     hashes = [hash(item) for item in items]
     fill = len(items) + len(left)
     if len(places) != len(items) or fill * 5 >= mask * 3 or max((*places, *left), default=0) > mask:
+        return
+    if mask >= MOST_PLACES or len({*places, *left}) != fill:
         return
     made = _empty(mask)
     table = _table(made)
@@ -122,8 +180,8 @@ def _arrange(one: Any, mask: int, places: Any, left: Any) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))
     table[:] = words
     head = _Set.from_address(id(made))
-    head.fill, head.used = fill, len(items)
-    if all(item in made for item in items):
+    head.fill, head.used, head.finger = fill, len(items), finger
+    if all(item in made for item in items) and list(one) == items:
         _swap(one, made)
 
 
@@ -163,6 +221,31 @@ def _table(one: Any) -> Any:
     return (ctypes.c_ssize_t * (2 * (head.mask + 1))).from_address(head.table)
 
 
+def _read(one: Any) -> tuple[Any, int]:
+    """A copy of the table of a set, and its finger; other threads may change the set at any time.
+
+    Between looking at the size and the end of the copy is neither a call of Python's code nor a jump back, so that
+    Python switches to no other thread there.
+    """
+    head, copy = _Set.from_address(id(one)), _memcpy()
+    with _no_collection():
+        while True:
+            mask = head.mask
+            copied = (ctypes.c_ssize_t * (2 * (mask + 1)))()
+            address, size = ctypes.addressof(copied), ctypes.sizeof(copied)
+            if head.mask == mask:
+                copy(address, head.table, size)
+                return copied, head.finger
+
+
+@functools.cache
+def _memcpy() -> Any:
+    """That of C, called without giving other threads a turn."""
+    copy = ctypes.PyDLL(None).memcpy
+    copy.argtypes, copy.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t), ctypes.c_void_p
+    return copy
+
+
 @functools.cache
 def _dummy() -> int:
     """What is in the place of an item that was taken out."""
@@ -176,23 +259,33 @@ def is_as_known() -> bool:
     """Whether this Python keeps the tables of sets where they are looked for."""
     if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info[:2] <= NEWEST or BITS != 64:
         return False
+    if getattr(sys, "abiflags", "") or hasattr(sys, "gettotalrefcount"):  # a debug build, or one without the lock
+        return False
     if set.__basicsize__ != ctypes.sizeof(_Set) or object.__basicsize__ != 2 * WORD:
         return False
-    return all(map(_is_found, (4, 9, 60, 500)))
+    try:
+        return all(map(_is_found, (4, 9, 60, 500)))
+    except Exception:  # it is another table altogether
+        return False
 
 
 def _is_found(count: int) -> bool:
     """Whether a set of known items is read as it is, and another one is brought into its order."""
     known = {str(number) for number in range(count)}
     known.difference_update([str(number) for number in range(0, count, 3)])
-    head, words = _Set.from_address(id(known)), _table(known)[:]
-    items = [key for key, value in zip(words[::2], words[1::2], strict=True) if key and value != -1]
-    if head.used != len(known) or [id(item) for item in known] != items or head.fill < head.used:
+    known.discard(known.pop())
+    table, finger = _read(known)
+    head, words = _Set.from_address(id(known)), table[:]
+    items = [words[2 * place] for place in _taken(words)]
+    if head.used != len(known) or [id(item) for item in known] != items or head.fill < head.used or not finger:
         return False
     if any(key not in (0, _dummy()) for key, value in zip(words[::2], words[1::2], strict=True) if value in (0, -1)):
         return False
-    recipe = _recipe(known)
-    again = frozenset(list(known))
-    if recipe is not None:
-        _arrange(again, recipe[1], array("Q", recipe[2]), array("Q", recipe[3]))
-    return bytes(_table(again)) == bytes(_table(known)) and again == known
+    recipe = _recipe_of(known, table, finger)
+    again = {*list(known)}
+    if recipe is None:
+        return False
+    with _no_collection():
+        _arrange(again, recipe[1], array("Q", recipe[2]), array("Q", recipe[3]), recipe[4])
+    other, its_finger = _read(again)
+    return bytes(other) == bytes(table) and its_finger == finger and again == known
