@@ -26,6 +26,8 @@ LEVELS = 64
 """How deep objects may lie in each other; each level is one round through all of it."""
 BATCH = 1 << 14
 """Objects that are looked at together, few enough that what is made for it stays in the processor's cache."""
+PROBES = 1_024
+"""Pages that one system call is asked about."""
 WORD = 8
 WORDS = PAGE // WORD
 """Words of a page."""
@@ -187,6 +189,9 @@ class Reader:
         """All of it, from the second page on."""
         self._pages = self.words.reshape(-1, WORDS)
         self._empty_tuple = id(())
+        self._writev = ctypes.CDLL(None).writev
+        self._writev.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+        self._writev.restype = ctypes.c_ssize_t
 
     def find(self, roots: Iterable[int]) -> ObjectMemory | None:
         """The memory of objects, and of all that lies in them.
@@ -246,6 +251,26 @@ class Reader:
         objects = numpy.sort(numpy.concatenate(walk.remembered))
         mask = numpy.packbits(marks[:-1].view("u1").reshape(-1, WORDS), axis=1)
         return ObjectMemory(objects[objects != self._empty_tuple], pages, mask)
+
+    def is_readable(self, pages: Any) -> bool:
+        """Whether all pages are there: the system is asked to copy a byte of each, which a thread may take back then.
+
+        Raises:
+            OSError: it cannot be known.
+        """
+        asked = self.numpy.empty((len(pages), 2), "i8")
+        asked[:, 0], asked[:, 1] = pages * PAGE, 1
+        out, into = os.pipe()
+        try:
+            for at in range(0, len(asked), PROBES):
+                count = min(PROBES, len(asked) - at)
+                if self._writev(into, asked.ctypes.data + 16 * at, count) != count:
+                    return False
+                os.read(out, count)
+        finally:
+            os.close(out)
+            os.close(into)
+        return True
 
     def content(self, pages: Any) -> Any:
         """All words of pages. They must be there: what is not ends the process."""
@@ -309,7 +334,7 @@ def _is_right(reader: Reader) -> bool:
         return False
 
     def content() -> bytes:
-        return bytes(reader.masked(reader.content(found.pages), found.mask))
+        return bytes(reader.masked(reader.content(found.pages), found.mask)) if reader.is_readable(found.pages) else b""
 
     before = content()
     held = [items, record, number, text, name, *items, *record.values(), *record]

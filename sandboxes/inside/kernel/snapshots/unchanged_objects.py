@@ -10,8 +10,6 @@ A group is looked at in this way if it has just the plain types that `object_mem
 of anybody runs. Memory that was given back in the meantime cannot be read: that is asked before.
 """
 
-import ctypes
-import os
 import signal
 import sys
 from bisect import bisect_left
@@ -24,14 +22,11 @@ from ..standby import threads
 from .block_digests import Digest
 from .manifest import SMALL, Place
 from .object_memory import ObjectMemory, Reader, reader
-from .written_pages import PAGE
 
 LARGEST = 64 << 20
 """Bytes of a stream up to which it is done: looking for the memory takes some itself, a few times that."""
 BATCH = 64
 """Pages that are read together, few enough to stay in the processor's cache."""
-PROBES = 1_024
-"""Pages that one system call is asked about."""
 WORTH, MOST_WAITED = 6, 64
 """A group whose memory stayed the same for fewer snapshots was not worth the walk: until the next one it has to stay
 the same for twice as many as before, up to so many."""
@@ -123,7 +118,7 @@ class UnchangedObjects:
     def __init__(self, digest: Digest | None) -> None:
         self._digest = digest
         self._groups: dict[Names, _Group] = {}
-        self._alone = False
+        self._quiet = False
         self.pickled = 0
         """Large groups of this snapshot that had to be pickled."""
 
@@ -145,7 +140,7 @@ class UnchangedObjects:
         group = self._groups.get(names)
         if group is None or group.identities != _identities(names, values):
             return None
-        self._alone, reads = _is_alone(), reader()
+        self._quiet, reads = _is_quiet(), reader()
         if group.memory is None or group.place is None or reads is None:
             return None
         if _is_any_of(special, group.memory) or not self._is_same(reads, group.memory, group.digests):
@@ -177,7 +172,7 @@ class UnchangedObjects:
         group.used = True
         group.same += 1
         reads = reader()
-        if group.same < group.wait or group.memory is not None or reads is None or not self._alone:
+        if group.same < group.wait or group.memory is not None or reads is None or not self._quiet:
             return
         # Since before it was pickled no code of anybody has run, if there are plain objects only in it. There are, if
         # the walk finds as many as the pickler has met.
@@ -201,8 +196,8 @@ class UnchangedObjects:
 
     def _is_same(self, reads: Reader, memory: ObjectMemory, digests: tuple[bytes, ...]) -> bool:
         try:
-            if self._alone:
-                return _is_readable(reads, memory) and self._are(digests, reads, memory, None)
+            if self._quiet and threads() == 1:
+                return reads.is_readable(memory.pages) and self._are(digests, reads, memory, None)
             # Another thread may give memory back while it is read; the system then says so.
             with open("/proc/self/mem", "rb", buffering=0) as file:
                 return self._are(digests, reads, memory, file.fileno())
@@ -237,9 +232,9 @@ def _is_all_of(stream: Any, names: Names, memory: ObjectMemory) -> bool:
     return bool(len(stream.table()) == len(objects) + stream.known + beside)
 
 
-def _is_alone() -> bool:
-    """Whether nobody's code can run between two lines of this one: no thread, no handler of a signal, no debugger."""
-    if threads() != 1 or sys.gettrace() is not None or sys.getprofile() is not None:
+def _is_quiet() -> bool:
+    """Whether no code of anybody can run between two lines of this one: no thread, handler of a signal, or debugger."""
+    if len(sys._current_frames()) != 1 or sys.gettrace() is not None or sys.getprofile() is not None:
         return False
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None and any(monitoring.get_tool(number) for number in range(6)):
@@ -252,23 +247,3 @@ def _is_ours(handler: Any) -> bool:
     if handler in (signal.default_int_handler, signal.SIG_DFL, signal.SIG_IGN):
         return True
     return str(getattr(handler, "__module__", "")).startswith(__name__.partition(".")[0])
-
-
-def _is_readable(reads: Reader, memory: ObjectMemory) -> bool:
-    """Whether all pages are still there: the system is asked to copy a byte of each."""
-    numpy = reads.numpy
-    asked = numpy.empty((len(memory.pages), 2), "i8")
-    asked[:, 0], asked[:, 1] = memory.pages * PAGE, 1
-    writev = ctypes.CDLL(None).writev
-    writev.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
-    writev.restype = ctypes.c_ssize_t
-    out, into = os.pipe()
-    try:
-        for at in range(0, len(asked), PROBES):
-            count = min(PROBES, len(asked) - at)
-            if writev(into, asked.ctypes.data + 16 * at, count) != count or len(os.read(out, count)) != count:
-                return False
-    finally:
-        os.close(out)
-        os.close(into)
-    return True
