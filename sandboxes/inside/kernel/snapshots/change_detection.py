@@ -190,8 +190,14 @@ def change_detector(folders: list[str]) -> BufferDigests | MappedBlobs:
     Args:
         folders: Where blobs are, under their names.
     """
-    digest: Any = getattr(_xxhash(), "xxh3_128_digest", None)
+    digest = fast_digest()
     return MappedBlobs(folders) if digest is None else BufferDigests(digest, WrittenPages())
+
+
+def fast_digest() -> Digest | None:
+    """A hash function that takes no longer than reading does; None: this Python has no `xxhash` installed."""
+    digest: Digest | None = getattr(_xxhash(), "xxh3_128_digest", None)
+    return digest
 
 
 def _xxhash() -> Any:

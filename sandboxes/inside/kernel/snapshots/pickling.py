@@ -37,6 +37,7 @@ from . import (
 )
 from .functions import home_of, reduce_function
 from .identity import WRITTEN, LoadedNans, WrittenNans, is_nan, known_nans, sentinel_reducer
+from .manifest import Place
 from .memo_table import MemoTable
 from .vendored import cloudpickle
 
@@ -173,6 +174,9 @@ class Stream:
     before it.
     """
 
+    place: Place | None = None
+    """Where it is kept already."""
+
     def __init__(self, values: dict[str, Any], reducers: Reducers) -> None:
         self._special = reducers.special
         self.nans: WrittenNans | None = None
@@ -207,6 +211,11 @@ class Stream:
         return self.file.getbuffer()
 
     @property
+    def size(self) -> int:
+        """How many they are."""
+        return len(self.data)
+
+    @property
     def has_code(self) -> bool:
         """Whether it holds code, which another version of Python must not even load."""
         return bool(self._pickler.has_code)
@@ -216,6 +225,11 @@ class Stream:
         """Identities of the classes and functions that it holds instead of naming them."""
         found: set[int] = self._pickler.by_value
         return found
+
+    @property
+    def known(self) -> int:
+        """How many objects every stream names."""
+        return len(self._special)
 
     def table(self) -> MemoTable:
         """The memo of its pickler, to be asked."""

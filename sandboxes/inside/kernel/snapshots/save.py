@@ -17,12 +17,13 @@ from ..calls import restore_stubs, stub_names
 from . import interpreter_state, library_patches, manifest, module_state, modules, namespaces
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
-from .change_detection import change_detector
+from .change_detection import change_detector, fast_digest
 from .files import FileTable
-from .manifest import Packs
+from .manifest import Packs, Place
 from .outside import OutsideFiles
 from .singletons import CurrentSession
-from .units import Partition, Unit
+from .unchanged_objects import UnchangedObjects
+from .units import Names, Partition, Unit
 from .vendored import cloudpickle
 
 EXCLUDED_NAMES = frozenset(
@@ -71,7 +72,7 @@ class SnapshotWriter:
         self.outside = OutsideFiles(start.environment, start.outside, root)
         self.packs = Packs()
         self.buffers = BufferWriter(spool, change_detector([spool.folder, blobs]))
-        self._partition = Partition()
+        self._partition = Partition(UnchangedObjects(fast_digest()))
         self._modules = modules.ImportedModules(root)
         self._sources: dict[str, tuple[Any, str]] = {}
         """Name of a cell's file → its entry in linecache, and what it is joined."""
@@ -145,19 +146,25 @@ class SnapshotWriter:
         self.buffers.begin()
         buffers = [self._buffers(unit, sizes) for unit in units]
         extra = self._extra(futures)
-        small = [*(unit.stream.data for unit in units), *(memoryview(data) for data in extra.values())]
+        small = [
+            *(unit.stream.data for unit in units if unit.stream.place is None),
+            *(memoryview(data) for data in extra.values()),
+        ]
         places, packs = self.packs.place([*small, *self.buffers.patches()], self.spool)
         self.buffers.place(places[len(small) :])
+        rest = iter(places)
+        of_units = {unit.names: unit.stream.place or next(rest) for unit in units}
+        of_extra = dict(zip(extra, rest, strict=False))
         files = self._files(lost, sizes)
         outside = self._outside(lost, sizes)
         content = {
             "variables": {
                 "order": list(values),
-                "units": _described(units, places, buffers),
+                "units": _described(units, of_units, buffers),
             },
             "modules": aliases,
             "packages": self._modules.versions,
-            "extra": dict(zip(extra, places[len(units) : len(small)], strict=True)),
+            "extra": of_extra,
             "packs": packs,
             "files": files,
             **({"outside": outside} if outside else {}),
@@ -167,6 +174,7 @@ class SnapshotWriter:
         self.files_of = (id, files, outside)
         self.packs.settle()
         self.buffers.settle()
+        self._partition.settle(of_units)
         return id, new, lost
 
     def restore_functions(self, names: list[str]) -> None:
@@ -178,7 +186,7 @@ class SnapshotWriter:
         return user_variables(self._main, self._own)
 
     def _buffers(self, unit: Unit, sizes: dict[str, int]) -> list[dict[str, Any]]:
-        total = len(unit.stream.data) + sum(memoryview(buffer).nbytes for buffer in unit.stream.buffers)
+        total = unit.stream.size + sum(memoryview(buffer).nbytes for buffer in unit.stream.buffers)
         sizes[_shown(unit.names)] = total
         return [
             self.buffers.write((unit.names[0], number), buffer) for number, buffer in enumerate(unit.stream.buffers)
@@ -255,17 +263,19 @@ def user_variables(main: ModuleType, own: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _described(units: list[Unit], places: list[Any], buffers: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def _described(
+    units: list[Unit], places: dict[Names, Place], buffers: list[list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
     """Units as a manifest has them: their variables, where the stream is, and the buffers beside it."""
     return [
         {
             "names": list(unit.names),
-            "stream": place,
+            "stream": places[unit.names],
             "buffers": kept,
             **({"code": True} if unit.stream.has_code else {}),
             **({"plain": True} if unit.plain else {}),
         }
-        for unit, place, kept in zip(units, places, buffers, strict=False)
+        for unit, kept in zip(units, buffers, strict=True)
     ]
 
 

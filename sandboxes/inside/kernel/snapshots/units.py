@@ -1,8 +1,8 @@
 """Units: groups of variables that share objects, each pickled as one stream, so that what is shared stays shared.
 
-Everything is pickled at each snapshot: nothing is taken for unchanged because of what a cell looks like. Which
-variables belong together follows from their streams: two that share an object are pickled again
-as one. A group stays a group while its names stay bound to the same objects.
+Nothing is taken for unchanged because of what a cell looks like: all is pickled at each snapshot, but what
+`unchanged_objects` has compared word by word. Which variables belong together follows from their streams: two that
+share an object are pickled again as one. A group stays a group while its names stay bound to the same objects.
 """
 
 import gc
@@ -13,7 +13,9 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from .classes import is_users
+from .manifest import Place
 from .pickling import Reducers, Stream
+from .unchanged_objects import UnchangedObjects, UnchangedStream
 
 ROOM = 512 << 20
 """Bytes of stack; only what is used takes memory."""
@@ -112,7 +114,7 @@ class NamedKinds:
 class Unit:
     """Some variables that were pickled together."""
 
-    def __init__(self, names: Names, stream: Stream, roots: dict[str, Any]) -> None:
+    def __init__(self, names: Names, stream: Stream | UnchangedStream, roots: dict[str, Any]) -> None:
         self.names = names
         self.plain = not roots
         """Whether it holds single small values only, which share nothing."""
@@ -120,6 +122,15 @@ class Unit:
         self._table = stream.table() if roots else None
         self._memo: dict[int, tuple[int, Any]] | None = None
         self.roots = {id(value) for value in roots.values() if type(value) not in VALUES and self.holds(id(value))}
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether it is as the last snapshot had it, and was not pickled again.
+
+        It can only be asked, not walked through; and it shares nothing with others that are unchanged, or it would have
+        been pickled with them.
+        """
+        return isinstance(self.stream, UnchangedStream)
 
     @property
     def size(self) -> int:
@@ -149,7 +160,7 @@ class Unit:
         by_value = self.stream.by_value
         found = set(self.roots)
         if self._memo is None:
-            self._memo = {} if self._table is None else self.stream.memo()
+            self._memo = self.stream.memo() if self._table is not None and isinstance(self.stream, Stream) else {}
         for identity, (_, value) in self._memo.items():
             if identity in by_value or identity in roots or not named.has(value):
                 found.add(identity)
@@ -157,9 +168,14 @@ class Unit:
 
 
 class Partition:
-    """Remembers from snapshot to snapshot which variables belong together."""
+    """Remembers from snapshot to snapshot which variables belong together.
 
-    def __init__(self) -> None:
+    Args:
+        unchanged: Recognises groups that need not be pickled.
+    """
+
+    def __init__(self, unchanged: UnchangedObjects) -> None:
+        self._unchanged = unchanged
         self._groups: list[Names] = []
         self._bound: dict[str, int] = {}
         self._with_nans: frozenset[str] = frozenset()
@@ -178,6 +194,7 @@ class Partition:
         """
         enabled = gc.isenabled()
         self.named = {}
+        self._unchanged.begin()
         gc.disable()  # the memos are copied, and walking through them all would cost more than that
         try:
             units = self._merge(self._begin(values, reasons), values, reasons)
@@ -209,10 +226,24 @@ class Partition:
         seeds += [tuple(names) for names in same.values()]
         reducers = Reducers(self._with_nans)
         reducers.named = self.named
-        units = [unit for names in seeds for unit in _pickle(names, values, reducers, reasons)]
+        units = [unit for names in seeds for unit in self._find_or_pickle(names, values, reducers, reasons)]
         if plain:
             units.append(Unit(plain, Stream({name: values[name] for name in plain}, reducers), {}))
         return units
+
+    def _find_or_pickle(
+        self, names: Names, values: dict[str, Any], reducers: Reducers, reasons: dict[str, str]
+    ) -> list[Unit]:
+        if (stream := self._unchanged.find(names, values, reducers.special)) is not None:
+            return [Unit(names, stream, {name: values[name] for name in names})]
+        units = _pickle(names, values, reducers, reasons)
+        if len(units) == 1 and units[0].names == names:
+            self._unchanged.look(names, values, units[0].stream, reducers.special)
+        return units
+
+    def settle(self, places: dict[Names, Place]) -> None:
+        """The snapshot was written; see `UnchangedObjects.settle`."""
+        self._unchanged.settle(places)
 
     def _merge(self, units: list[Unit], values: dict[str, Any], reasons: dict[str, str]) -> list[Unit]:
         """Pickle together what shares objects, until nothing does."""
@@ -241,7 +272,7 @@ def _is_small(value: Any) -> bool:
 
 
 def _connected(units: list[Unit]) -> list[list[Unit]]:
-    """Units by what they share. The largest memo is only asked, not walked through."""
+    """Units by what they share. The largest memo is only asked, not walked through, or that of the unchanged."""
     parent = list(range(len(units)))
 
     def find(index: int) -> int:
@@ -250,16 +281,17 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
             index = parent[index]
         return index
 
-    order = sorted(range(len(units)), key=lambda index: units[index].size)
+    order = sorted(range(len(units)), key=lambda index: (units[index].is_unchanged, units[index].size))
+    asked = max(1, sum(unit.is_unchanged for unit in units))
     roots = {identity for unit in units for identity in unit.roots}
     first: dict[int, int] = {}
     named = NamedKinds()
-    for index in order[:-1]:
+    for index in order[:-asked]:
         for identity in units[index].links(roots, named):
             other = first.setdefault(identity, index)
             if other != index:
                 parent[find(index)] = find(other)
-    for index in order[-1:]:
+    for index in order[-asked:]:
         largest, roots = units[index], units[index].roots
         for identity, other in first.items():
             if identity in roots or largest.holds(identity):
