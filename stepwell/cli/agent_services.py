@@ -17,6 +17,7 @@ from graph.settings import Settings, SettingsError, read_settings
 from sandboxes.local.isolation_choice import choose_ahead
 from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_without_isolation
 from stepwell.errors import UsageError
+from storage.missing_packages import install_command
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
     from graph.context import Context
     from stepwell.mcp_server.server import SessionsOf
 
-EXTRA = "Agents need packages that are not installed: run `pip install 'stepwell[mcp]'`."
-NOTEBOOKS = "The kernel needs packages that are not installed: run `pip install 'stepwell[jupyter]'`."
-EDITORS = "Editors need packages that are not installed: run `pip install 'stepwell[acp]'`."
+EXTRAS = {"Agents need": "mcp", "Editors need": "acp", "The kernel needs": "jupyter"}
+"""Who needs an extra, and which."""
+
+
+def _not_installed(who: str) -> SettingsError:
+    command = install_command(f"stepwell[{EXTRAS[who]}]")
+    return SettingsError(f"{who} packages that are not installed: run {command}.")
 
 
 def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
@@ -58,7 +63,7 @@ def _load_server() -> "Callable[[SessionsOf], MCPServer[Any]]":
     try:
         from stepwell.mcp_server.server import make_server
     except ImportError:
-        raise SettingsError(EXTRA) from None
+        raise _not_installed("Agents need") from None
     gc.freeze()
     gc.enable()
     return make_server
@@ -80,7 +85,7 @@ async def _editor(settings: Settings, context: "Context | None") -> int:
 
         from stepwell.acp_agent.agent import open_agent
     except ImportError:
-        raise SettingsError(EDITORS) from None
+        raise _not_installed("Editors need") from None
 
     async with open_agent(settings, context) as agent:
         spoken = cast("Agent", agent)  # its methods take what they need, and the rest as keywords
@@ -106,7 +111,7 @@ def serve_http(host: str, port: int, folders: Sequence[Path], *, approve: bool) 
     try:
         from server.mcp_app import serve
     except ImportError:
-        raise SettingsError(EXTRA) from None
+        raise _not_installed("Agents need") from None
 
     print_error(f"Agents reach it at http://{host}:{port}/mcp. Ctrl-C ends it; sessions stay.")
     asyncio.run(serve(settings, host, port, folders, context=_context(approve=approve)))
@@ -168,7 +173,7 @@ def install_kernel(name: str, *, removes: bool) -> int:
         assert ipykernel
         assert jupyter_client
     except ImportError:
-        raise SettingsError(NOTEBOOKS) from None
+        raise _not_installed("The kernel needs") from None
     from stepwell.jupyter_kernel import kernelspec
 
     if removes:
