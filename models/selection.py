@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from models.base import ChooseModel, ModelAccessError
 from models.failures import without_keys
 from models.providers import ENDPOINT, PROVIDERS, split_name
+from storage.missing_packages import install_command
 
 PLAYBOOK = "playbook"
 """The name of the built-in model that needs no key and no network."""
@@ -154,8 +155,9 @@ def build_provider(provider: str, name: str, *, api_key: str, options: dict[str,
                 break
             return built
         except ImportError as error:
+            command = install_command(needs.package)
             raise ModelAccessError(
-                f"The provider {provider!r} needs a package that is not installed: run `pip install {needs.package}`."
+                f"The provider {provider!r} needs a package that is not installed: run {command}."
             ) from error
         except Exception as error:  # each provider's client has its own way of saying that a key is missing
             problem = error

@@ -27,16 +27,16 @@ from graph.functions.registry import HostFunction, functions_by_name
 from graph.settings import NO_ISOLATION_WARNING, Prices, Settings, SettingsError, settings_or_default
 from graph.state import Input, State
 from graph.wiring import make_blobs, make_models
-from models.base import ModelError
+from models.base import ModelAccessError, ModelError
 from models.messages import without_surrogates
 from models.selection import PLAYBOOK
-from nodes.budget import tokens_spent
+from nodes.budget import budget_reached, tokens_spent
 from nodes.cell_outputs import printed_text
 from nodes.direct_cells import NoCodeError, direct_question, purpose_of
 from nodes.inputs import LOCAL_KIND
 from nodes.plan import NoQuestionError
 from nodes.restoration.snapshots import SnapshotStore
-from sandboxes.base import Sandbox, SandboxError
+from sandboxes.base import Sandbox, SandboxError, SandboxRefusedError
 from sandboxes.host.workspace import digest
 from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
@@ -247,6 +247,7 @@ class Run:
                     known = ", ".join(sandboxes.kinds)
                     raise SettingsError(f"There is no sandbox of kind {context.sandbox!r}; there is: {known}.")
                 goes_on = given is not before and (self.resumes or self.follows)
+                await self._check_before(context, settings, models, sandboxes)
                 told = await self._look_at_inputs(before, sandboxes, settings) if goes_on else []
                 started, begun = time.monotonic(), True
                 model = "" if self.code else context.model.strip() or settings.model.strip() or PLAYBOOK
@@ -279,6 +280,25 @@ class Run:
             ending = Failed(self.thread, said)
         # Only now: whoever sees the last event may use the thread at once.
         yield ending
+
+    async def _check_before(
+        self, context: Context, settings: Settings, models: ModelsOfRun, sandboxes: Sandboxes
+    ) -> None:
+        """Refuse what could only fail, before a thread begins with it or keeps a question that cannot be taken up.
+
+        Raises:
+            SettingsError: the model or the sandbox cannot be had as things are set, or a budget cannot be kept.
+        """
+        if self.resumes:
+            return
+        try:
+            if not self.code:
+                await models(context.model)
+                budget_reached({}, context, settings.price_list)
+            if (service := sandboxes.elsewhere.get(context.sandbox)) is not None:
+                await service.check()
+        except (ModelAccessError, SandboxRefusedError) as error:
+            raise SettingsError(str(error)) from None
 
     async def _opened(self, stack: AsyncExitStack, settings: Settings) -> tuple[ThreadHold, Services]:
         """The thread's lock, held until what the run has opened is closed, and what it works with.

@@ -1,6 +1,10 @@
-"""What is to be installed for an address, such as `s3://…`, that needs more than the core has."""
+"""What is to be installed, and by which command, where something needs a package that is not there."""
 
+import shutil
+import sys
 from importlib.util import find_spec
+from pathlib import Path
+from shlex import quote
 
 EXTRAS = {"s3fs": "stepwell[s3]"}
 """Packages that are installed by an extra of ours."""
@@ -34,4 +38,19 @@ def missing(error: ImportError) -> str:
 
 
 def _needs(package: str) -> str:
-    return f"needs a package that is not installed: run `pip install '{EXTRAS.get(package, package)}'`"
+    return f"needs a package that is not installed: run {install_command(EXTRAS.get(package, package))}"
+
+
+def install_command(package: str) -> str:
+    """The command that installs a package into the environment of this program, in backquotes.
+
+    The `pip` that a shell finds often belongs to another Python, and environments made by uv have none.
+
+    Args:
+        package: Its name, with extras where they are wanted: `stepwell[s3]`.
+    """
+    if (found := shutil.which("pip")) is not None and Path(found).parent == Path(sys.executable).parent:
+        return f"`pip install {quote(package)}`"
+    if find_spec("pip") is not None:
+        return f"`{quote(sys.executable)} -m pip install {quote(package)}`"
+    return f"`uv pip install {quote(package)} --python {quote(sys.executable)}`"

@@ -14,6 +14,7 @@ from graph.checkpoints.saver import Saver
 from graph.checkpoints.sqlite_saver import SqliteSaver
 from graph.env_files import make_home
 from graph.settings import Settings, SettingsError
+from storage.missing_packages import install_command
 
 
 def note_database(settings: Settings, identity: str) -> None:
@@ -40,7 +41,7 @@ def load_postgres() -> None:
     except ImportError as error:
         raise SettingsError(
             f"STEPWELL_DATABASE_URL needs packages that are not installed ({error}): "
-            "run `pip install 'stepwell[postgres]'`."
+            f"run {install_command('stepwell[postgres]')}."
         ) from None
     assert postgres_saver
 

@@ -24,6 +24,7 @@ from graph.settings import SettingsError
 from models.messages import without_surrogates
 from sandboxes.functions import Description, Parameter
 from sandboxes.inside.kernel.values import is_finite
+from storage.missing_packages import install_command
 
 TYPES = {
     "string": "str",
@@ -250,7 +251,7 @@ def _library() -> Any:
     except ImportError as error:
         raise SettingsError(
             f"STEPWELL_MCP needs packages that are not installed ({error}): "
-            "run `pip install 'stepwell[mcp]'`, or unset STEPWELL_MCP."
+            f"run {install_command('stepwell[mcp]')}, or unset STEPWELL_MCP."
         ) from None
     # What a server prints beside the protocol is told when it cannot be used, and does not belong on the terminal.
     logging.getLogger("mcp").addHandler(logging.NullHandler())

@@ -67,9 +67,9 @@ def _lead(route: Route) -> str:
     question = question if len(question) <= 200 else question[:199] + "…"
     match route.todo[0]:
         case "load":
-            return loading_code(inputs, [], tolerant=route.again, sample=False)
+            return loading_code(inputs, [], [], tolerant=route.again, sample=False)
         case "restart":
-            return loading_code(inputs, route.findings, tolerant=True, sample=route.sampled)
+            return loading_code(inputs, route.findings, route.outdated, tolerant=True, sample=route.sampled)
         case "read":
             return f"{HELPERS}\nfindings, captions, paths = [], [], {list(inputs.others[:20])!r}"
         case "clean":
@@ -83,11 +83,19 @@ def _lead(route: Route) -> str:
     if "quality" in route.left_out and route.todo[0] not in ("clean", "quality"):
         lines.insert(0, UNSORTED.strip("\n"))
     if route.again:
-        lines.append(f"error_text = {route.last['error'] if route.last else ''!r}")
+        lines += _before_again(route)
     for stage in sorted(route.left_out):
         if route.failures[stage] and stage not in route.worked:
             lines.append(f"note('Skipped', {f'{STAGES[stage].purpose} ({route.left_out[stage]}).'!r})")
     return "\n".join(lines)
+
+
+def _before_again(route: Route) -> list[str]:
+    """What stands before a second try: the error of the first, and that its findings do not count."""
+    lines = [f"error_text = {route.last['error'] if route.last else ''!r}"]
+    if route.todo[0] not in LOADING and (outdated := route.outdated):
+        lines.append(f"findings[:] = [line for line in findings if line not in {outdated!r}]")
+    return lines
 
 
 def _thought(route: Route) -> str:

@@ -75,12 +75,15 @@ def _is_expression(source: str) -> bool:
     return True
 
 
-def loading_code(inputs: Inputs, findings: Sequence[str], *, tolerant: bool, sample: bool) -> str:
+def loading_code(
+    inputs: Inputs, findings: Sequence[str], outdated: Sequence[str], *, tolerant: bool, sample: bool
+) -> str:
     """What reads the tables, in front of the cell that looks at them.
 
     Args:
         inputs: The files.
         findings: What this turn found before the session broke off.
+        outdated: Of that, what is found out anew.
         tolerant: Whether to read with other settings what cannot be read as the profile says.
         sample: Whether to read the first rows only.
     """
@@ -89,7 +92,8 @@ def loading_code(inputs: Inputs, findings: Sequence[str], *, tolerant: bool, sam
     if findings:
         lines += [
             f"findings, captions = globals().get('findings', {list(findings)!r}), globals().get('captions', [])",
-            "findings = [line for line in findings if not line.startswith(('Data:', 'Quality:'))]",
+            f"outdated = {list(outdated)!r}",
+            "findings = [f for f in findings if f not in outdated and not f.startswith(('Data:', 'Quality:'))]",
         ]
     else:
         lines.append("findings, captions = [], []")

@@ -79,15 +79,38 @@ class Route:
 
     @property
     def findings(self) -> list[str]:
-        """What the cells of this turn printed as findings, each once."""
-        shown = (shown_code(clean(cell["observation"])) for cell in self.cells)
-        return list(dict.fromkeys(line for text in shown for line in FINDING.findall(text)))
+        """What the cells of this turn printed as findings, each once.
+
+        What a first try said is left out once there was a second: the two assume different things.
+        """
+        said: dict[str, list[str]] = {}
+        for place, cell in enumerate(self.cells):
+            if lines := _printed(cell):
+                said[_stage(cell) or f"cell {place}"] = lines
+        return list(dict.fromkeys(line for lines in said.values() for line in lines))
+
+    @property
+    def outdated(self) -> list[str]:
+        """What was printed by cells whose work the next cell does anew, or begins to."""
+        anew = ("load", "clean", "quality") if self.todo[0] in ("load", "restart") else (self.todo[0],)
+        return [line for cell in self.cells if _stage(cell) in anew for line in _printed(cell)]
 
     def step_of(self, stage: str) -> int:
         """The number of the plan step that a stage works on; 0 when the plan does not have it."""
         texts = [text for text, stages in STEPS.items() if ("load" if stage == "restart" else stage) in stages]
         plan = enumerate(self.situation["plan"], 1)
         return next((number for number, step in plan if step["text"] in texts), 0)
+
+
+def _stage(cell: PromptCell) -> str:
+    """The stage of a cell; loading again is loading."""
+    stage = STAGE_OF.get(cell["purpose"], "")
+    return "load" if stage == "restart" else stage
+
+
+def _printed(cell: PromptCell) -> list[str]:
+    """The findings that a cell printed."""
+    return FINDING.findall(shown_code(clean(cell["observation"])))
 
 
 def walk(situation: Situation) -> Route:

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import os
+import sys
 import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from sandboxes.daytona.options import Account
 if TYPE_CHECKING:
     from daytona import AsyncDaytona
 
-MISSING = "Sandboxes in Daytona need its client: install it with `pip install 'stepwell[daytona]'`."
+MISSING = f"Sandboxes in Daytona need its client: install it with `pip install 'stepwell[daytona]'`, into {sys.prefix}."
 
 
 class Clients:

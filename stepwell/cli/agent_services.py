@@ -18,6 +18,7 @@ from sandboxes.local.isolation_choice import choose_ahead
 from stepwell.cli.exits import FAILED, FINISHED, PAUSED, print_error, warn_without_isolation
 from stepwell.errors import UsageError
 from stepwell.last_session import OF_EDITORS, TAG, LastSession, begin_early, bringing_back
+from storage.missing_packages import install_command
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -29,9 +30,13 @@ T = TypeVar("T")
 
 SHORT_TURN = 0.0005
 """Seconds after which a thread gives way to another one while much is imported; usually it is ten times as long."""
-EXTRA = "Agents need packages that are not installed: run `pip install 'stepwell[mcp]'`."
-NOTEBOOKS = "The kernel needs packages that are not installed: run `pip install 'stepwell[jupyter]'`."
-EDITORS = "Editors need packages that are not installed: run `pip install 'stepwell[acp]'`."
+EXTRAS = {"Agents need": "mcp", "Editors need": "acp", "The kernel needs": "jupyter"}
+"""Who needs an extra, and which."""
+
+
+def _not_installed(who: str) -> SettingsError:
+    command = install_command(f"stepwell[{EXTRAS[who]}]")
+    return SettingsError(f"{who} packages that are not installed: run {command}.")
 
 
 def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
@@ -75,7 +80,7 @@ def _load_server() -> "tuple[Any, Callable[[SessionsOf], MCPServer[Any]]]":
     try:
         from stepwell.mcp_server.server import make_server
     except ImportError:
-        raise SettingsError(EXTRA) from None
+        raise _not_installed("Agents need") from None
     gc.freeze()
     gc.enable()
     return open_client_sessions, make_server
@@ -104,7 +109,7 @@ def _load_agent() -> tuple[Any, Any]:
 
         from stepwell.acp_agent.agent import open_agent
     except ImportError:
-        raise SettingsError(EDITORS) from None
+        raise _not_installed("Editors need") from None
     return open_agent, run_agent
 
 
@@ -127,7 +132,7 @@ def serve_http(host: str, port: int, folders: Sequence[Path], *, approve: bool) 
     try:
         from server.mcp_app import serve
     except ImportError:
-        raise SettingsError(EXTRA) from None
+        raise _not_installed("Agents need") from None
 
     print_error(f"Agents reach it at http://{host}:{port}/mcp. Ctrl-C ends it; sessions stay.")
     asyncio.run(serve(settings, host, port, folders, context=_context(approve=approve)))
@@ -189,7 +194,7 @@ def install_kernel(name: str, *, removes: bool) -> int:
         assert ipykernel
         assert jupyter_client
     except ImportError:
-        raise SettingsError(NOTEBOOKS) from None
+        raise _not_installed("The kernel needs") from None
     from stepwell.jupyter_kernel import kernelspec
 
     if removes:

@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 from graph.settings import SettingsError, read_settings
 from stepwell.cli.exits import FINISHED
 from stepwell.errors import UsageError
+from storage.missing_packages import install_command
 
 NEEDED = ("langgraph_cli", "langgraph_api", "jwt", "prometheus_client", "opentelemetry.sdk")
-MISSING = "`stepwell serve` needs packages that are not installed: run `pip install 'stepwell[serve]'`."
 OF_A_CHECKOUT = ("env", ".")
 """The setting, and the dependency, that mean the folder of the file."""
 
@@ -54,7 +54,8 @@ def serve(port: int) -> NoReturn:
         SettingsError: the extra is not installed, or a setting cannot be used.
     """
     if not all(_there(name) for name in NEEDED):
-        raise SettingsError(MISSING)
+        needed = install_command("stepwell[serve]")
+        raise SettingsError(f"`stepwell serve` needs packages that are not installed: run {needed}.")
     home = read_settings().home
     folder = home / "server"
     home.mkdir(parents=True, exist_ok=True, mode=0o700)  # which is not for other users

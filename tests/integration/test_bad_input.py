@@ -7,9 +7,9 @@ import pytest
 
 from graph.context import Context
 from graph.events import CellFinished, Finished, InputTaken, Notice
-from graph.settings import Settings
+from graph.settings import Settings, SettingsError
 from stepwell.runs import start
-from stepwell.threads import read_thread
+from stepwell.threads import list_threads, read_thread
 from tests import profiled_files
 from tests.analyses import follow, last, only, with_model, write_sales
 from tests.integration.test_command import Desk, desk  # noqa: F401 - the fixture
@@ -36,8 +36,8 @@ def sentence(stderr: str) -> str:
         (("http://127.0.0.1:9/x.csv",), {}, 1, "http://127.0.0.1:9/x.csv cannot be fetched"),
         (("s3://bucket/x.csv",), {}, 1, "s3://bucket/x.csv"),
         (("sales.csv",), {"OPENAI_BASE_URL": UNREACHABLE, "STEPWELL_MODEL": "m"}, 1, "OPENAI_BASE_URL"),
-        (("sales.csv",), {"STEPWELL_MODEL": "gpt-5.4"}, 1, "OPENAI_API_KEY"),
-        (("sales.csv",), {"STEPWELL_MODEL": "anthropic:claude"}, 1, "langchain-anthropic"),
+        (("sales.csv",), {"STEPWELL_MODEL": "gpt-5.4"}, 2, "OPENAI_API_KEY"),
+        (("sales.csv",), {"STEPWELL_MODEL": "anthropic:claude"}, 2, "langchain-anthropic"),
         (("sales.csv",), {"STEPWELL_PYTHON": "/no/such/python"}, 1, "STEPWELL_PYTHON"),
         (("sales.csv",), {"STEPWELL_MODEL_TIMEOUT": "soon"}, 2, "STEPWELL_MODEL_TIMEOUT"),
         (("sales.csv", "--sandbox", "moon"), {}, 2, "moon"),
@@ -92,6 +92,23 @@ async def test_a_refused_key_and_an_unknown_model_leave_a_thread_that_resumes(de
     resumed = desk.command("resume", "last", "--model", "playbook", "--quiet")
     assert resumed.returncode == 0, resumed.stderr
     assert "playbook" in resumed.stdout
+
+
+@pytest.mark.parametrize(
+    ("knobs", "says"),
+    [
+        (Context(model="gpt-5.4"), "OPENAI_API_KEY"),
+        (Context(model="anthropic:claude"), "langchain-anthropic"),
+        (Context(model="playbook", max_cost=1.0), "STEPWELL_PRICES"),
+        (Context(model="playbook", sandbox="daytona"), "DAYTONA_API_KEY"),
+    ],
+)
+async def test_what_cannot_work_as_things_are_set_begins_no_thread(
+    settings: Settings, knobs: Context, says: str
+) -> None:
+    with pytest.raises(SettingsError, match=says):
+        await follow(start("What is there?", context=knobs, settings=settings))
+    assert await list_threads(settings=settings) == []
 
 
 async def test_what_is_readable_is_analysed_and_the_rest_is_named(tmp_path: Path, settings: Settings) -> None:

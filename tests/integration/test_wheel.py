@@ -208,18 +208,18 @@ class TestInstalled:
         assert not [line for line in said[3:] if "error" in line and not line.startswith("Found 1 error")]
 
     @pytest.mark.parametrize(
-        ("setting", "value", "command"),
+        ("setting", "value", "package"),
         [
-            ("STEPWELL_ARTIFACTS", "s3://bucket/files", "pip install 'stepwell[s3]'"),
-            ("STEPWELL_BLOBS", "s3://bucket/blobs", "pip install 'stepwell[s3]'"),
-            ("STEPWELL_BLOBS", "gs://bucket/blobs", "pip install 'gcsfs'"),
-            ("STEPWELL_DATABASE_URL", "postgresql://localhost/none", "pip install 'stepwell[postgres]'"),
-            ("STEPWELL_MCP", "servers.json", "pip install 'stepwell[mcp]'"),
-            ("DAYTONA_API_KEY", "none", "pip install 'stepwell[daytona]'"),
+            ("STEPWELL_ARTIFACTS", "s3://bucket/files", "'stepwell[s3]'"),
+            ("STEPWELL_BLOBS", "s3://bucket/blobs", "'stepwell[s3]'"),
+            ("STEPWELL_BLOBS", "gs://bucket/blobs", "gcsfs"),
+            ("STEPWELL_DATABASE_URL", "postgresql://localhost/none", "'stepwell[postgres]'"),
+            ("STEPWELL_MCP", "servers.json", "'stepwell[mcp]'"),
+            ("DAYTONA_API_KEY", "none", "'stepwell[daytona]'"),
         ],
     )
     def test_what_is_missing_is_said(
-        self, installed: Installation, project: Path, setting: str, value: str, command: str
+        self, installed: Installation, project: Path, setting: str, value: str, package: str
     ) -> None:
         (project / "servers.json").write_text('{"mcpServers": {"shop": {"command": "true"}}}')
         where = ["--sandbox", "daytona"] if setting.startswith("DAYTONA") else []
@@ -228,21 +228,22 @@ class TestInstalled:
         said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         assert done.returncode in (1, 2)
         assert len(said) == 1, done.stderr
-        assert f"run `{command}`" in said[0] or f"with `{command}`" in said[0]
+        assert f"pip install {package}" in said[0]
+        assert str(installed.folder) in said[0]
         assert "Traceback" not in done.stderr
 
     def test_an_input_that_needs_more_is_said(self, installed: Installation, project: Path) -> None:
         done = installed.run("stepwell", "run", "How many?", "s3://bucket/a.csv", "--model", "playbook", cwd=project)
         assert done.returncode == 1
-        assert "error: s3://bucket/a.csv needs a package that is not installed: run `pip install 'stepwell[s3]'`." in (
-            done.stderr
-        )
+        command = f"`uv pip install 'stepwell[s3]' --python {installed.python}`"
+        assert f"error: s3://bucket/a.csv needs a package that is not installed: run {command}." in done.stderr
 
     def test_serving_without_its_extra_says_what_to_install(self, installed: Installation, project: Path) -> None:
         done = installed.run("stepwell", "serve", cwd=project)
         assert done.returncode == 2
         assert done.stderr == (
-            "error: `stepwell serve` needs packages that are not installed: run `pip install 'stepwell[serve]'`.\n"
+            "error: `stepwell serve` needs packages that are not installed: "
+            f"run `uv pip install 'stepwell[serve]' --python {installed.python}`.\n"
         )
 
     @pytest.mark.parametrize(
@@ -253,7 +254,7 @@ class TestInstalled:
     ) -> None:
         done = installed.run("stepwell", *words, cwd=project)
         assert done.returncode == 2
-        assert done.stderr.endswith(f"run `pip install 'stepwell[{extra}]'`.\n")
+        assert done.stderr.endswith(f"run `uv pip install 'stepwell[{extra}]' --python {installed.python}`.\n")
         assert done.stderr.count("\n") == 1
 
     def test_a_configuration_is_written_once(self, installed: Installation, project: Path) -> None:

@@ -133,6 +133,36 @@ async def test_the_largest_table_is_explored_and_a_shared_key_is_named(folder: P
     assert "inputs/notes.txt" in answer
 
 
+async def test_columns_are_the_same_whatever_their_case_and_spaces(folder: Path) -> None:
+    (folder / "inputs" / "orders.csv").write_text(
+        "Customer ,OrderDate,Net Amount\n"
+        + "".join(f"c{n % 5},2024-01-{n % 28 + 1:02d},{n * 1.5}\n" for n in range(60))
+    )
+    people = "".join(f"c{n} ,{'Berlin' if n % 2 else 'berlin '}\n" for n in range(5))
+    (folder / "inputs" / "people.csv").write_text(f"customer,city\n{people}")
+    abstracts = "".join(
+        abstract(f"inputs/{name}", f"pd.read_csv('inputs/{name}')") for name in ("orders.csv", "people.csv")
+    )
+    analysis = Analysis(folder, abstracts)
+    answer = await analysis.ask("What is in it?")
+    sound(analysis)
+    assert "could be joined on 'Customer', which is 'customer' there (100% of the keys match)" in answer
+    answer = await analysis.ask("How does the net_amount differ by CUSTOMER?")
+    sound(analysis)
+    assert "names no column" not in answer
+    assert "the mean of 'Net Amount' by 'Customer' is highest" in answer.replace("The mean", "the mean")
+
+
+async def test_groups_that_differ_in_case_or_spaces_alone_are_one(folder: Path) -> None:
+    towns = ["Berlin", "berlin", " BERLIN", "Ulm", "Berlin", "ulm "] * 20
+    (folder / "inputs" / "t.csv").write_text("town,x\n" + "".join(f"{town},{n}\n" for n, town in enumerate(towns)))
+    analysis = Analysis(folder, abstract("inputs/t.csv", "pd.read_csv('inputs/t.csv')"))
+    answer = await analysis.ask("Which town?")
+    sound(analysis)
+    assert "'town' has 2 values; the commonest are 'Berlin' 80 (67%), 'Ulm' 40 (33%)" in answer
+    assert "differ in case or spaces alone count as one, such as 'berlin' as 'Berlin'" in answer
+
+
 @pytest.mark.parametrize("tools", [True, False])
 async def test_text_is_read_and_its_words_counted(folder: Path, tools: bool) -> None:
     (folder / "inputs" / "tale.txt").write_text(

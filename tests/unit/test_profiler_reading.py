@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb  # noqa: F401
+import openpyxl
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -285,3 +286,59 @@ def test_any_table_in_any_dialect_is_read_back(
         if name.startswith("day"):
             got = [str(value)[:10] for value in got]
         assert got == wanted
+
+
+def workbook(path: Path, corner: str, far: dict[str, object]) -> Path:
+    """Write a table of two columns and three rows at a corner, and single cells elsewhere."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    start = sheet[corner]
+    for down, row in enumerate([("id", "n"), (1, 10), (2, 20), (3, 30)]):
+        for right, value in enumerate(row):
+            start.offset(down, right).value = value
+    for cell, value in far.items():
+        sheet[cell] = value
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("corner", "far", "engine"),
+    [
+        ("A1", {"XFD90000": 1}, "openpyxl"),  # calamine would make room for 1.5 billion cells
+        ("C5", {"XFD90000": " "}, "openpyxl"),
+        ("A1", {"Z5000": " "}, "calamine"),
+    ],
+)
+def test_cells_far_from_a_table_are_not_read_with_it(
+    tmp_path: Path, corner: str, far: dict[str, object], engine: str
+) -> None:
+    path = workbook(tmp_path / "a.xlsx", corner, far)
+    abstract = render(os.fspath(path), found(path), 4_000)
+    assert f'engine="{engine}"' in abstract  # before it is read: the wrong one ends the process
+    assert "3 rows (exact) x 2 columns" in abstract
+    assert ("far from the table, and not in it: XFD90000" in abstract) is (1 in far.values())
+    (frame,) = frames(path)
+    assert frame.to_dict("list") == {"id": [1, 2, 3], "n": [10, 20, 30]}
+
+
+@pytest.mark.parametrize("padding", [1, 512, 1_000_001])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_nul_bytes_at_the_end_are_no_rows(tmp_path: Path, padding: int, encoding: str) -> None:
+    path = tmp_path / "a.csv"
+    text = "id,n\n" + "".join(f"{n},{n * 2}\n" for n in range(100))
+    path.write_bytes(text.encode(encoding) + b"\0" * padding)
+    abstract = render(os.fspath(path), found(path), 4_000)
+    assert "100 rows (exact)" in abstract
+    assert f"{padding:,} NUL bytes at its end are no part of its text" in abstract
+    (frame,) = frames(path)
+    assert frame["n"].tolist() == [n * 2 for n in range(100)]
+
+
+def test_a_field_without_an_end_is_no_empty_table(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'id,n\na,"{"x" * 17_000_000}"\nb,c\n')
+    abstract = render(os.fspath(path), found(path), 4_000)
+    assert "a field does not end within 16,000,000 characters" in abstract
+    assert "the table is empty" not in abstract

@@ -64,9 +64,10 @@ def _on_columns(purpose: str, body: str, figure: str = "") -> Stage:
     return Stage(purpose, body + figure, LEAVE_OUT + body + drawn)
 
 
+LOADED = loading.SPOKEN + loading.LOAD
 STAGES: dict[str, Stage] = {
-    "load": Stage("Load the data and look at its shape and types", loading.LOAD, loading.LOAD),
-    "restart": Stage("Load the data again after the session broke off", loading.LOAD, loading.LOAD),
+    "load": Stage("Load the data and look at its shape and types", LOADED, LOADED),
+    "restart": Stage("Load the data again after the session broke off", LOADED, LOADED),
     "clean": Stage(
         "Clean the columns: text that holds numbers or dates",
         loading.CLEAN + loading.STRICT_DATES,
@@ -84,7 +85,7 @@ STAGES: dict[str, Stage] = {
     "outliers": _on_columns("Look for values far from the rest", tables.OUTLIERS),
     "write": Stage("Write the summary file", tables.PAGES + tables.WRITE),
     "list": Stage("List all findings", tables.LIST),
-    "focus": Stage("Describe the columns that the question names", tables.FOCUS),
+    "focus": Stage("Describe the columns that the question names", loading.SPOKEN + tables.FOCUS),
     "relate": _on_columns("Relate these columns to the others", tables.RELATE, tables.RELATE_FIGURE),
     "close": Stage("Write the tables of this look", tables.PAGES + tables.CLOSE),
     "read": Stage("Read the text", text.READ),

@@ -40,7 +40,20 @@ def attempt(read, path, delimited):
     return None
 '''
 
-LOAD = """
+SPOKEN = r"""
+def spoken(name):
+    'A name as people say it: "Customer ", "customer" and "CUSTOMER" are one, and so are "order_id" and "OrderId".'
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)).casefold()
+    return " ".join(re.split(r"[\s_-]+", words)).strip()
+"""
+"""In front of cells that compare the names of columns."""
+
+LOAD = r"""
+def keys(column):
+    'The values of a column as text: a number that became a fraction because some are missing is the same key.'
+    return set(column.dropna().astype(str).str.strip().str.removesuffix(".0"))
+
+
 tables = {name: pd.DataFrame(table).reset_index(drop=True) for name, table in tables.items() if table is not None}
 for table in tables.values():
     names = pd.Series([" ".join(str(c).split()) or "unnamed" for c in table.columns], dtype=str)
@@ -53,13 +66,14 @@ if main:
 print(df.dtypes.astype(str).head(40).to_string())
 print(df.iloc[:3, :12].to_string(max_colwidth=40))
 for name, table in [(name, table) for name, table in tables.items() if name != main]:
-    best, share = "", 0.0
-    for c in [c for c in table.columns if c in df.columns]:
-        theirs, ours = set(table[c].dropna().astype(str)), set(df[c].dropna().astype(str))
+    best, there, share = "", "", 0.0
+    for c, other in [(c, other) for c in df.columns for other in table.columns if spoken(c) == spoken(other)]:
+        theirs, ours = keys(table[other]), keys(df[c])
         key = len(theirs) == len(table) or len(ours) == len(df)
         if key and theirs and ours and len(theirs & ours) / min(len(theirs), len(ours)) > max(share, 0.5):
-            best, share = c, len(theirs & ours) / min(len(theirs), len(ours))
-    joins = f"it could be joined on '{best}' ({share:.0%} of the keys match)" if best else "no shared key"
+            best, there, share = c, other, len(theirs & ours) / min(len(theirs), len(ours))
+    named = f"'{best}'" if best == there else f"'{best}', which is '{there}' there"
+    joins = f"it could be joined on {named} ({share:.0%} of the keys match)" if best else "no shared key"
     note("Data", f"{name}, described only, has {len(table):,} rows and {table.shape[1]:,} columns; {joins}.")
 if df.empty:
     note("Data", "the table has no rows." if main else "no table could be read.")
@@ -81,6 +95,14 @@ for c in text_columns:
     values = df[c].dropna().astype(str)
     if values.empty:
         continue
+    plain = values.str.split().str.join(" ").str.casefold()
+    if plain.nunique() < values.nunique() and plain.nunique() <= len(values) / 2 and plain.str.len().min() > 2:
+        usual = values.groupby(plain).agg(lambda spellings: spellings.value_counts().index[0])
+        other = values[values != plain.map(usual)]
+        df[c] = plain.map(usual).reindex(df.index)
+        such = f"{other.iloc[0][:30]!r} as {usual[plain[other.index[0]]][:30]!r}"
+        note("Assumption", f"values of '{c}' that differ in case or spaces alone count as one, such as {such}.")
+        values = df[c].dropna().astype(str)
     bare = values.str.replace(r"[\s,$€£¥%]", "", regex=True)
     if values.str.fullmatch(r"-?\d+,\d{1,2}").mean() > 0.9:
         bare = values.str.replace(",", ".")

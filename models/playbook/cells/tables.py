@@ -233,11 +233,11 @@ findings.clear()
 captions.clear()
 if not set(paths) <= set(loaded):
     print("New files came: they are loaded first.")
-asked = question.casefold()
+asked = spoken(question)
 words = set(re.findall(r"\w{4,}", asked))
-named = [c for c in df.columns if len(c) > 1 and c.casefold() in asked]
-words -= set(re.findall(r"\w{4,}", " ".join(named).casefold()))
-loosely = [c for c in df.columns if c not in named and words & set(re.findall(r"\w{4,}", c.casefold()))]
+named = [c for c in df.columns if len(c) > 1 and spoken(c) in asked]
+words -= set(re.findall(r"\w{4,}", spoken(" ".join(named))))
+loosely = [c for c in df.columns if c not in named and words & set(re.findall(r"\w{4,}", spoken(c)))]
 named = [c for c in [*named, *loosely] if c in [*numbers, *groups, *dates]][:4]
 if not named:
     named = [*groups[:2], *numbers[:1]]

@@ -10,7 +10,18 @@ from typing import NamedTuple
 
 from .columns import Conventions, ReaderHints, conventions, describe_strings
 from .detection import Encoding
-from .dialect import PRIORS, SPACES, TITLE_ROWS, Dialect, Layout, detect_layout, fixed_widths, has_header, sniff
+from .dialect import (
+    LONGEST_FIELD,
+    PRIORS,
+    SPACES,
+    TITLE_ROWS,
+    Dialect,
+    Layout,
+    detect_layout,
+    fixed_widths,
+    has_header,
+    sniff,
+)
 from .doubts import row_doubts
 from .findings import Column, Inspection, Table, clean, count_text, list_text, literal
 from .text_files import Rows, Source, TextHead, read_rows
@@ -164,6 +175,8 @@ def _mark(text: str) -> str:
 
 def _opened(source: Source, arguments: dict[str, str]) -> str:
     """The first argument: a path, or a member of an archive; says how it is packed where the name does not."""
+    if source.padding:
+        return f"io.BytesIO({source.without_padding})"
     if source.packing == "zip" and not source.only_member:
         return f"zipfile.ZipFile({literal(source.path)}).open({literal(source.member)})"
     lower = source.path.lower()
@@ -339,7 +352,10 @@ def _remarks(
         add(f"{count_text(layout.first_line, 'line')} above the table: {clean(text, 120)}")
     table.remarks += planned.remarks
     if rows.unclosed:
-        add("a quotation mark is never closed, so the rows could not be read to the end")
+        add(
+            f"a field does not end within {LONGEST_FIELD:,} characters, or a quotation mark is never closed: "
+            "nothing from there on was looked at"
+        )
     if rows.cut:
         add("a line is longer than 8 million characters and was read in pieces: counts and widths are not exact")
     if not encoding.clean:
@@ -350,6 +366,8 @@ def _remarks(
         add(f"duplicate column names: {list_text(twice)}")
     if header and (blank := [name for name in header if name != name.strip()]):
         add(f"column names with blanks around them: {list_text([repr(name) for name in blank], 40)}")
+    if not rows.read and rows.unclosed:
+        return
     if not rows.read:
         add("the table is empty: a header and no rows")
         return

@@ -22,7 +22,7 @@ from .delimited import NAMES as DELIMITED
 from .delimited import describe_delimited, find_dialect
 from .detection import NAMES, by_magic, kind_of_name, mismatch, suffix_of
 from .findings import Column, Findings, Inspection, Table, UnreadableError, clean, render, size_text
-from .text_files import Source, TextHead, text_head
+from .text_files import Source, TextHead, find_padding, text_head
 
 HEAD = 4096
 LARGE = 500_000_000
@@ -68,7 +68,7 @@ def profile_file(look: Inspection) -> Findings:
     kind = by_magic(look.path, head, tail)
     if kind:
         return _binary(look, kind)
-    source = Source(look.path, look.size)
+    source = find_padding(look.path, look.size)
     text = text_head(source, look)
     if text is None:
         said = kind_of_name(look.path)
@@ -77,7 +77,11 @@ def profile_file(look: Inspection) -> Findings:
         raise UnreadableError(
             f"{f'named {suffix_of(look.path)} but it ' if said else ''}{seems} ({size_text(look.size)})"
         )
-    return look_at_text(source, text, look)
+    found = look_at_text(source, text, look)
+    if source.padding:
+        where = source.without_padding
+        found.remarks.insert(0, f"{source.padding:,} NUL bytes at its end are no part of its text: {where}")
+    return found
 
 
 def _check(look: Inspection) -> None:

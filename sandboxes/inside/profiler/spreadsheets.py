@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from .columns import describe_values
 from .delimited import column_names, row_blemishes
@@ -22,6 +22,12 @@ from .values import NUMBERS, classify
 CELLS = 300_000
 HEAD_ROWS = 60
 COLUMNS = 2_000
+BOX = 1_000_000
+"""Cells of the smallest rectangle around all of a sheet's from which it is asked whether some stand far away."""
+SPARSE = 20
+"""So many times more cells in that rectangle than are filled mean that some stand far away."""
+FAR_ROWS, FAR_COLUMNS = 1_000, 100
+"""Empty rows or columns between a table and cells that do not belong to it."""
 
 
 @dataclass
@@ -36,10 +42,16 @@ class Sheet:
     read: int = 0
     last: int = -1
     """The place of the last row that holds anything."""
+    reach: tuple[int, int] = (0, 0)
+    """The rows and columns that a reader goes through: up to the last cells, though these hold nothing but blanks."""
+    filled: int = 0
+    """Cells of the rows that were read that hold anything."""
     finished: bool = False
     stated: int = 0
     """Rows that the file says the sheet has, when not all were read."""
     remarks: list[str] = field(default_factory=list)
+    bounded: bool = False
+    """Whether a reader has to be told where the table ends."""
     merged: list[str] = field(default_factory=list)
     """Merged ranges, such as `B1:C1`."""
     engine: str = ""
@@ -50,8 +62,12 @@ class Sheet:
     def add(self, row: Sequence[object]) -> None:
         """Take in the next row."""
         values = [_plain(value) for value in row]
+        wide = next((place for place in range(len(values), 0, -1) if row[place - 1] not in (None, "")), 0)
+        if wide:
+            self.reach = (self.read + 1, max(self.reach[1], wide))
         while values and values[-1] is None:
             values.pop()
+        self.filled += len(values) - values.count(None)
         if len(self.head) < HEAD_ROWS:
             self.head.append(values)
         if values:
@@ -64,6 +80,11 @@ class Sheet:
                     self._kept_cells = sum(len(kept) for _, kept in self.sample)
                     self._step *= 2
         self.read += 1
+
+    @property
+    def step(self) -> int:
+        """Of how many rows one is in the sample."""
+        return self._step
 
     @property
     def even(self) -> bool:
@@ -86,12 +107,17 @@ CHANGED = re.compile(r"[+-]?0[0-9].*|.*[eE].*|[0-9]{16,}")
 
 def sheet_table(sheet: Sheet, path: str) -> Table:
     """Describe a sheet as a table."""
+    if sheet.sample:
+        _leave_out_far_cells(sheet)
     table = Table(f'sheet "{sheet.name}"{" (hidden)" if sheet.hidden else ""}', remarks=list(sheet.remarks))
     if not sheet.sample:
         table.size = "empty"
         return table
     left = min(next(place for place, value in enumerate(row) if value is not None) for _, row in sheet.sample)
     width = max(len(row) for _, row in sheet.sample) - left
+    sheet.bounded = sheet.bounded or (
+        sheet.finished and (sheet.reach[0] > sheet.last + 1 or sheet.reach[1] > left + width)
+    )
     start = _start(sheet, left, width)
     header, below = (
         _texts(sheet.head[start], left, width),
@@ -110,7 +136,7 @@ def sheet_table(sheet: Sheet, path: str) -> Table:
         table.size += f", statistics from a sample of {len(body):,} rows{where}"
     header_rows = [start, start + 1] if double else [start] if named else []
     texts = [] if double else _kept_as_text(names, body, left)
-    table.read_with = _read_excel(sheet, path, start, left, width, header_rows, texts)
+    table.read_with = _read_excel(sheet, path, start, left, width, header_rows, texts, total)
     if double:
         table.remarks.append("the header is two rows: the names are pairs (a MultiIndex)")
     _above(table, sheet, start, left)
@@ -118,6 +144,35 @@ def sheet_table(sheet: Sheet, path: str) -> Table:
     table.column_count = width
     table.rows = [_texts(row, left, width) for row in sheet.head[first:] if row][:5]
     return table
+
+
+def _leave_out_far_cells(sheet: Sheet) -> None:
+    """Take single cells far from the table, such as a forgotten one in XFD1048576, out of a sheet, and say so."""
+    rows, columns = sheet.reach
+    if rows * columns < max(BOX, SPARSE * max(sheet.filled, 1)):
+        return
+    sheet.bounded = True
+    before, kept = sheet.sample[0][0], []
+    for place, row in sheet.sample:
+        if place - before > FAR_ROWS * sheet.step:
+            break
+        kept.append((place, row))
+        before = place
+    used = sorted({place for _, row in kept for place, value in enumerate(row) if value is not None})
+    gap = (one + 1 for one, other in pairwise(used) if other - one > FAR_COLUMNS)
+    width = next(gap, used[-1] + 1)
+    below = sheet.sample[len(kept) :]
+    far = [f"{letters(at)}{place + 1}" for place, row in kept for at in _filled(row) if at >= width]
+    far += [f"{letters(at)}{place + 1}" for place, row in below for at in _filled(row)]
+    sheet.sample = [(place, cut) for place, row in kept if _filled(cut := row[:width])]
+    sheet.head = [row[:width] for row in sheet.head]
+    if far and sheet.sample:
+        sheet.last = sheet.sample[-1][0]
+        sheet.remarks.append(f"far from the table, and not in it: {list_text(far, 3)}")
+
+
+def _filled(row: Sequence[object]) -> list[int]:
+    return [place for place, value in enumerate(row) if value is not None]
 
 
 def _names(header: list[str], second: list[str] | None, left: int) -> list[str | int]:
@@ -185,11 +240,20 @@ def _kept_as_text(names: Sequence[str | int], body: list[tuple[int, list[object]
 
 
 def _read_excel(
-    sheet: Sheet, path: str, start: int, left: int, width: int, header: list[int], texts: Sequence[str | int]
+    sheet: Sheet,
+    path: str,
+    start: int,
+    left: int,
+    width: int,
+    header: list[int],
+    texts: Sequence[str | int],
+    total: int,
 ) -> str:
     arguments = [literal(path), f"sheet_name={literal(sheet.name)}"]
-    if sheet.engine:
-        arguments.append(f"engine={literal(sheet.engine)}")
+    # Calamine makes room for all cells up to the last one; openpyxl ends with the rows that are asked for.
+    vast = sheet.engine == "calamine" and sheet.reach[0] * sheet.reach[1] > max(BOX, SPARSE * sheet.filled)
+    if engine := "openpyxl" if vast else sheet.engine:
+        arguments.append(f"engine={literal(engine)}")
     if not header:
         arguments.append("header=None")
         if start:
@@ -198,8 +262,10 @@ def _read_excel(
         arguments.append(f"header={header}")
     elif start:
         arguments.append(f"header={start}")
-    if left:
+    if left or sheet.bounded:
         arguments.append(f'usecols="{letters(left)}:{letters(left + width - 1)}"')
+    if sheet.bounded:
+        arguments.append(f"nrows={total}")
     if texts:
         keys = ", ".join(f'{name if isinstance(name, int) else literal(name)}: "str"' for name in texts)
         arguments.append('dtype="str"' if len(texts) > 12 else f"dtype={{{keys}}}")

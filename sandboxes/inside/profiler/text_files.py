@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 from .detection import Encoding, decodes, detect, looks_binary, marked
 from .dialect import Dialect, Layout
-from .findings import Inspection, UnreadableError
+from .findings import Inspection, UnreadableError, literal
 
 
 @dataclass
@@ -33,12 +33,16 @@ class Source:
     """The name inside a zip archive."""
     only_member: bool = True
     packed_size: int = 0
+    padding: int = 0
+    """NUL bytes at the end that are none of its text, as a broken-off copy or a preallocated file leaves them."""
 
     @contextmanager
     def opened(self) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
         """Open it for reading; beside it, a function that gives how many packed bytes were consumed so far."""
         with open(self.path, "rb") as raw:  # noqa: PTH123  what is opened here is a stream, not a path's content
-            if not self.packing:
+            if self.padding:
+                yield _Part(raw, self.size or 0), raw.tell
+            elif not self.packing:
                 yield raw, raw.tell
             elif self.packing == "zip":
                 with zipfile.ZipFile(raw) as archive, archive.open(self.member) as stream:
@@ -47,10 +51,54 @@ class Source:
                 with _unpacker(self.packing, raw) as stream:
                     yield stream, raw.tell
 
+    @property
+    def without_padding(self) -> str:
+        """What cells write to have its bytes without those at its end."""
+        return f"pathlib.Path({literal(self.path)}).read_bytes()[:{self.size}]"
+
     def head(self, size: int) -> bytes:
         """Give at most the first `size` bytes, unpacked."""
         with self.opened() as (stream, _):
             return _read_fully(stream, size)
+
+
+def find_padding(path: str, size: int) -> Source:
+    """A plain file as a source, without NUL bytes at its end; those of its last character stay."""
+    padding = 0
+    with open(path, "rb") as stream:  # noqa: PTH123  only its end
+        while padding < size:
+            stream.seek(max(size - padding - BLOCK_BYTES, 0))
+            block = stream.read(min(BLOCK_BYTES, size - padding))
+            found = len(block) - len(block.rstrip(b"\0"))
+            padding += found
+            if found < len(block):
+                break
+    found = Source(path, size - padding, padding=padding)
+    name = marked(found.head(4096)) if padding else ""
+    unit = 4 if "32" in name else 2 if "16" in name else 1
+    padding -= -(size - padding) % unit
+    return Source(path, size) if padding in (0, size) else Source(path, size - padding, padding=padding)
+
+
+class _Part(io.RawIOBase, BinaryIO):  # type: ignore[misc,unused-ignore]
+    """The first bytes of a file, which ends there; closing it leaves the file open."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        super().__init__()
+        self._stream, self._size = stream, size
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        left = max(self._size - self._stream.tell(), 0)
+        return self._stream.read(left if size < 0 else min(size, left))
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return self._stream.seek(offset if whence != 2 else self._size + offset, 0 if whence == 2 else whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
 
 
 def _read_fully(stream: BinaryIO, size: int) -> bytes:
@@ -131,6 +179,7 @@ class Rows:
     """Lines with bytes that are not valid in the encoding."""
     nuls: bool = False
     unclosed: bool = False
+    """Whether a field does not end within bounds."""
     cut: bool = False
     """Whether a line was so long that it was read as several."""
     blocks: int = 0
