@@ -42,6 +42,9 @@ class ForkedStandby:
         """True while the process is copied, for those who look after forks of the user's code."""
         self.wanted = False
         """Whether something has changed since the last copy."""
+        self.due = False
+        """Whether this process is at a step of which there is no copy, since it was that copy itself, or came from the
+        store: one is made before a cell changes it, and nobody waits until it idles."""
 
     @property
     def descriptor(self) -> int:
@@ -62,28 +65,42 @@ class ForkedStandby:
         Returns:
             True in a copy that was woken, long after.
         """
-        self.wanted = False
+        at_once, self.wanted, self.due = self.due, False, False
         if self._notices is None or threads() != 1:
             self.drop()
             return False
         old = self._copy
         random = sys.modules["random"].getstate() if "random" in sys.modules else None
         signal.pthread_sigmask(signal.SIG_BLOCK, {WAKE})
+        told = telling = -1
         self.forking = True
         try:
+            told, telling = os.pipe()
             copy = os.fork()
-        except OSError:  # too many processes: then there is none
+        except OSError:  # too many processes, or descriptors: then there is none
             copy = -1
         self.forking = False
         if copy == 0:
-            self._sleep(step)
+            os.close(told)
+            self._sleep(step, telling)
             if random is not None:  # Python seeds it anew in every fork
                 sys.modules["random"].setstate(random)
+            if step:
+                self.keep_before_cell()
             return True
+        if telling >= 0:
+            os.close(telling)
+            if at_once:  # whoever goes back right after a short cell is to find it
+                os.read(told, 1)
+            os.close(told)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {WAKE})
         self._copy = Copy(max(copy, 0), step)
         self._keep(old)
         return False
+
+    def keep_before_cell(self) -> None:
+        """Have a copy made before the next cell, however soon it comes: its step is one to go back to again."""
+        self.due = self.possible and self._most > 0
 
     def drop(self) -> None:
         """End the copy: its state is out of date. Those of earlier steps stay."""
@@ -102,8 +119,8 @@ class ForkedStandby:
         for one in twice:
             one.end()
 
-    def _sleep(self, step: str) -> None:
-        """In the copy: tell that there is one, and wait to be woken."""
+    def _sleep(self, step: str, telling: int) -> None:
+        """In the copy: tell that there is one, close the pipe that says so, and wait to be woken."""
         # Its elder siblings are not its children: the first process ends those that there are too many of.
         self._copy, self._earlier = Copy(0, ""), []
         assert self._notices is not None
@@ -111,6 +128,7 @@ class ForkedStandby:
             self._notices.send(b"frozen " + step.encode())
         except OSError:
             os._exit(0)
+        os.close(telling)
         signal.sigwait({WAKE})
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {WAKE})
 
