@@ -309,7 +309,10 @@ class Session:
             with own_library().importing():
                 from .snapshots.engine import Engine
 
-            self._engine = Engine(self._main, self._own, self._root, self._start, **self._folders)
+            self._engine = Engine(
+                self._main, self._own, self._root, self._start, **self._folders, connect=self._standby.connect
+            )
+            self._standby.give = self._engine.give
             self._start.modules |= frozenset(sys.modules) - before
         return self._engine
 
