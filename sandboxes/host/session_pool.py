@@ -312,6 +312,11 @@ class Lease:
         """Whether it is in use now."""
         return self._turns + self._uses > 0
 
+    @property
+    def turn_taken(self) -> bool:
+        """Whether somebody has the turn, or waits for it."""
+        return self._turns > 0
+
     async def __aenter__(self) -> None:
         self._turns += 1
         try:

@@ -80,7 +80,7 @@ class LocalSandbox(KernelSandbox[Session]):
         self._pool = pool
         self._inputs = inputs
         self._complete: dict[str, bool] = {}
-        """Whether snapshots that this session took had all that was in it."""
+        """Whether snapshots that the session took, or came from, had all that was in it."""
         self._looking = False
         """Whether its session is about to be looked at, which is soon over."""
         self._trial: LocalSandbox | None = None
@@ -265,7 +265,7 @@ class LocalSandbox(KernelSandbox[Session]):
         Raises:
             SandboxLostError: the copy ended meanwhile; there is no session then.
         """
-        if not self._config.copies or (self._lease.used and not self._looking):
+        if not self._config.copies or (self._lease.turn_taken and not self._looking):
             return None
         async with self._lease:
             session = self._session
@@ -311,12 +311,31 @@ class LocalSandbox(KernelSandbox[Session]):
             SandboxUnavailableError: a session cannot be started or reached.
         """
         taken = await super().snapshot(limit_bytes=limit_bytes)
-        if taken.id and self._config.copies:
-            self._complete.pop(taken.id, None)
-            self._complete[taken.id] = not taken.lost
+        if taken.id:
+            self._remember(taken.id, complete=not taken.lost)
+        return taken
+
+    async def restore(self, id: str) -> RestoredSession:
+        """Start a new session with a snapshot; see `Sandbox.restore`. A cell that is running is killed.
+
+        Raises:
+            SandboxLostError: the new session ended while it restored.
+            SandboxUnavailableError: a session cannot be started, or the workspace cannot be written.
+            SnapshotMissingError: a blob is missing or damaged.
+        """
+        restored = await super().restore(id)
+        self._complete.pop(id, None)
+        if not (restored.lost or restored.versions):  # as the kernel decides whether its copy is one of the step
+            self._remember(id, complete=True)
+        return restored
+
+    def _remember(self, snapshot: str, *, complete: bool) -> None:
+        """Note that a copy may be at that snapshot."""
+        if self._config.copies:
+            self._complete.pop(snapshot, None)
+            self._complete[snapshot] = complete
             while len(self._complete) > MAX_REMEMBERED:
                 self._complete.pop(next(iter(self._complete)))
-        return taken
 
     async def look(self, snapshot: str, *, always: bool, proved: str, seconds: float, max_bytes: int) -> LookTaken:
         """Have a frozen copy of its session look at it; see `Provable.look`.

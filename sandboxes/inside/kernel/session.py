@@ -95,7 +95,7 @@ class Session:
         self._reach = SideEffectMonitor(reach, own, sealed=sealed)
         self._standby = ForkedStandby(notices, copies)
         self._kept_step = ""
-        """The snapshot that this session took last: a copy at it has all that it had, lost or not."""
+        """The snapshot that this session took last, or came from with nothing lost: its copy has all that it had."""
         self._scan = side_effects.Scan(self._root)
         self._beside = [os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ]
         packages.offer(self._root, network=network, proxy=proxy)
@@ -142,12 +142,16 @@ class Session:
         self._builtins.take_out()
         return called
 
-    def _freeze(self) -> None:
-        """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original."""
+    def _freeze(self) -> bool:
+        """Have a copy of this session ready; in the copy, when it is woken, go on in the place of the original.
+
+        Returns:
+            Whether this is the copy.
+        """
         self._streams.flush()
         before = [self._scan, *map(side_effects.Scan, self._beside if self._standby.possible else ())]
         if not self._standby.fork_copy(self._head if self._head == self._kept_step else ""):
-            return
+            return False
         self._pid = os.getpid()
         if self._prover is not None:
             self._prover.woken()
@@ -158,9 +162,12 @@ class Session:
             not was.complete or bool(side_effects.changes(was, now)) for was, now in zip(before, after, strict=True)
         ]
         self._send("hello", {}, {"head": self._head, "files_changed": any(changed)})
+        return True
 
     def _run(self, header: dict[str, Any], code: str, wanted: list[list[str]]) -> None:
         """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""
+        if self._standby.due and self._freeze():
+            return  # this is the copy, woken long after: the original has run that cell
         self._run_id, self._head = str(header.get("id", "")), ""
         number = self._number = int(header.get("number", 0))
         if self._prover is not None:
@@ -232,6 +239,9 @@ class Session:
         elif not answer["problem"]:
             self._head = snapshot
             self._cells.futures = int(answer["futures"])
+            if not (answer["lost"] or answer["versions"]):  # else a copy would lack what the receipt named
+                self._kept_step = snapshot
+                self._standby.keep_before_cell()
         self._send("restored", answer)
 
     def _rebuild(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
@@ -306,7 +316,10 @@ class Session:
             with own_library().importing():
                 from .snapshots.engine import Engine
 
-            self._engine = Engine(self._main, self._own, self._root, self._start, **self._folders)
+            self._engine = Engine(
+                self._main, self._own, self._root, self._start, **self._folders, connect=self._standby.connect
+            )
+            self._standby.give = self._engine.give
             self._start.modules |= frozenset(sys.modules) - before
         return self._engine
 

@@ -94,6 +94,8 @@ COPY_FIRST = 900
 """How readily the system ends a copy when memory runs short, before the session itself."""
 STOP_ROUNDS = 8
 """How often it is looked for processes that began while the others were stopped."""
+QUIET_ROUNDS = 2
+"""How often nobody new is found until it is believed that nobody is left."""
 SO_PASSRIGHTS = 83
 """Whether descriptors can be handed over by a socket; Linux 6.16 and later."""
 CREDENTIALS = struct.Struct("iII")
@@ -154,7 +156,7 @@ class Init:
         self._copies: dict[str, int] = {}
         """The frozen copies of steps by their snapshots, the newest last; that of the last one is the standby."""
         self._ending: set[int] = set()
-        """While a copy of an earlier step takes over: what is not ended for it."""
+        """What was ended for a copy of an earlier step, and is not gone yet."""
         self._limit: dict[str, Any] = {}
         self._notices, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._notices.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -197,14 +199,14 @@ class Init:
             poll.register(descriptor, select.POLLIN)
         while True:
             pause = MEMORY_SECONDS if self._busy else BETWEEN_SECONDS if self._left_over else None
-            ready = poll.poll(None if pause is None else pause * 1_000)
-            for descriptor, _ in ready:
-                if descriptor == self._host.fileno():
-                    self._listen()
-                elif descriptor == self._notices.fileno():
-                    self._register_standby(poll)
-                else:
-                    self._reap()
+            ready = {descriptor for descriptor, _ in poll.poll(None if pause is None else pause * 1_000)}
+            if self._notices.fileno() in ready:  # first: the host may ask for that copy
+                while self._register_standby(poll):
+                    continue
+            if self._host.fileno() in ready:
+                self._listen()
+            if self._woken in ready:
+                self._reap()
             if self._busy or self._left_over:
                 self._watch()
             if self._left_over and not self._busy and not ready:
@@ -247,22 +249,24 @@ class Init:
         there = bool(self._runner) and copy in others
         if there:
             kept = {one for one in self._copies.values() if one in others}
-            for one in others:
-                if one not in kept:
+            # What was killed starts nothing more, and copies sleep; who has just lost its parent may be missed once.
+            quiet = 0
+            while quiet < QUIET_ROUNDS:
+                new = set(others) - kept - self._ending
+                for one in new:
                     self._kill(one)
-            self._ending = kept
+                self._ending |= new
+                quiet = 0 if new else quiet + 1
+                others = self._others()
             self._copies.pop(step)
             self._runner, self._standby = copy, 0
         self._tell({"event": "returning", "there": there})
 
     def _wake(self) -> None:
-        """Wake the copy that is the runner now, and see that what was ended for it is gone."""
+        """Wake the copy that is the runner now."""
         if self._runner:
             measuring.give_way(self._proc, self._runner, 0)
             self._kill(self._runner, signal.SIGUSR1)
-        ending, self._ending = self._ending, set()
-        if ending:
-            self._kill_all(ending)
 
     def _begin(self, order: dict[str, Any], trees: list[int]) -> None:
         """Attach the sandbox's own folders, give up all privileges, and let the runner go on."""
@@ -289,19 +293,27 @@ class Init:
         os.close(self._order)
         self._watching.measure_baseline()
 
-    def _register_standby(self, poll: select.poll) -> None:
-        """Learn which process is the standby: its number comes from the operating system, not from what it says."""
+    def _register_standby(self, poll: select.poll) -> bool:
+        """Learn which process is the standby: its number comes from the operating system, not from what it says.
+
+        Returns:
+            Whether there was a message.
+        """
+        size = socket.CMSG_SPACE(CREDENTIALS.size)
         try:
-            message, attached, _, _ = self._notices.recvmsg(128, socket.CMSG_SPACE(CREDENTIALS.size))
+            message, attached, _, _ = self._notices.recvmsg(128, size, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
         except OSError:
             message, attached = b"", []
         if not message:
             poll.unregister(self._notices.fileno())
-            return
+            return False
         for level, kind, data in attached:
             if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS and message.startswith(b"frozen"):
                 self._standby = CREDENTIALS.unpack(data[: CREDENTIALS.size])[0]
                 self._note_copy(message[7:].decode("ascii", "replace"))
+        return True
 
     def _note_copy(self, step: str) -> None:
         """Note the step of the copy that is the standby now; there are no more than may be, the oldest go first."""
@@ -331,6 +343,7 @@ class Init:
                 return
             if not process:
                 return
+            self._ending.discard(process)
             if process == self._runner:
                 self._runner_ended(os.waitstatus_to_exitcode(status), used)
             elif process == self._standby:
@@ -364,6 +377,10 @@ class Init:
             return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
         return measuring.tree(self._proc, _own_number(self._proc))
 
+    def _measured(self) -> list[int]:
+        """Those whose use counts: what was ended for a copy is about to give all of it back."""
+        return [one for one in self._others() if one not in self._ending]
+
     def _goes_on(self) -> bool:
         """Whether more than a waiting runner and its standby is there."""
         processes = self._others()
@@ -389,6 +406,7 @@ class Init:
                 process, _, _ = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 return False
+            self._ending.discard(process)
             if not process:
                 if not [one for one in self._others() if one not in spared]:
                     return False
@@ -427,9 +445,9 @@ class Init:
     def _watch(self) -> None:
         """End the runner when it uses more than it may."""
         if self._runner and not self._limit:
-            self._limit = self._watching.look(self._others(), self._held)
+            self._limit = self._watching.look(self._measured(), self._held)
             while self._limit.get("limit") == "memory" and self._give_up_copy():
-                self._limit = self._watching.look(self._others(), self._held)
+                self._limit = self._watching.look(self._measured(), self._held)
             hidden = (measuring.namespace_pid(self._proc, one) for one in self._watching.hidden)
             for one in [self._runner] if self._limit else hidden:
                 self._kill(one)

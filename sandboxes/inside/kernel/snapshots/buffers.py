@@ -93,6 +93,10 @@ class BufferWriter:
         if entry["size"] >= SMALLEST:
             self._before.learn((*place, entry["size"]), blobs_of(entry), looked)
 
+    def kept_digests(self, key: tuple[str, int, int]) -> list[list[bytes]]:
+        """The digests of a buffer's blocks, patches included, as the last snapshot has it; empty: there are none."""
+        return self._before.kept_digests(key)
+
     def settle(self) -> None:
         """The snapshot was written."""
         self._before.settle()

@@ -100,6 +100,10 @@ class MappedBlobs:
         if all(held is not None for _, held in maps):
             self._maps[key] = [(name, held) for name, held in maps if held is not None]
 
+    def kept_digests(self, key: Key) -> list[list[bytes]]:
+        """What `look` would say of a buffer's pieces as the last snapshot has them; empty: that is not known."""
+        return []
+
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""
         before, self._maps, total = self._maps, {}, 0
@@ -178,6 +182,10 @@ class BufferDigests:
     def learn(self, key: Key, names: list[str], looked: list[list[bytes]]) -> None:
         """Note which blobs a buffer is in a restored snapshot, and what `look` said of each."""
         self._known[key] = list(zip(names, looked, strict=True))
+
+    def kept_digests(self, key: Key) -> list[list[bytes]]:
+        """What `look` would say of a buffer's pieces as the last snapshot has them; empty: that is not known."""
+        return self._fresh.get(key, [])
 
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""

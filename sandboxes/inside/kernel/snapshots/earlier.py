@@ -16,6 +16,7 @@ from typing import Any
 from . import manifest, memory
 from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import blobs_of, packs_of, patch
+from .copied import nothing_copied
 from .load import RawUnit, fill_memory
 from .partial_loading import load_partially
 from .pickling import load
@@ -33,6 +34,8 @@ MAX_LINKS = 8
 
 Supply = Callable[[Sequence[str]], None]
 """Has the host lay out blobs of the snapshot."""
+Copied = Callable[[Sequence[str], dict[int, memoryview]], set[int]]
+"""Fills memory with buffers of a unit, by their numbers in it, and says which are there."""
 
 
 class StepError(KeyError):
@@ -78,13 +81,17 @@ class EarlierSnapshot:
         content: Its manifest.
         blobs: Where blobs are once they were supplied.
         supply: Has the host lay out those that are not there.
+        copied: What large buffers come from where the step is in memory.
     """
 
-    def __init__(self, step: str, content: dict[str, Any], blobs: Blobs, supply: Supply) -> None:
+    def __init__(
+        self, step: str, content: dict[str, Any], blobs: Blobs, supply: Supply, copied: Copied = nothing_copied
+    ) -> None:
         self._step = step
         self._content = content
         self._blobs = blobs
         self._supply = supply
+        self._copied = copied
         self._namespace = EarlierVariables(self)
         self._units = {name: unit for unit in content["variables"]["units"] for name in unit["names"]}
         self._loading: list[dict[str, Any]] = []
@@ -158,14 +165,16 @@ class EarlierSnapshot:
         packs = self._content["packs"]
         stream = unit["stream"]
         names = [packs[stream["pack"]]] if "pack" in stream else list(stream["blobs"])
-        for buffer in unit["buffers"]:
-            names += [*blobs_of(buffer), *packs_of(buffer, packs)]
         buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
+        there = self._copied(unit["names"], {number: memoryview(buffer) for number, buffer in enumerate(buffers)})
+        left = [pair for number, pair in enumerate(zip(buffers, unit["buffers"], strict=True)) if number not in there]
+        for _, buffer in left:
+            names += [*blobs_of(buffer), *packs_of(buffer, packs)]
         waiting: list[Any] = []
         try:
             with ThreadPoolExecutor(1) as asking, ThreadPoolExecutor(THREADS) as pool:
                 wait = self._supply_ahead(asking, names)
-                for target, buffer in zip(buffers, unit["buffers"], strict=True):
+                for target, buffer in left:
                     waiting += fill_memory(pool, self._blobs, memoryview(target), blobs_of(buffer), wait)
                 for filled in waiting:
                     filled.result()
@@ -173,7 +182,7 @@ class EarlierSnapshot:
                     wait(name)
             cache: dict[str, bytes] = {}
             data = manifest.read(stream, packs, self._blobs, cache)
-            for target, buffer in zip(buffers, unit["buffers"], strict=True):
+            for target, buffer in left:
                 patch(memoryview(target), buffer, packs, self._blobs, cache)
         except MissingBlobError as error:
             raise StepError(f"The snapshot of {self._step} cannot be read: {error}.") from None

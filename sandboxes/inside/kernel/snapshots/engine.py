@@ -1,6 +1,8 @@
 """Saves and restores the snapshots of one session."""
 
+import socket
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -8,6 +10,7 @@ from ..cells import Cells
 from ..own_library import own_library
 from . import manifest
 from .blobs import Blobs, MissingBlobError, Spool
+from .copied import Connect, CopiedBuffers, no_copies
 from .earlier import EarlierSnapshot, StepError, Supply
 from .interpreter_state import StartState
 from .load import SnapshotReader
@@ -31,6 +34,7 @@ class Engine:
         spool: The folder for new blobs.
         blobs: The folder with the blobs that the host supplied.
         cloudpickle: The host's copy of `cloudpickle.py`.
+        connect: The way to the frozen copies of its last steps.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Engine:
         spool: str,
         blobs: str,
         cloudpickle: str,
+        connect: Connect = no_copies,
     ) -> None:
         begin(main, own.get("display"), root, start.environment)
         CloudpickleLocation.path, CloudpickleLocation.workspace = cloudpickle, root
@@ -53,6 +58,7 @@ class Engine:
         self._manifests: dict[str, dict[str, Any]] = {}
         """Those of earlier steps that cells have looked into."""
         self._taking = SnapshotWriter(main, own, root, start, Spool(spool), blobs)
+        self._copied = CopiedBuffers(self._taking, connect)
 
     def snapshot(self, limit: int, cell: int, futures: int) -> dict[str, Any]:
         """Take a snapshot; see `SnapshotWriter.take`."""
@@ -82,7 +88,11 @@ class Engine:
                 self._manifests[id] = manifest.unpack(self._blobs.read(id))
             except MissingBlobError as error:
                 raise StepError(f"The snapshot of step {step} cannot be read: {error}.") from None
-        return EarlierSnapshot(f"step {step}", self._manifests[id], self._blobs, supply)
+        return EarlierSnapshot(f"step {step}", self._manifests[id], self._blobs, supply, partial(self._copied.read, id))
+
+    def give(self, request: bytes, connection: socket.socket) -> None:
+        """In a child of a frozen copy: hand over large buffers; see `CopiedBuffers.give`."""
+        self._copied.give(request, connection)
 
     def plan_rebuild(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Say which of the cells in `asked` have to run for lost variables; see `needed.plan`."""

@@ -100,7 +100,7 @@ class SnapshotWriter:
         try:
             # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
             patches = library_patches.capture(list(self._cell_sources().values()), of_cells)
-            with _quiet():
+            with quiet():
                 id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:
             self.spool.abort()
@@ -180,6 +180,11 @@ class SnapshotWriter:
     def restore_functions(self, names: list[str]) -> None:
         """Put the functions of the host where a snapshot had them."""
         restore_stubs(names, self._main.__dict__, self._own)
+
+    @property
+    def with_nans(self) -> frozenset[str]:
+        """The variables that had a NaN among their objects in the last snapshot."""
+        return self._partition.with_nans
 
     def variables(self) -> dict[str, Any]:
         """The user's variables, as they are now."""
@@ -318,7 +323,7 @@ def _blobs(content: dict[str, Any]) -> set[str]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Let what pickling runs print and warn into nothing."""
     filters, shown = warnings.filters, warnings.showwarning
     warnings.showwarning = lambda *_args, **_options: None

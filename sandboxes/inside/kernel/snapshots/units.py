@@ -178,7 +178,7 @@ class Partition:
         self._unchanged = unchanged
         self._groups: list[Names] = []
         self._bound: dict[str, int] = {}
-        self._with_nans: frozenset[str] = frozenset()
+        self.with_nans: frozenset[str] = frozenset()
         self.named: dict[str, tuple[str, str]] = {}
         """What of the variables will not come back although they do: name → type, reason."""
 
@@ -200,7 +200,7 @@ class Partition:
             units = self._merge(self._begin(values, reasons), values, reasons)
             order = {name: place for place, name in enumerate(values)}
             units.sort(key=lambda unit: min(order[name] for name in unit.names))
-            self._with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
+            self.with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
             for unit in units:
                 unit.forget()
         finally:
@@ -224,7 +224,7 @@ class Partition:
         for name, value in left.items():
             same.setdefault(id(value), []).append(name)
         seeds += [tuple(names) for names in same.values()]
-        reducers = Reducers(self._with_nans)
+        reducers = Reducers(self.with_nans)
         reducers.named = self.named
         units = [unit for names in seeds for unit in self._find_or_pickle(names, values, reducers, reasons)]
         if plain:
@@ -258,7 +258,7 @@ class Partition:
                     continue
                 held = {name for unit in group for name in unit.names}
                 names = tuple(name for name in values if name in held)
-                merged += _pickle(names, values, Reducers(self._with_nans), reasons)
+                merged += _pickle(names, values, Reducers(self.with_nans), reasons)
             if len(merged) >= len(units):  # pickling that gives other objects each time would never settle
                 return merged
             units = merged
@@ -321,6 +321,11 @@ def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:
         if not is_recursion_error(error):
             raise
         return with_large_stack(lambda: Stream(wanted, reducers))
+
+
+def stream_of(wanted: dict[str, Any], with_nans: frozenset[str]) -> Stream:
+    """The variables of a unit as `Partition` pickled them."""
+    return _stream(wanted, Reducers(with_nans))
 
 
 def reason_of(error: BaseException) -> str:

@@ -1,0 +1,136 @@
+"""Large buffers of an earlier step from its frozen copy in memory, instead of from the store.
+
+A child of the copy pickles the unit again, to find its buffers, and hands them over in memory that all copies share,
+piece by piece. It compares every block with the digest that was taken when the step was kept, so what comes is what the
+snapshot has; streams and small buffers are read from the store as before, and so is all that a copy cannot give.
+"""
+
+import gc
+import json
+import mmap
+import socket
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+from .blobs import CHUNK
+from .buffers import cut_buffer
+from .change_detection import SMALLEST
+from .memory import Mapped
+from .save import SnapshotWriter, quiet
+from .units import stream_of
+
+LEAST = 4 << 20
+"""Bytes of buffers from which on a copy is asked: making a child of it takes as long as reading that."""
+SLOTS = 4
+ANSWER_SECONDS = 10.0
+"""How long the copy may take for its next piece, pickling before the first one included."""
+PIECE = struct.Struct("II")
+"""What is told of a piece: the number of its buffer, and its size."""
+END = PIECE.pack(0xFFFFFFFF, 0)
+
+Connect = Callable[[str, bytes], "socket.socket | None"]
+"""Asks the copy of a snapshot something; the connection on which it answers, or None where there is no copy."""
+
+
+class CopiedBuffers:
+    """What passes buffers from the copies of one session to it; made before the first copy, which shares its memory.
+
+    Args:
+        taking: What took the snapshots.
+        connect: The way to the copies.
+    """
+
+    def __init__(self, taking: SnapshotWriter, connect: Connect) -> None:
+        self._taking = taking
+        self._connect = connect
+        self._window = Mapped(-1, SLOTS * CHUNK, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+        self._broken = False
+        """Whether somebody may still write into the window for a reader that has left."""
+
+    def read(self, id: str, names: Sequence[str], targets: dict[int, memoryview]) -> set[int]:
+        """Fill memory with buffers of a unit from the copy of a snapshot.
+
+        Args:
+            id: The snapshot.
+            names: The variables of the unit.
+            targets: Where buffers are to be, by their numbers in the unit.
+
+        Returns:
+            The buffers that are there now; the others have to come from the store.
+        """
+        large = {number: target for number, target in targets.items() if len(target) >= SMALLEST}
+        if self._broken or sum(map(len, large.values())) < LEAST:
+            return set()
+        asked = {"names": list(names), "sizes": {str(number): len(target) for number, target in large.items()}}
+        connection = self._connect(id, json.dumps(asked).encode())
+        if connection is None:
+            return set()
+        filled = dict.fromkeys(large, 0)
+        self._broken = True
+        with connection:
+            connection.settimeout(ANSWER_SECONDS)
+            with suppress(TimeoutError):
+                with suppress(ConnectionError):  # it was killed
+                    self._take(connection, large, filled)
+                self._broken = False
+        return {number for number, size in filled.items() if size == len(large[number])}
+
+    def _take(self, connection: socket.socket, targets: dict[int, memoryview], filled: dict[int, int]) -> None:
+        """Copy what comes, until the copy's child says that this is all, or is gone."""
+        slot = 0
+        while (said := connection.recv(PIECE.size)) and said != END:
+            number, size = PIECE.unpack(said)
+            at, start = filled[number], slot * CHUNK
+            targets[number][at : at + size] = memoryview(self._window)[start : start + size]
+            filled[number] += size
+            slot = (slot + 1) % SLOTS
+            connection.send(b".")
+
+    def give(self, request: bytes, connection: socket.socket) -> None:
+        """In a child of a copy: hand over the buffers of a unit that are as they were kept."""
+        asked = json.loads(request)
+        values = self._taking.variables()
+        if not values.keys() >= set(asked["names"]):
+            return  # settings are captured anew each time
+        gc.disable()
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        try:  # as when a snapshot is taken
+            with quiet():
+                stream = stream_of({name: values[name] for name in asked["names"]}, self._taking.with_nans)
+        finally:
+            sys.modules["__main__"] = main
+        left, slot = SLOTS, 0
+        for number, size in asked["sizes"].items():
+            pieces = cut_buffer(stream.buffers[int(number)])
+            digests = self._taking.buffers.kept_digests((asked["names"][0], int(number), size))
+            if len(digests) != len(pieces):
+                return
+            for piece, kept in zip(pieces, digests, strict=True):
+                if not left:
+                    if not connection.recv(1):
+                        return
+                    left += 1
+                start = slot * CHUNK
+                copied = memoryview(self._window)[start : start + len(piece)]
+                copied[:] = piece
+                if self._taking.buffers.look(copied) != kept:
+                    return
+                connection.send(PIECE.pack(int(number), len(piece)))
+                left, slot = left - 1, (slot + 1) % SLOTS
+        connection.send(END)
+        while connection.recv(1):  # what is left unread would take back what was sent last
+            continue
+
+
+def no_copies(id: str, request: bytes) -> "socket.socket | None":
+    """A way to copies where there are none."""
+    return None
+
+
+def nothing_copied(names: Sequence[str], targets: dict[int, Any]) -> set[int]:
+    """What a copy gives where there is none."""
+    return set()
