@@ -278,6 +278,7 @@ async def test_a_session_of_a_killed_server_answers_as_before(
         named = {one["name"] for one in told["not_kept"]}
         await user.told("fork_session", session="w", name="restored")
         alive = [await _answer(user, "w", probe) for probe in workload.probes]
+        await user.told("run_code", code="pass", session="restored")  # the last one, which is brought back ahead
         user.kill()
     async with agent(settings, tmp_path) as user:
         restored = [await _answer(user, "restored", probe) for probe in workload.probes]
