@@ -164,7 +164,11 @@ class SessionAhead:
         self._last: LastSession | None = last
         self._settings = settings
         self._bare = bare
+        self._wanted = False
+        """Whether somebody waits for it."""
         self._task = asyncio.ensure_future(self._bring_back(last))
+        if bare:
+            self._task.add_done_callback(self._prepare_others)
 
     @property
     def thread(self) -> str:
@@ -172,20 +176,22 @@ class SessionAhead:
         return self._last.thread if self._last is not None else ""
 
     async def make_way(self, thread: str = "") -> None:
-        """Wait until the session is there; if it is another one than is wanted, let it go.
+        """Wait until the session is there; if it is another one than is wanted, let it go, unless somebody waits for it.
 
         Args:
             thread: The session that is used now; empty: none.
         """
         if (last := self._last) is None:
             return
-        if last.thread != thread:
+        if last.thread == thread:
+            self._wanted = True
+            await self.settled()
+            self._last = None
+        elif not self._wanted:
             self._last = None
             self._task.cancel()
-        await self.settled()
-        if last.thread != thread:
+            await self.settled()
             await self.sandboxes.close(last.thread)
-        self._last = None
 
     async def settled(self) -> None:
         """Wait until the session is there, or cannot be."""
@@ -202,8 +208,9 @@ class SessionAhead:
                     sandbox = await self.sandboxes.open(KIND, last.thread, bare=self._bare)
                     store = SnapshotStore(make_blobs(self._settings), keep_inputs=self._settings.shared)
                     await store.restore_ahead(sandbox, last.snapshot)
-        if self._bare:
-            asyncio.get_running_loop().call_later(OTHERS_AFTER, choose_ahead, self._settings.local)
+
+    def _prepare_others(self, task: "asyncio.Task[None]") -> None:
+        task.get_loop().call_later(OTHERS_AFTER, choose_ahead, self._settings.local)
 
 
 class LastSessions:

@@ -178,6 +178,15 @@ async def test_another_session_that_is_asked_for_lets_it_go(settings: Settings, 
         assert "1" in found.cell["observation"]
 
 
+async def test_who_waits_for_it_gets_it(settings: Settings, tmp_path: Path) -> None:
+    [thread] = await killed(settings, tmp_path, "mine")
+    last = await asyncio.to_thread(begin_early, settings, tag=TAG)
+    async with bringing_back(last, settings) as ahead:
+        assert ahead is not None
+        await asyncio.gather(ahead.make_way(thread), ahead.make_way("another"))
+        assert ahead.sandboxes.counts["active"] == 1
+
+
 async def test_a_new_session_lets_it_go(settings: Settings, tmp_path: Path) -> None:
     await killed(settings, tmp_path, "mine")
     async with next_server(settings) as sessions:
