@@ -176,7 +176,7 @@ class SessionAhead:
         return self._last.thread if self._last is not None else ""
 
     async def make_way(self, thread: str = "") -> None:
-        """Wait until the session is there; if it is another one than is wanted, let it go, unless somebody waits for it.
+        """Wait until the session is there; if it is another one than is wanted, and nobody waits for it, let it go.
 
         Args:
             thread: The session that is used now; empty: none.
