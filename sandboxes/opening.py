@@ -110,7 +110,7 @@ class Sandboxes:
         Args:
             kind: Its kind.
             id: Its name.
-            bare: Whether a local one that is created is to have its first session at once, which imports what it needs.
+            bare: Whether sessions of a local one that is created import what they need by themselves.
 
         Raises:
             SandboxUnavailableError: it cannot be made or reached now.
@@ -179,14 +179,12 @@ class Sandboxes:
     async def _local(self, id: str, *, bare: bool = False) -> Sandbox:
         def make() -> "LocalSandbox":
             from sandboxes.local import LocalSandbox
-            from sandboxes.local.isolation_choice import StartAtOnce, choose
+            from sandboxes.local.isolation_choice import choose
 
             if self._pool is None:
                 self._pool = SessionPool(capacity=self._max_live, sleep_after=self._sleep_after)
             config = choose(replace(self._asked, bare=bare))
-            start = StartAtOnce(config) if config.bare else None
-            usual = replace(config, bare=False)
-            sandbox = LocalSandbox(self._root, id, usual, network=self._asked.network, pool=self._pool, start=start)
+            sandbox = LocalSandbox(self._root, id, config, network=self._asked.network, pool=self._pool)
             sandbox.make_folders()
             return sandbox
 

@@ -114,13 +114,14 @@ for name, command in COMMANDS.items():
 START_OBJECTS, COLLECT_AFTER = 400_000, 50_000
 """Objects more than there were, until those that are garbage are looked for: the first time, and from then on. A start
 makes 340,000 that stay, and looking at them takes a sixth of its time."""
-UNUSED = "openai._vendor.httpx_aiohttp"
-"""A transport that `openai` imports where aiohttp is installed, and goes without elsewhere."""
+UNUSED = ("openai._vendor.httpx_aiohttp", "httpx._main")
+"""What libraries import where more is installed, and go without elsewhere: a transport, and a command line of httpx."""
 
 
 def _start_lightly() -> None:
     """Have imports cost less in this process, which is the command's alone."""
-    sys.modules.setdefault(UNUSED, None)  # type: ignore[arg-type]  # how the import system notes what cannot be had
+    for name in UNUSED:
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # how the import system notes what cannot be had
     gc.set_threshold(START_OBJECTS)
     gc.callbacks.append(_settle)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FOLDER = "last-sessions"
 OF_EDITORS, OF_NOTEBOOKS = f"{FOLDER}/editors", f"{FOLDER}/notebooks"
 OTHERS_AFTER = 1.0
-"""Seconds after which a zygote for other sessions starts: the call that is probably waiting goes first."""
+"""Seconds after which a zygote for other sessions starts, if no call has come: a call that has goes first."""
 THREAD = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SNAPSHOT = re.compile(r"[0-9a-f]{64}")
 TAG = "agents"
@@ -164,7 +164,11 @@ class SessionAhead:
         self._last: LastSession | None = last
         self._settings = settings
         self._bare = bare
+        self._wanted = False
+        """Whether somebody waits for it."""
         self._task = asyncio.ensure_future(self._bring_back(last))
+        if bare:
+            self._task.add_done_callback(self._settle)
 
     @property
     def thread(self) -> str:
@@ -172,20 +176,22 @@ class SessionAhead:
         return self._last.thread if self._last is not None else ""
 
     async def make_way(self, thread: str = "") -> None:
-        """Wait until the session is there; if it is another one than is wanted, let it go.
+        """Wait until the session is there; if it is another one than is wanted, and nobody waits for it, let it go.
 
         Args:
             thread: The session that is used now; empty: none.
         """
         if (last := self._last) is None:
             return
-        if last.thread != thread:
+        if last.thread == thread:
+            self._wanted = True
+            await self.settled()
+            self._last = None
+        elif not self._wanted:
             self._last = None
             self._task.cancel()
-        await self.settled()
-        if last.thread != thread:
+            await self.settled()
             await self.sandboxes.close(last.thread)
-        self._last = None
 
     async def settled(self) -> None:
         """Wait until the session is there, or cannot be."""
@@ -202,8 +208,16 @@ class SessionAhead:
                     sandbox = await self.sandboxes.open(KIND, last.thread, bare=self._bare)
                     store = SnapshotStore(make_blobs(self._settings), keep_inputs=self._settings.shared)
                     await store.restore_ahead(sandbox, last.snapshot)
+
+    def _settle(self, task: "asyncio.Task[None]") -> None:
+        if not self._wanted:  # else the call that waits goes first
+            task.get_loop().call_later(OTHERS_AFTER, self.prepare_others)
+
+    def prepare_others(self) -> None:
+        """Begin to have a sandbox ready for other sessions, once."""
         if self._bare:
-            asyncio.get_running_loop().call_later(OTHERS_AFTER, choose_ahead, self._settings.local)
+            self._bare = False
+            choose_ahead(self._settings.local)
 
 
 class LastSessions:
@@ -224,7 +238,9 @@ class LastSessions:
             await self.ahead.make_way(thread)
 
     async def keep(self, thread: str, sandbox: "SandboxRef | None") -> None:
-        """Write down where a session is, if it is one that can be brought back."""
+        """Write down where a session is after a cell, if it is one that can be brought back."""
+        if self.ahead is not None:
+            self.ahead.prepare_others()
         if self._note is not None and sandbox is not None and sandbox["kind"] == KIND:
             await asyncio.to_thread(self._note.write, thread, sandbox["snapshot"])
 

@@ -3,7 +3,6 @@
 All functions block.
 """
 
-import asyncio
 import contextlib
 import json
 import os
@@ -14,12 +13,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from sandboxes.base import NoSuchSandboxError, SandboxError, SandboxUnavailableError
-from sandboxes.host.processes import Order, StartedProcess
+from sandboxes.host.processes import Order
 from sandboxes.host.scratch import held_folder
 from sandboxes.inside import PROGRAMS
 from sandboxes.inside.prober.probes import PROBES
@@ -70,38 +69,6 @@ def choose_ahead(request: IsolationRequest) -> None:
             choose(request)
 
     threading.Thread(target=work, name="stepwell-ahead", daemon=True).start()
-
-
-class StartAtOnce:
-    """Starts a sandbox's first session with a zygote that has imported nothing, and what comes after it as others are.
-
-    Args:
-        bare: The configuration of that zygote, which has been chosen.
-    """
-
-    def __init__(self, bare: IsolationConfig) -> None:
-        self._bare = bare
-        self._usual = replace(bare, bare=False)
-        self._first = True
-
-    async def __call__(self, order: Order) -> StartedProcess:
-        """Start the kernel, or a program, in a sandbox's folder; see `Start`.
-
-        Raises:
-            SandboxUnavailableError: it cannot be started.
-        """
-        if order.program is None and self._first:
-            self._first = False
-            started = await StartInZygote(self._bare)(order)
-            await asyncio.to_thread(ZYGOTES.retire, self._bare)
-            return started
-        try:
-            await asyncio.to_thread(check, self._usual)
-        except IsolationUnavailableError as error:
-            raise SandboxUnavailableError(
-                f"No other sandbox of level {self._usual.level} can be started ({error}); `stepwell doctor` says more."
-            ) from error
-        return await StartInZygote(self._usual)(order)
 
 
 def _try(config: IsolationConfig) -> None:

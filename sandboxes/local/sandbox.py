@@ -60,7 +60,6 @@ class LocalSandbox(KernelSandbox[Session]):
         grace: Seconds that an interrupted cell has to end before it is killed.
         pool: Where its session takes a place; default: there is always one.
         inputs: The inputs of another sandbox that it has in the place of its own.
-        start: Starts its processes; default: as the configuration says.
     """
 
     def __init__(
@@ -74,7 +73,6 @@ class LocalSandbox(KernelSandbox[Session]):
         grace: float = 3.0,
         pool: SessionPool | None = None,
         inputs: Path | None = None,
-        start: Start | None = None,
     ) -> None:
         super().__init__(id, grace=grace, pool=pool)
         self._pool = pool
@@ -90,11 +88,7 @@ class LocalSandbox(KernelSandbox[Session]):
         self._config = config
         self._network = network
         self._make_egress = make_egress
-        self._given_start = start
-        usual: type[StartChild | StartInZygote] = (
-            StartChild if config.level in ("process", "seatbelt") else StartInZygote
-        )
-        self._start: Start = start or usual(config)
+        self._start: Start = StartChild(config) if config.level in ("process", "seatbelt") else StartInZygote(config)
         self._token = str(uuid.uuid4())
 
     @property
@@ -375,15 +369,7 @@ class LocalSandbox(KernelSandbox[Session]):
                 raise SandboxUnavailableError("all places for sandboxes are taken")
             folder = TrialFolder(self._folder, self._config.level)
             pool = self._pool or SessionPool(capacity=1)
-            trial = LocalSandbox(
-                self._folder,
-                FOLDER,
-                self._config,
-                grace=0.0,
-                pool=pool,
-                inputs=folder.inputs,
-                start=self._given_start,
-            )
+            trial = LocalSandbox(self._folder, FOLDER, self._config, grace=0.0, pool=pool, inputs=folder.inputs)
             self._trial = trial
             closing: list[asyncio.Task[None]] = []
             try:

@@ -342,12 +342,6 @@ class ZygotePool:
             if zygote is not None and zygote.forks < self._max_forks:
                 zygote.refill()
 
-    def retire(self, config: IsolationConfig) -> None:
-        """Have a zygote fork no more, and end with its last sandbox."""
-        with self._turn_of(config):
-            if (zygote := self._zygotes.pop(config, None)) is not None:
-                self._retire(zygote)
-
     def ended(self, ready: ReadySandbox) -> None:
         """Note that a sandbox has ended; a retired zygote is closed with its last sandbox."""
         with self._turn:

@@ -43,8 +43,8 @@ def serve_stdio(folders: Sequence[Path], *, approve: bool) -> int:
     """Serve one client over stdin and stdout, until it leaves or a signal comes."""
     gc.disable()  # until all is imported: of that nothing is garbage
     settings = read_settings()
-    last = begin_early(settings, tag=TAG)
     _check(folders)
+    last = begin_early(settings, tag=TAG)
     warn_without_isolation(settings)
     if sys.stdin.isatty():
         print_error("This speaks to agents, not to people; `stepwell mcp install --client NAME` adds it to one.")

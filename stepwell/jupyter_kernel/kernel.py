@@ -6,7 +6,7 @@ anything on this machine, gets it.
 
 import asyncio
 import base64
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from importlib.metadata import version
 from typing import Any
 
@@ -92,7 +92,11 @@ class StepwellKernel(Kernel):
         """Take messages; the session of a kernel that was killed or restarted begins to come back."""
         super().start()  # type: ignore[no-untyped-call]
         if self.last is not None:
-            self.io_loop.add_callback(self._open)
+            self.io_loop.add_callback(self._open_ahead)
+
+    async def _open_ahead(self) -> None:
+        with suppress(*ERRORS):  # the first cell says what is wrong
+            await self._open()
 
     async def do_execute(
         self,

@@ -16,7 +16,6 @@ from graph.wiring import make_sandboxes
 from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.local import LocalSandbox, isolation_choice
 from sandboxes.local.isolation_choice import choose
-from sandboxes.local.zygote import ZYGOTES
 from stepwell.cell_sessions import CellSessions
 from stepwell.last_session import (
     FOLDER,
@@ -130,17 +129,16 @@ async def test_what_it_mentions_is_there(code: str, then: str, value: str, setti
         assert value in await shown(sessions, then)
 
 
-async def test_only_its_first_session_is_of_a_zygote_that_imports_nothing(settings: Settings, tmp_path: Path) -> None:
+async def test_it_alone_is_of_a_zygote_that_imports_nothing(settings: Settings, tmp_path: Path) -> None:
     [thread] = await killed(settings, tmp_path, "mine")
     async with next_server(settings) as sessions:
-        sandbox = cast("LocalSandbox", await cells_of(sessions).services.sandboxes.open("local", thread))
-        assert not [config for config in ZYGOTES._zygotes if config.bare], "it ends with its session"
-        assert [zygote for zygote in ZYGOTES._retired if zygote._config.bare]
-        await cast("Any", sandbox)._session.close()
-        assert "0" in await shown(sessions, "n")
-        ready = cast("Any", sandbox)._session._process._ready
-        assert not ready.zygote._config.bare
-        assert sandbox._config in isolation_choice._TRIED, "what starts it was tried, too"
+        sandboxes = cells_of(sessions).services.sandboxes
+        for id, bare in ((thread, True), ("another", False)):
+            sandbox = cast("LocalSandbox", await sandboxes.open("local", id))
+            assert sandbox._config.bare is bare
+            assert sandbox._config in isolation_choice._TRIED, "what its level promises was tried"
+        await cells_of(sessions).close(thread)
+        assert not cast("LocalSandbox", await sandboxes.open("local", thread))._config.bare
 
 
 def test_its_sandbox_begins_before_langgraph_is_imported() -> None:
@@ -178,6 +176,15 @@ async def test_another_session_that_is_asked_for_lets_it_go(settings: Settings, 
         found = await sessions.run("n", session="mine")
         assert found.cell is not None
         assert "1" in found.cell["observation"]
+
+
+async def test_who_waits_for_it_gets_it(settings: Settings, tmp_path: Path) -> None:
+    [thread] = await killed(settings, tmp_path, "mine")
+    last = await asyncio.to_thread(begin_early, settings, tag=TAG)
+    async with bringing_back(last, settings) as ahead:
+        assert ahead is not None
+        await asyncio.gather(ahead.make_way(thread), ahead.make_way("another"))
+        assert ahead.sandboxes.counts["active"] == 1
 
 
 async def test_a_new_session_lets_it_go(settings: Settings, tmp_path: Path) -> None:

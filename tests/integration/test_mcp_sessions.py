@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from mcp_types import ElicitRequestParams, ElicitResult, ImageContent
 import stepwell
 from bench.snapshots import WORKLOADS
 from graph.settings import Settings
+from stepwell.last_session import FOLDER
 from tests.mcp_client import Agent, agent, http_agent, settings_over_http, text_of
 from tests.other_process import wait_for_flag
 from tests.scripted_model import ScriptedServer
@@ -276,9 +278,14 @@ async def test_a_session_of_a_killed_server_answers_as_before(
         for number, cell in enumerate(cells):
             told = await user.told("run_code", code=cell, session="w", files=[] if number else inputs)
         named = {one["name"] for one in told["not_kept"]}
-        await user.told("fork_session", session="w", name="restored")
+        fork = (await user.told("fork_session", session="w", name="restored"))["session"]
+        [note] = (settings.home / FOLDER).glob("*.json")
+        last = json.loads(note.read_text())
         alive = [await _answer(user, "w", probe) for probe in workload.probes]
         user.kill()
+    # It is brought back ahead, as if no probe had run.
+    note.write_text(json.dumps({**last, "thread": fork}))
+    (settings.home / "locks" / f"{fork}.holder").write_text(last["holder"])
     async with agent(settings, tmp_path) as user:
         restored = [await _answer(user, "restored", probe) for probe in workload.probes]
     wrong = [

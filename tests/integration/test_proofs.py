@@ -80,6 +80,7 @@ class Analysis:
             snapshots=SnapshotStore(make_blobs(settings)),
             proofs=proofs,
         ).compile(checkpointer=saver)
+        self.sandboxes = sandboxes
         self.proofs = proofs
         self.proved: list[StepProved] = []
         self.notices: list[str] = []
@@ -155,6 +156,14 @@ async def test_of_the_playbook_s_own_analysis_all_comes_back(settings: Settings)
     assert state["proofs"][-1]["cell"] == len(state["cells"])
     assert [(proof["cell"], proof["differs"], proof["why"]) for proof in state["proofs"] if proof["differs"]] == []
     assert not [said for said in analysis.notices if "trial restore" in said]
+
+
+async def test_what_a_session_imports_by_itself_is_no_difference(settings: Settings) -> None:
+    """One of a zygote that imports nothing is compared with another of that zygote."""
+    async with analysing(settings, "x = [1]") as analysis:
+        await analysis.sandboxes.open("local", "thread", bare=True)
+        state = await analysis.run()
+    assert [(proof["outcome"], proof["differs"]) for proof in state["proofs"]] == [("proved", [])]
 
 
 async def test_a_step_before_a_pause_is_proved(settings: Settings) -> None:
