@@ -43,6 +43,8 @@ NEW_FILES = "New files came: they are loaded first."
 LOADING = ("load", "restart", "read")
 LAST = ("write", "list")
 """What is still done when there is nothing more to analyse."""
+REDONE = ("load", "clean", "quality")
+"""What is done anew once the data are loaded again."""
 BROKEN_OFF = ("timeout", "killed", "unknown")
 MAX_RESTARTS = 2
 MAX_FAILURES = 5
@@ -81,18 +83,22 @@ class Route:
     def findings(self) -> list[str]:
         """What the cells of this turn printed as findings, each once.
 
-        What a first try said is left out once there was a second: the two assume different things.
+        What is found out anew replaces what was said of it before: the two may assume different things. Cleaning goes
+        on with what a first try has changed; loading begins anew.
         """
         said: dict[str, list[str]] = {}
         for place, cell in enumerate(self.cells):
-            if lines := _printed(cell):
-                said[_stage(cell) or f"cell {place}"] = lines
+            stage, lines = _stage(cell) or f"cell {place}", _printed(cell)
+            for outdated in REDONE if stage == "load" and lines else ():
+                said.pop(outdated, None)
+            if lines:
+                said[stage] = [*said.get(stage, []), *lines] if stage == "clean" else lines
         return list(dict.fromkeys(line for lines in said.values() for line in lines))
 
     @property
     def outdated(self) -> list[str]:
         """What was printed by cells whose work the next cell does anew, or begins to."""
-        anew = ("load", "clean", "quality") if self.todo[0] in ("load", "restart") else (self.todo[0],)
+        anew = REDONE if self.todo[0] in LOADING else () if self.todo[0] == "clean" else (self.todo[0],)
         return [line for cell in self.cells if _stage(cell) in anew for line in _printed(cell)]
 
     def step_of(self, stage: str) -> int:

@@ -73,8 +73,8 @@ def find_padding(path: str, size: int) -> Source:
             padding += found
             if found < len(block):
                 break
-    found = Source(path, size - padding, padding=padding)
-    name = marked(found.head(4096)) if padding else ""
+    cut = Source(path, size - padding, padding=padding)
+    name = marked(cut.head(4096)) if padding else ""
     unit = 4 if "32" in name else 2 if "16" in name else 1
     padding -= -(size - padding) % unit
     return Source(path, size) if padding in (0, size) else Source(path, size - padding, padding=padding)
