@@ -47,6 +47,10 @@ REDONE = ("load", "clean", "quality")
 """What is done anew once the data are loaded again."""
 BROKEN_OFF = ("timeout", "killed", "unknown")
 MAX_RESTARTS = 2
+MAX_HEAVY = 3
+"""Files that may be left out because the session breaks off at them, each at the cost of one more restart."""
+READING = re.compile(r"^Reading (inputs/.+)$", re.MULTILINE)
+"""As a cell prints it before it reads a file."""
 MAX_FAILURES = 5
 """After so many failed cells the findings so far are listed."""
 
@@ -64,6 +68,8 @@ class Route:
     """Stages that were given up, each with the reason."""
     worked: set[str] = field(default_factory=set)
     restarts: int = 0
+    heavy: list[str] = field(default_factory=list)
+    """Files that are not read any more: the session broke off even at their first rows."""
     sampled: bool = False
     """Whether the data are loaded again as a sample."""
     last: PromptCell | None = None
@@ -197,7 +203,9 @@ def _give_up(route: Route, now: str, reason: str) -> None:
 
 def _restart(route: Route, now: str, reason: str, *, sample: bool) -> None:
     """Load again, on a sample when the data were too much, and go on with the stage that broke off."""
-    if route.restarts >= MAX_RESTARTS:
+    if now == "restart" and route.last and len(route.heavy) < MAX_HEAVY:
+        route.heavy += READING.findall(route.last["observation"])[-1:]
+    if route.restarts >= MAX_RESTARTS + len(route.heavy):
         _give_up(route, now, reason)
         return
     route.restarts += 1

@@ -342,3 +342,16 @@ def test_a_field_without_an_end_is_no_empty_table(tmp_path: Path) -> None:
     abstract = render(os.fspath(path), found(path), 4_000)
     assert "a field does not end within 16,000,000 characters" in abstract
     assert "the table is empty" not in abstract
+
+
+def test_the_beginning_of_a_large_table_is_described_before_all_of_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("n,word\n" + "".join(f"{n},{'x' * 1_000}{n % 7}\n" for n in range(9_000)))
+    told: list[Findings] = []
+    look = Inspection(os.fspath(path), path.stat().st_size, seconds=600.0, publish=told.append)
+    whole = profile_file(look)
+    early = render("a.csv", told[-1], 4_000)
+    assert "read with: pd.read_csv(" in early
+    assert "- word: " in early
+    assert "(estimated)" in early
+    assert "9,000 rows (exact)" in render("a.csv", whole, 4_000)
