@@ -323,6 +323,12 @@ def test_cells_far_from_a_table_are_not_read_with_it(
     assert frame.to_dict("list") == {"id": [1, 2, 3], "n": [10, 20, 30]}
 
 
+def test_a_table_far_from_a_title_is_the_table(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", "EZ1", {"A1": "title", **{f"EZ{n}": n for n in range(5, 7_001)}})
+    abstract = render(os.fspath(path), found(path), 4_000)
+    assert "far from the table" not in abstract
+
+
 @pytest.mark.parametrize("padding", [1, 512, 1_000_001])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
 def test_nul_bytes_at_the_end_are_no_rows(tmp_path: Path, padding: int, encoding: str) -> None:
