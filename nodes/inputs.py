@@ -94,11 +94,11 @@ async def take_inputs(
     attached = attachments(state["messages"][-1])
     for attachment in attached:
         await put(attachment_file(attachment, max_bytes=source.max_bytes))
-    for problem in failed:
-        emit(runtime, Notice(problem, level="warning"))
     added = [file for path, file in brought.items() if file is not known.get(path)]
     if (wanted or attached) and not added and failed:
         raise InputError(" ".join(failed))
+    for problem in failed:
+        emit(runtime, Notice(problem, level="warning"))
     for start in range(0, len(added), PROFILED_AT_ONCE):
         chars = _chars_each(context, len(brought))
         most = _chars_each(context, len(brought), tables=TABLES_SHOWN)

@@ -69,7 +69,9 @@ def _lead(route: Route) -> str:
         case "load":
             return loading_code(inputs, [], [], tolerant=route.again, sample=False)
         case "restart":
-            return loading_code(inputs, route.findings, route.outdated, tolerant=True, sample=route.sampled)
+            return loading_code(
+                inputs, route.findings, route.outdated, route.heavy, tolerant=True, sample=route.sampled
+            )
         case "read":
             return f"{HELPERS}\nfindings, captions, paths = [], [], {list(inputs.others[:20])!r}"
         case "clean":

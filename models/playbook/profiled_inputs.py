@@ -76,7 +76,13 @@ def _is_expression(source: str) -> bool:
 
 
 def loading_code(
-    inputs: Inputs, findings: Sequence[str], outdated: Sequence[str], *, tolerant: bool, sample: bool
+    inputs: Inputs,
+    findings: Sequence[str],
+    outdated: Sequence[str],
+    heavy: Sequence[str] = (),
+    *,
+    tolerant: bool,
+    sample: bool,
 ) -> str:
     """What reads the tables, in front of the cell that looks at them.
 
@@ -84,10 +90,11 @@ def loading_code(
         inputs: The files.
         findings: What this turn found before the session broke off.
         outdated: Of that, what is found out anew.
+        heavy: Paths of files that the session broke off at.
         tolerant: Whether to read with other settings what cannot be read as the profile says.
         sample: Whether to read the first rows only.
     """
-    tables = inputs.tables[:MAX_TABLES]
+    tables = [table for table in inputs.tables[:MAX_TABLES] if table.path not in heavy]
     lines = [f"import {name}" for name in _modules(tables)] + [HELPERS, TOLERANT_READ if tolerant else ""]
     if findings:
         lines += [
@@ -98,8 +105,12 @@ def loading_code(
     else:
         lines.append("findings, captions = [], []")
     lines.append("tables = {}")
+    for path in heavy:
+        lines.append(f"note('Skipped', {f'reading {path} took too long or too much memory.'!r})")
     for table in tables:
         source = first_rows(table.expression) if sample else table.expression
+        if sample and len(tables) > 1:  # so that it is known which of them a session breaks off at
+            lines.append(f"print({f'Reading {table.path}'!r}, flush=True)")
         # What is no delimited text, such as a page or a PDF, would make a table that does not exist.
         delimited = source.startswith(("pd.read_csv(", "pd.read_table("))
         read = f"attempt(lambda: {source}, {table.path!r}, {delimited})" if tolerant else source
@@ -109,7 +120,7 @@ def loading_code(
             f"tables = {{name: t if t is None else t.head({SAMPLE_ROWS}) for name, t in tables.items()}}",
             f"note('Assumption', 'to spare time and memory only the first {SAMPLE_ROWS:,} rows are used.')",
         ]
-    lines.append(f"loaded = {[table.path for table in tables]!r}")
+    lines.append(f"loaded = {[table.path for table in inputs.tables[:MAX_TABLES]]!r}")
     beside = [*inputs.others, *(table.name for table in inputs.tables[MAX_TABLES:])]
     if beside:
         lines.append(f"note('Data', {'not analysed beside the tables: ' + ', '.join(beside[:10]) + '.'!r})")

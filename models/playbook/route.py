@@ -43,8 +43,14 @@ NEW_FILES = "New files came: they are loaded first."
 LOADING = ("load", "restart", "read")
 LAST = ("write", "list")
 """What is still done when there is nothing more to analyse."""
+REDONE = ("load", "clean", "quality")
+"""What is done anew once the data are loaded again."""
 BROKEN_OFF = ("timeout", "killed", "unknown")
 MAX_RESTARTS = 2
+MAX_HEAVY = 3
+"""Files that may be left out because the session breaks off at them, each at the cost of one more restart."""
+READING = re.compile(r"^Reading (inputs/.+)$", re.MULTILINE)
+"""As a cell prints it before it reads a file."""
 MAX_FAILURES = 5
 """After so many failed cells the findings so far are listed."""
 
@@ -62,6 +68,8 @@ class Route:
     """Stages that were given up, each with the reason."""
     worked: set[str] = field(default_factory=set)
     restarts: int = 0
+    heavy: list[str] = field(default_factory=list)
+    """Files that are not read any more: the session broke off even at their first rows."""
     sampled: bool = False
     """Whether the data are loaded again as a sample."""
     last: PromptCell | None = None
@@ -81,18 +89,22 @@ class Route:
     def findings(self) -> list[str]:
         """What the cells of this turn printed as findings, each once.
 
-        What a first try said is left out once there was a second: the two assume different things.
+        What is found out anew replaces what was said of it before: the two may assume different things. Cleaning goes
+        on with what a first try has changed; loading begins anew.
         """
         said: dict[str, list[str]] = {}
         for place, cell in enumerate(self.cells):
-            if lines := _printed(cell):
-                said[_stage(cell) or f"cell {place}"] = lines
+            stage, lines = _stage(cell) or f"cell {place}", _printed(cell)
+            for outdated in REDONE if stage == "load" and lines else ():
+                said.pop(outdated, None)
+            if lines:
+                said[stage] = [*said.get(stage, []), *lines] if stage == "clean" else lines
         return list(dict.fromkeys(line for lines in said.values() for line in lines))
 
     @property
     def outdated(self) -> list[str]:
         """What was printed by cells whose work the next cell does anew, or begins to."""
-        anew = ("load", "clean", "quality") if self.todo[0] in ("load", "restart") else (self.todo[0],)
+        anew = REDONE if self.todo[0] in LOADING else () if self.todo[0] == "clean" else (self.todo[0],)
         return [line for cell in self.cells if _stage(cell) in anew for line in _printed(cell)]
 
     def step_of(self, stage: str) -> int:
@@ -191,7 +203,9 @@ def _give_up(route: Route, now: str, reason: str) -> None:
 
 def _restart(route: Route, now: str, reason: str, *, sample: bool) -> None:
     """Load again, on a sample when the data were too much, and go on with the stage that broke off."""
-    if route.restarts >= MAX_RESTARTS:
+    if now == "restart" and route.last and len(route.heavy) < MAX_HEAVY:
+        route.heavy += READING.findall(route.last["observation"])[-1:]
+    if route.restarts >= MAX_RESTARTS + len(route.heavy):
         _give_up(route, now, reason)
         return
     route.restarts += 1

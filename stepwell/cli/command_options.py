@@ -112,6 +112,8 @@ def _readable(path: Path, name: str) -> str:
         raise UsageError(f"{name} is neither a file nor a folder; save what it delivers to a file first.")
     if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
         raise UsageError(f"{name} cannot be read; check its permissions.")
+    if path.is_dir() and not any(files for _, _, files in os.walk(path)):
+        raise UsageError(f"The folder {name} holds no files; name another one, or the files themselves.")
     return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow links, and the user's own name is clearer
 
 

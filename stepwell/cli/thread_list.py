@@ -121,7 +121,8 @@ def thread_line(summary: ThreadSummary, size: "ThreadSize | None" = None, *, run
 def print_threads(limit: int, *, as_json: bool, search: str = "", tags: Sequence[str] = (), sizes: bool = False) -> int:
     """`stepwell threads`."""
     settings, wanted = read_settings(), ThreadFilter(search, tuple(tags))
-    summaries = _newest(limit, wanted, settings)
+    summaries = _newest(limit + 1, wanted, settings)
+    more, summaries = len(summaries) > limit, summaries[:limit]
     taken = _sizes(summaries, settings) if sizes else {}
     running = {summary.id for summary in summaries if is_running(summary.id, settings)}
     if as_json:
@@ -138,6 +139,8 @@ def print_threads(limit: int, *, as_json: bool, search: str = "", tags: Sequence
     else:
         for summary in summaries:
             line_out(*thread_line(summary, taken.get(summary.id), running=summary.id in running))
+    if more and not as_json:
+        sys.stderr.write(f"These are the newest {limit:,}; --limit NUMBER lists more.\n")
     return FINISHED
 
 

@@ -369,6 +369,9 @@ def test_threads_are_listed_and_found_by_their_beginning(finished: FinishedThrea
     assert row[:2] == [finished.id, "finished"]
     (line,) = finished.desk.command("threads", "--limit", "1", "--json").stdout.splitlines()
     assert json.loads(line)["thread"] == finished.id
+    first = finished.desk.command("threads", "--limit", "1")
+    assert len(first.stdout.splitlines()) == 1
+    assert ("--limit NUMBER lists more" in first.stderr) is (finished.desk.command("threads").stdout.count("\n") > 1)
     for name in (finished.id, finished.id[:4], "last"):
         shown = finished.desk.command("show", name)
         assert shown.stdout.startswith(f"thread {finished.id}\nfinished"), shown.stderr

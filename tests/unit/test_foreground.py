@@ -259,13 +259,16 @@ def test_named_files_become_absolute_and_globs_are_expanded(tmp_path: Path, monk
     assert named_files(["https://example.org/*.csv"]) == ["https://example.org/*.csv"]
 
 
-@pytest.mark.parametrize("name", ["missing.csv", "*.parquet", "", "pipe", "dangling", "~nobody-of-that-name/a.csv"])
+@pytest.mark.parametrize(
+    "name", ["missing.csv", "*.parquet", "", "pipe", "dangling", "hollow", "~nobody-of-that-name/a.csv"]
+)
 def test_a_file_that_cannot_be_taken_is_named_in_one_sentence(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "hollow" / "in it").mkdir(parents=True)
     with pytest.raises(UsageError) as problem:
         named_files([name])
     assert (name or "empty") in str(problem.value)

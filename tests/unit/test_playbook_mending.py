@@ -147,6 +147,24 @@ async def test_what_breaks_off_every_time_is_given_up(folder: Path) -> None:
     assert [item.partition(":")[0] for item in analysis.skipped] == list("1234567")
 
 
+async def test_a_file_that_every_reading_breaks_off_at_does_not_cost_the_others(folder: Path) -> None:
+    def fault(number: int, code: str) -> str:
+        if "bomb.csv'," not in code and "'inputs/bomb.csv')" not in code:
+            return ""
+        begun = "Reading inputs/good.csv\nReading inputs/bomb.csv" if "Reading" in code else ""
+        return f"cell {number} · killed · 120.0 s\n{begun}"
+
+    (folder / "inputs" / "good.csv").write_text("g,x\n" + "".join(f"{'ab'[n % 2]},{n % 17}\n" for n in range(100)))
+    files = ("good.csv", "bomb.csv")
+    abstracts = "".join(abstract(f"inputs/{name}", f"pd.read_csv('inputs/{name}')") for name in files)
+    analysis = Analysis(folder, abstracts, fault=fault)
+    answer = await analysis.ask("?")
+    sound(analysis)
+    assert [cell.status for cell in analysis.cells[:3]] == ["killed", "killed", "ok"]
+    assert "good.csv has 100 rows" in answer
+    assert "Reading inputs/bomb.csv took too long or too much memory." in answer
+
+
 async def test_a_session_that_lost_its_variables_is_loaded_again(folder: Path) -> None:
     analysis = Analysis(folder, strikes(folder))
     lost: list[int] = []

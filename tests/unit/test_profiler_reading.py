@@ -323,6 +323,12 @@ def test_cells_far_from_a_table_are_not_read_with_it(
     assert frame.to_dict("list") == {"id": [1, 2, 3], "n": [10, 20, 30]}
 
 
+def test_a_table_far_from_a_title_is_the_table(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", "EZ1", {"A1": "title", **{f"EZ{n}": n for n in range(5, 7_001)}})
+    abstract = render(os.fspath(path), found(path), 4_000)
+    assert "far from the table" not in abstract
+
+
 @pytest.mark.parametrize("padding", [1, 512, 1_000_001])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
 def test_nul_bytes_at_the_end_are_no_rows(tmp_path: Path, padding: int, encoding: str) -> None:
@@ -342,3 +348,16 @@ def test_a_field_without_an_end_is_no_empty_table(tmp_path: Path) -> None:
     abstract = render(os.fspath(path), found(path), 4_000)
     assert "a field does not end within 16,000,000 characters" in abstract
     assert "the table is empty" not in abstract
+
+
+def test_the_beginning_of_a_large_table_is_described_before_all_of_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("n,word\n" + "".join(f"{n},{'x' * 1_000}{n % 7}\n" for n in range(9_000)))
+    told: list[Findings] = []
+    look = Inspection(os.fspath(path), path.stat().st_size, seconds=600.0, publish=told.append)
+    whole = profile_file(look)
+    early = render("a.csv", told[-1], 4_000)
+    assert "read with: pd.read_csv(" in early
+    assert "- word: " in early
+    assert "(estimated)" in early
+    assert "9,000 rows (exact)" in render("a.csv", whole, 4_000)

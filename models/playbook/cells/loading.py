@@ -124,10 +124,11 @@ raw = None
 
 STRICT_DATES = r"""
 for c in maybe_dates:
-    if df[c].str.fullmatch(r"\d{1,2}[/.]\d{1,2}[/.]\d{4}.*", na=False).any():
-        first = df[c].dropna().iloc[0][:20]
-        note("Assumption", f"in '{c}' day and month are read as the first value suggests ({first}).")
+    either = df[c].str.fullmatch(r"\d{1,2}[/.]\d{1,2}[/.]\d{4}.*", na=False).any()
+    first = df[c].dropna().iloc[0][:20]
     df[c] = pd.to_datetime(df[c].str.replace(r"[年月]", "-", regex=True).str.replace("日", ""))
+    if either:  # only now: where that fails, the second try assumes something else
+        note("Assumption", f"in '{c}' day and month are read as the first value suggests ({first}).")
     note("Quality", f"'{c}' was text and became dates, {df[c].min():%Y-%m-%d} to {df[c].max():%Y-%m-%d}.")
 """
 

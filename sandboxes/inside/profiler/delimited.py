@@ -225,14 +225,24 @@ def find_dialect(head: TextHead, suffix: str) -> tuple[Dialect, float] | None:
     return (dialect, score) if len(taken) >= 3 and score >= STRONG and not prose else None
 
 
-def describe_delimited(source: Source, head: TextHead, dialect: Dialect, look: Inspection) -> Table:
-    """Describe a delimited text as one table; its size line tells how it is written."""
+def describe_delimited(
+    source: Source, head: TextHead, dialect: Dialect, look: Inspection, *, sampled: bool = False
+) -> Table:
+    """Describe a delimited text as one table; its size line tells how it is written.
+
+    Args:
+        source: The text.
+        head: Its beginning.
+        dialect: How it is delimited.
+        look: Says how long there is.
+        sampled: Whether its beginning will do.
+    """
     first = _first_rows(head, dialect)
     layout = detect_layout(first)
     header, body = _header(first, layout), layout
     if double := _double_header(first, layout):
         header, body = double
-    rows = read_rows(source, dialect, body, head.encoding.name, look)
+    rows = read_rows(source, dialect, body, head.encoding.name, look, sampled=sampled)
     encoding = head.encoding
     if rows.undecodable and encoding.clean and "\N{REPLACEMENT CHARACTER}" not in head.text:
         encoding = Encoding(encoding.name, clean=False, guessed=encoding.guessed)

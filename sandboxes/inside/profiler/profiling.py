@@ -21,11 +21,14 @@ from typing import Any
 from .delimited import NAMES as DELIMITED
 from .delimited import describe_delimited, find_dialect
 from .detection import NAMES, by_magic, kind_of_name, mismatch, suffix_of
+from .dialect import Dialect
 from .findings import Column, Findings, Inspection, Table, UnreadableError, clean, render, size_text
 from .text_files import Source, TextHead, find_padding, text_head
 
 HEAD = 4096
 LARGE = 500_000_000
+SAMPLED_FIRST = 8_000_000
+"""Bytes of a table from which its beginning is described before all of it is read."""
 PROSE = frozenset(
     (".md", ".markdown", ".rst", ".log", ".py", ".r", ".sql", ".js", ".yaml", ".yml", ".toml", ".ini", ".tex")
 )  # fmt: skip
@@ -168,11 +171,9 @@ def look_at_text(source: Source, head: TextHead, look: Inspection) -> Findings:
             return found
     if suffix not in PROSE and (dialect := find_dialect(head, suffix)) is not None:
         look.publish(Findings(kind=f"delimited text, {size}"))
-        table = describe_delimited(source, head, dialect[0], look)
-        name = DELIMITED.get(dialect[0].delimiter, "delimited text")
-        name = "columns of fixed width" if dialect[0].cuts else name
-        found = Findings(kind=f"{name}, {table.size}, {size}", tables=[table])
-        table.size = ""
+        if look.size > SAMPLED_FIRST:  # so that something is known of it where the time runs out
+            look.publish(_delimited(source, head, dialect[0], look, size, sampled=True))
+        found = _delimited(source, head, dialect[0], look, size)
         if look.size > LARGE:
             found.remarks.append("large: read it in parts (nrows=, usecols=, chunksize=) or query it with DuckDB")
         if lie := "" if source.packing else mismatch(look.path, "delimited"):
@@ -182,6 +183,16 @@ def look_at_text(source: Source, head: TextHead, look: Inspection) -> Findings:
     if lie := "" if source.packing else mismatch(look.path, "text"):
         plain.remarks.insert(0, lie)
     return plain
+
+
+def _delimited(
+    source: Source, head: TextHead, dialect: Dialect, look: Inspection, size: str, *, sampled: bool = False
+) -> Findings:
+    table = describe_delimited(source, head, dialect, look, sampled=sampled)
+    name = "columns of fixed width" if dialect.cuts else DELIMITED.get(dialect.delimiter, "delimited text")
+    found = Findings(kind=f"{name}, {table.size}, {size}", tables=[table])
+    table.size = ""
+    return found
 
 
 def inner_suffix(source: Source) -> str:

@@ -26,6 +26,8 @@ BOX = 1_000_000
 """Cells of the smallest rectangle around all of a sheet's from which it is asked whether some stand far away."""
 SPARSE = 20
 """So many times more cells in that rectangle than are filled mean that some stand far away."""
+VAST = 20_000_000
+"""Cells of it from which a sheet that is so sparse is not read by an engine that makes room for all of them."""
 FAR_ROWS, FAR_COLUMNS = 1_000, 100
 """Empty rows or columns between a table and cells that do not belong to it."""
 
@@ -164,6 +166,8 @@ def _leave_out_far_cells(sheet: Sheet) -> None:
     below = sheet.sample[len(kept) :]
     far = [f"{letters(at)}{place + 1}" for place, row in kept for at in _filled(row) if at >= width]
     far += [f"{letters(at)}{place + 1}" for place, row in below for at in _filled(row)]
+    if len(far) > sum(len(_filled(row[:width])) for _, row in kept):
+        return  # the table itself is what stands far from the first cell
     sheet.sample = [(place, cut) for place, row in kept if _filled(cut := row[:width])]
     sheet.head = [row[:width] for row in sheet.head]
     if far and sheet.sample:
@@ -251,7 +255,7 @@ def _read_excel(
 ) -> str:
     arguments = [literal(path), f"sheet_name={literal(sheet.name)}"]
     # Calamine makes room for all cells up to the last one; openpyxl ends with the rows that are asked for.
-    vast = sheet.engine == "calamine" and sheet.reach[0] * sheet.reach[1] > max(BOX, SPARSE * sheet.filled)
+    vast = sheet.engine == "calamine" and sheet.reach[0] * sheet.reach[1] > max(VAST, SPARSE * sheet.filled)
     if engine := "openpyxl" if vast else sheet.engine:
         arguments.append(f"engine={literal(engine)}")
     if not header:

@@ -73,8 +73,8 @@ def find_padding(path: str, size: int) -> Source:
             padding += found
             if found < len(block):
                 break
-    found = Source(path, size - padding, padding=padding)
-    name = marked(found.head(4096)) if padding else ""
+    cut = Source(path, size - padding, padding=padding)
+    name = marked(cut.head(4096)) if padding else ""
     unit = 4 if "32" in name else 2 if "16" in name else 1
     padding -= -(size - padding) % unit
     return Source(path, size) if padding in (0, size) else Source(path, size - padding, padding=padding)
@@ -236,17 +236,22 @@ def text_of(stream: BinaryIO, encoding: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="")
 
 
-def read_rows(source: Source, dialect: Dialect, layout: Layout, encoding: str, look: Inspection) -> Rows:
-    """Read a table's rows below its header: whole when it is small enough and there is time, else in samples."""
+def read_rows(
+    source: Source, dialect: Dialect, layout: Layout, encoding: str, look: Inspection, *, sampled: bool = False
+) -> Rows:
+    """Read a table's rows below its header: whole when it is small enough and there is time, else in samples.
+
+    With `sampled` only its beginning is read, which takes a fraction of a second.
+    """
     rows = Rows(layout.width)
-    small = source.size is None or source.size <= WHOLE
+    most = BLOCK_BYTES if sampled else None if source.size is None or source.size <= WHOLE else HEAD_BYTES
     with source.opened() as (stream, consumed):
-        used, done = _through(rows, stream, dialect, layout, encoding, look, None if small else HEAD_BYTES)
+        used, done = _through(rows, stream, dialect, layout, encoding, look, most)
         if done:
             rows.whole = True
             return rows
         packed = consumed()
-    if source.size is not None and source.seekable and rows.read:
+    if source.size is not None and source.seekable and rows.read and not sampled:
         rows.estimate = _blocks(rows, source, dialect, encoding, used, look)
     elif packed and source.packed_size:
         rows.estimate = int(rows.read * source.packed_size / max(packed, 1))
