@@ -1,4 +1,4 @@
-"""How often a model is asked: once for one cell, twice after a look, at most six times for four steps and a file."""
+"""How often a model is asked: twice where it looks first, at most six times for four steps and a file with a review."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,6 @@ from tests.scripted_model import Call, Scripted, ScriptedServer
 
 LOAD = 'import pandas as pd\nsales = pd.read_csv("inputs/sales.csv")\n'
 LOOK = Call("run_python", purpose="Look", code=f"{LOAD}print(sales.describe())")
-AT_ONCE = Call("run_python", purpose="Count", code=f"{LOAD}n = len(sales)", answer="There are {{n}} rows.")
 AFTER = Call("run_python", purpose="Count", code="n = len(sales)", answer="There are {{n}} rows.")
 PLAN = ["Load the sales", "Check the columns", "Sum them up", "Write summary.csv"]
 STEPS: list[Scripted] = [
@@ -36,11 +35,10 @@ STEPS: list[Scripted] = [
 @pytest.mark.parametrize(
     ("question", "script", "review"),
     [
-        ("How many rows are there?", [AT_ONCE], False),
         ("How many rows are there?", [LOOK, AFTER], False),
         ("Load, check and sum up the sales, and write the sums to summary.csv.", STEPS, True),
     ],
-    ids=["one cell", "a look first", "four steps and a file"],
+    ids=["a look first", "four steps and a file"],
 )
 async def test_a_question_takes_no_more_calls_than_it_needs(
     settings: Settings, tmp_path: Path, question: str, script: list[Scripted], review: bool
