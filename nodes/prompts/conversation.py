@@ -61,12 +61,13 @@ class Detail:
 
 ALL = 1 << 20
 LEVELS = (
-    (2, 6, LINES_SHOWN, ALL, 5, 4_000), (2, 6, 20, ALL, 5, 4_000), (2, 4, 20, ALL, 5, 2_000),
+    (5, 5, LINES_SHOWN, ALL, 5, 4_000), (2, 6, 20, ALL, 5, 4_000), (2, 4, 20, ALL, 5, 2_000),
     (1, 2, 10, ALL, 1, 2_000), (1, 1, 0, ALL, 1, 2_000), (1, 1, 0, 40, 1, 600), (1, 1, 0, 12, 1, 300),
     (1, 1, 0, 2, 1, 300),
 )  # fmt: skip
 """Less and less: how many cells are kept in full, short and as one line, how many past turns, how many of these with
-long answers, and characters of a question. In turns of one cell the borders of cells and answers then move together."""
+long answers, and characters of a question. As long as there is room, all borders move at the same cells: with one cell
+of earlier turns (`EARLIER`) go five in full, and five answers where a turn is one cell."""
 SMALL = 24_000
 """Characters of a conversation up to which nothing of it is shortened: what was sent stays as it was sent."""
 LONG_ANSWER, SHORT_ANSWER = 1_500, 300

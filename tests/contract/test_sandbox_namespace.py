@@ -29,7 +29,7 @@ import math
     assert found["name"] == ("str", "'Zoë'")
     assert found["long"][1].startswith("10,000 characters: 'xxx")
     assert found["items"] == ("list", "2,000 items: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …")
-    assert found["prices"] == ("dict", "2 keys: 'a': 1, 'b': list of 2")
+    assert found["prices"] == ("dict", "2 keys: 'a': 1, 'b': [1, 2]")
     assert found["huge"] == ("int", "integer of 16,610 bits")
     assert found["area"] == ("function", "(width, height=…, *rest, unit=…, **more)")
     assert found["Shape"] == ("type", "methods: draw")

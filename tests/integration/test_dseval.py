@@ -223,3 +223,82 @@ async def test_a_killed_set_goes_on_where_it_was(fruit: Path, settings: Settings
     (only,) = results(fruit).values()
     assert (only["status"], only["parts"]) == ("right", 4), only
     assert [(one.status, one.cells) for one in await list_threads(settings=settings)] == [("finished", 5)]
+
+
+HOUSES = '''# %%
+import numpy as np
+import pandas as pd
+
+# %%
+"""
+question: |
+  Heron: fit a linear regression of `price` on `size` and `age` of the training rows; save it in `model`.
+
+validator:
+  template: intact
+  namespace_check:
+    model:
+      type_only: true
+  model:
+    model_name: model
+    inputs_name: held_inputs
+    labels_name: held_labels
+    metric_type: [r2, rmse]
+    tolerance: [-0.01, 0.01]
+
+execution:
+  forbid_names:
+    - held_labels
+  max_time: 60
+"""
+
+from sklearn.linear_model import LinearRegression
+
+held = pd.read_csv("inputs/houses.csv")
+held_inputs, held_labels = held.loc[held["part"] == "test", ["size", "age"]], held.loc[held["part"] == "test", "price"]
+train = held[held["part"] == "train"]
+model = LinearRegression().fit(train[["size", "age"]], train["price"])
+'''
+FITTED = """from sklearn.linear_model import LinearRegression
+rows = pd.read_csv("inputs/houses.csv").query("part == 'train'")
+model = LinearRegression().fit({of}, rows["price"])"""
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        (FITTED.format(of='rows[["size", "age"]]'), "right", ""),
+        (FITTED.format(of='rows[["size", "age"]] * 0 + 1'), "wrong", "r2 is"),
+        (FITTED.format(of='rows[["size"]]'), "wrong", "model cannot predict"),
+        ("model = 3", "wrong", "model"),
+    ],
+    ids=["fits", "learnt nothing", "other columns", "no model"],
+)
+async def test_a_model_is_judged_by_rows_that_it_has_not_seen(
+    tmp_path: Path, settings: Settings, code: str, status: str, said: str
+) -> None:
+    folder = tmp_path / "sets"
+    (folder / "_inputs" / "houses").mkdir(parents=True)
+    rows = [(40 + n * 7 % 90, n * 3 % 50, "test" if n % 4 == 0 else "train") for n in range(80)]
+    lines = [f"{size},{age},{3 * size - age + size % 5},{part}" for size, age, part in rows]
+    (folder / "_inputs" / "houses" / "houses.csv").write_text("size,age,price,part\n" + "\n".join(lines) + "\n")
+    (folder / "houses.py").write_text(HOUSES)
+    async with writing({"Heron": code}) as server:
+        exit_code, _, err = await evaluated(folder / "houses.py", settings, server.base_url)
+    assert exit_code == 0, err
+    (only,) = results(folder, "houses-scripted").values()
+    assert only["status"] == status, only
+    assert said in str(only["why"]), only
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [(("--without-files",), "reads the files"), (("--beside", "smolagents"), "keeps none")]
+)
+async def test_what_a_session_cannot_be_compared_with_is_refused(
+    fruit: Path, settings: Settings, option: tuple[str, ...], said: str
+) -> None:
+    async with writing(RIGHT) as server:
+        code, _, err = await evaluated(fruit / "fruit.py", settings, server.base_url, *option)
+        assert not server.requests
+    assert code != 0
+    assert said in " ".join(err.split())

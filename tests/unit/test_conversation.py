@@ -153,7 +153,8 @@ def test_a_small_conversation_of_several_turns_stays_as_it_was_sent() -> None:
     turns = [Turn(number=n, question=f"Question {n}?", plan=[], answer=f"Answer {n}.") for n in range(1, 12)]
     before: list[str] = []
     for count in range(1, 12):
-        state = make_state(turn=count + 1, question=f"Question {count + 1}?", turns=turns[:count], cells=cells[:count])
+        asked = f"Question {count + 1}?"
+        state = make_state(turn=count + 1, question=asked, turns=turns[:count], cells=cells[:count], plan=[])
         messages = write_conversation(state, tools=True, limit=60_000)
         texts = [f"{message.text}{getattr(message, 'tool_calls', '')}" for message in messages]
         assert texts[: len(before)] == before

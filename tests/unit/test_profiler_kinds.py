@@ -308,3 +308,40 @@ def test_prose_stays_prose(tmp_path: Path) -> None:
     text = abstract(notes)
     assert "Markdown, 10 lines" in text
     assert "headings: # Title / ## Part\n" in text
+
+
+def test_of_an_archive_only_what_is_not_described_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "logs.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "n,m\n" + "1,2\n" * 20)
+    assert "a.csv" in (text := abstract(path))
+    assert "holds" not in text
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("picture.bin", b"\0\1\2" * 50)
+    text = abstract(path)
+    assert "holds besides:\n- picture.bin (150 bytes)" in text
+    assert "- a.csv" not in text
+
+
+def test_a_mark_for_missing_among_texts_is_said_to_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("who,n\n" + "".join(f"{'-' if n % 10 == 0 else f'C{n:03}'},{n}\n" for n in range(100)))
+    assert '"-" for missing (10) besides, which pandas reads as text' in abstract(path)
+
+
+def test_empty_rows_of_a_sheet_are_counted(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    rows = [
+        ["name", "n"],
+        *([f"p{n}", n] for n in range(10)),
+        [],
+        *([f"q{n}", n] for n in range(10)),
+        [],
+        ["Total", 90],
+    ]
+    for row in rows:
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    text = abstract(tmp_path / "a.xlsx")
+    assert "23 rows (exact)" in text
+    assert "2 rows are empty, which pandas reads as missing; the figures below leave them out" in text

@@ -15,6 +15,8 @@ CONTAINERS: dict[type, tuple[str, str]] = {
     dict: ("{", "}"),
 }
 MAX_DEPTH = 40
+FEW, SMALL = 4, 40
+"""Values and characters of a list that is shown as it is within something else."""
 
 
 class _FullError(Exception):
@@ -103,6 +105,14 @@ def short(value: object, limit: int = 60) -> str:
     if kind in _scalars():
         return cut(str(value), limit)
     return f"<{cut(type_name(value), 40)}>"
+
+
+def _small(value: Any) -> str:
+    """A list, tuple or set of a few simple values, as it is; empty when it is none: definitions are kept in such."""
+    if type(value) not in (list, tuple, set, frozenset) or len(value) > FEW:
+        return ""
+    text = long_repr(value, SMALL) if all(type(one) in (*PLAIN, str) for one in value) else ""
+    return text if len(text) < SMALL else ""
 
 
 def _scalars() -> frozenset[type]:
@@ -211,7 +221,7 @@ def _items(value: Any) -> str:
 def _mapping(value: Any) -> str:
     size = dict.__len__(value)
     pairs = list(islice(dict.items(value), COLUMNS))
-    first = listing((f"{short(key)}: {short(item)}" for key, item in pairs), 150)
+    first = listing((f"{short(key)}: {_small(item) or short(item)}" for key, item in pairs), 150)
     return f"{_count(size, 'key')}{': ' + first if first else ''}{', …' if size > COLUMNS else ''}"
 
 
