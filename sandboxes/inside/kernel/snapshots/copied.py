@@ -16,6 +16,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+from ..proving.frozen_copy import hold_memory
 from .blobs import CHUNK
 from .buffers import cut_buffer
 from .change_detection import SMALLEST
@@ -28,6 +29,8 @@ LEAST = 4 << 20
 SHARE = 32
 """How many times as long as its stream the buffers of a unit have to be: pickling takes far longer than reading."""
 SLOTS = 4
+SPARE_BYTES = 64 << 20
+"""Memory that the copy's child may take: pickling makes copies of arrays that do not lie in one piece."""
 ANSWER_SECONDS = 10.0
 """How long the copy may take for its next piece, pickling before the first one included."""
 PIECE = struct.Struct("II")
@@ -95,6 +98,7 @@ class CopiedBuffers:
     def give(self, request: bytes, connection: socket.socket) -> None:
         """In a child of a copy: hand over the buffers of a unit that are as they were kept."""
         asked = json.loads(request)
+        hold_memory(SPARE_BYTES)
         values = self._taking.variables()
         if not values.keys() >= set(asked["names"]):
             return  # settings are captured anew each time
