@@ -8,6 +8,7 @@ from rich.console import Console
 
 from bench import (
     agents,
+    branches,
     daytona,
     earlier,
     floods,
@@ -31,6 +32,7 @@ BENCHMARKS = (
     "steps",
     "earlier",
     "proving",
+    "branches",
     "long",
     "start",
     "sandboxes",
@@ -46,6 +48,7 @@ MEASURED = {
     "steps": step_costs.measure,
     "earlier": earlier.measure,
     "proving": proving.measure,
+    "branches": branches.measure,
     "long": long_analyses.measure,
     "start": start.measure,
     "sandboxes": sandboxes.measure,

@@ -73,7 +73,7 @@ async def proofs_row(folder: Path, share: float, *, pause: float) -> list[str]:
         sandbox = await opened.open("local", "bench")
         began = time.perf_counter()
         for number, code in enumerate(CELLS, 1):
-            cell = await _kept(sandbox, store, code, number)
+            cell = await kept(sandbox, store, code, number)
             proofs.begin(sandbox, cell, always=number == len(CELLS))
             await asyncio.sleep(0)
             asked = time.perf_counter()
@@ -96,10 +96,10 @@ async def returning_table(folder: Path, size: int, rounds: int) -> Table:
     for copies, taken in found.items():
         async with Sandboxes(folder / f"sandboxes-{copies}", cache=folder / "cache", copies=copies) as opened:
             sandbox = await opened.open("local", "bench")
-            first = await _kept(sandbox, store, fill, 1)
+            first = await kept(sandbox, store, fill, 1)
             for number in range(2, rounds + 2):
                 await asyncio.sleep(FROZEN)
-                await _kept(sandbox, store, f"y = {number}", number)
+                await kept(sandbox, store, f"y = {number}", number)
                 await asyncio.sleep(FROZEN)
                 began = time.perf_counter()
                 await store.restore(sandbox, first.get("snapshot", ""), damaged=set())
@@ -115,7 +115,7 @@ async def returning_table(folder: Path, size: int, rounds: int) -> Table:
     return made
 
 
-async def _kept(sandbox: Sandbox, store: SnapshotStore, code: str, number: int) -> Cell:
+async def kept(sandbox: Sandbox, store: SnapshotStore, code: str, number: int) -> Cell:
     result = await sandbox.run(code, number=number, timeout=TIMEOUT, head=f"{number:064d}")
     if result.status != "ok":
         raise RuntimeError(f"cell {number} failed: {result.error}")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nodes.restoration.manifests import NotRestoredError
 from nodes.restoration.snapshots import SnapshotStore
-from sandboxes.base import KeepsSteps, Sandbox
+from sandboxes.base import KeepsSteps, Sandbox, SandboxError
 from sandboxes.host.limits import MEGABYTE, Limits
 from sandboxes.opening import Sandboxes
 from sandboxes.results import CellResult, RestoredSession
@@ -254,3 +255,16 @@ async def test_a_session_that_was_killed_with_its_copies_comes_from_the_store(tm
         restored = await life.back(first)
         assert [one.name for one in restored.lost] == ["left"]
         assert printed(await life.run("print(rows)")) == "[]\n"
+
+
+async def test_a_copy_that_is_killed_while_it_takes_over_is_no_loss(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        first = await life.step("rows = [1]; open('outputs/a', 'w').write('one')")
+        for _ in range(3):
+            await life.step("rows.append(2); open('outputs/a', 'w').write('two')", pause=0.0)
+            going = asyncio.create_task(life.store.restore(life.sandbox, first, damaged=set()))
+            await asyncio.to_thread(lambda: end(in_sandboxes()))
+            with suppress(SandboxError, NotRestoredError):  # what restored it from the store was killed, too
+                await going
+            await life.back(first)  # it may have been killed once it had taken over
+            assert printed(await life.run("print(rows, open('outputs/a').read())")) == "[1] one\n"

@@ -203,6 +203,7 @@ class ForkedStandby:
             nothing = os.open(os.devnull, os.O_RDWR)
             for number in (0, 1, 2):
                 os.dup2(nothing, number)
+            os.close(self.descriptor)
             with socket.socket(fileno=descriptor) as connection:
                 if self.give is not None:
                     self.give(request, connection)

@@ -128,8 +128,13 @@ def _become_a_looker(seconds: float, descriptors: list[int]) -> None:
     hold_time(seconds)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    hold_memory(SPARE_BYTES)
+
+
+def hold_memory(spare: int) -> None:
+    """Let this process take no more memory than so many bytes beside what it has."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    most = _data_bytes() + SPARE_BYTES
+    most = _data_bytes() + spare
     if hard == resource.RLIM_INFINITY or most < hard:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 

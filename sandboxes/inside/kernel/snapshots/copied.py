@@ -16,6 +16,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+from ..proving.frozen_copy import hold_memory
 from .blobs import CHUNK
 from .buffers import cut_buffer
 from .change_detection import SMALLEST
@@ -25,7 +26,11 @@ from .units import stream_of
 
 LEAST = 4 << 20
 """Bytes of buffers from which on a copy is asked: making a child of it takes as long as reading that."""
+SHARE = 32
+"""How many times as long as its stream the buffers of a unit have to be: pickling takes far longer than reading."""
 SLOTS = 4
+SPARE_BYTES = 64 << 20
+"""Memory that the copy's child may take: pickling makes copies of arrays that do not lie in one piece."""
 ANSWER_SECONDS = 10.0
 """How long the copy may take for its next piece, pickling before the first one included."""
 PIECE = struct.Struct("II")
@@ -63,7 +68,7 @@ class CopiedBuffers:
             The buffers that are there now; the others have to come from the store.
         """
         large = {number: target for number, target in targets.items() if len(target) >= SMALLEST}
-        if self._broken or sum(map(len, large.values())) < LEAST:
+        if self._broken:
             return set()
         asked = {"names": list(names), "sizes": {str(number): len(target) for number, target in large.items()}}
         connection = self._connect(id, json.dumps(asked).encode())
@@ -93,6 +98,7 @@ class CopiedBuffers:
     def give(self, request: bytes, connection: socket.socket) -> None:
         """In a child of a copy: hand over the buffers of a unit that are as they were kept."""
         asked = json.loads(request)
+        hold_memory(SPARE_BYTES)
         values = self._taking.variables()
         if not values.keys() >= set(asked["names"]):
             return  # settings are captured anew each time
@@ -124,6 +130,14 @@ class CopiedBuffers:
         connection.send(END)
         while connection.recv(1):  # what is left unread would take back what was sent last
             continue
+
+
+def worth_asking(unit: dict[str, Any]) -> bool:
+    """Whether a unit of a manifest is had sooner from a copy than from the store."""
+    stream = unit["stream"]
+    written = len(stream["blobs"]) * CHUNK if "blobs" in stream else stream["size"]
+    total = sum(buffer["size"] for buffer in unit["buffers"] if buffer["size"] >= SMALLEST)
+    return bool(total >= max(LEAST, SHARE * written))
 
 
 def no_copies(id: str, request: bytes) -> "socket.socket | None":

@@ -16,7 +16,7 @@ from typing import Any
 from . import manifest, memory
 from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import blobs_of, packs_of, patch
-from .copied import nothing_copied
+from .copied import nothing_copied, worth_asking
 from .load import RawUnit, fill_memory
 from .partial_loading import load_partially
 from .pickling import load
@@ -166,7 +166,9 @@ class EarlierSnapshot:
         stream = unit["stream"]
         names = [packs[stream["pack"]]] if "pack" in stream else list(stream["blobs"])
         buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
-        there = self._copied(unit["names"], {number: memoryview(buffer) for number, buffer in enumerate(buffers)})
+        there: set[int] = set()
+        if worth_asking(unit):
+            there = self._copied(unit["names"], {number: memoryview(buffer) for number, buffer in enumerate(buffers)})
         left = [pair for number, pair in enumerate(zip(buffers, unit["buffers"], strict=True)) if number not in there]
         for _, buffer in left:
             names += [*blobs_of(buffer), *packs_of(buffer, packs)]
