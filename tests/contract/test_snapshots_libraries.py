@@ -55,6 +55,20 @@ async def test_frames_of_all_dtypes(steps: Steps) -> None:
     assert await steps.run("print(differences(kept), groups.ngroups, rolled.mean().iloc[2] > 0)") == "[] 7 True\n"
 
 
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_classes_of_modules_that_nobody_has_imported_yet_go_by_their_names(steps: Steps) -> None:
+    await steps.run("""
+        import numpy as np
+        structured = np.zeros(3, dtype=[("a", "i4"), ("b", "f8")]); records = structured.view(np.recarray)
+    """)
+    await steps.take_up()
+    told = await steps.run("""
+        records.a[1] = 5
+        print(type(records) is np.recarray, type(records[1]) is np.record, structured["a"].tolist())
+    """)
+    assert told == "True True [0, 5, 0]\n"
+
+
 async def test_memory_maps_are_the_file_again(steps: Steps) -> None:
     await steps.run("""
         import numpy as np
