@@ -15,6 +15,7 @@ CHANGED = "accept-changed"
 NO_ROOM = ("full", "No space", "no space", "room")
 LOSS = "was not run again"
 FIGURES = "figures/"
+SAID = "answer.md"
 SCRIPT = "analysis.py"
 """The cells as one script: cells that count name their file in it, and cells that did not end well are told there."""
 
@@ -40,6 +41,8 @@ class History:
     wounded: bool = False
     """Whether a process below the command has been killed, or the disk was full: a cell may have ended with it."""
     input_gone: bool = False
+    loss_told: bool = False
+    """Whether a receipt has said that a cell is lost, whose snapshot had no room, and that it did not run again."""
 
     def add(self, life: Life, effects: Counter[str]) -> None:
         """Look at one more process.
@@ -48,6 +51,8 @@ class History:
             life: What it told.
             effects: How often each cell has run, where that can be counted.
         """
+        rebuilt = [event for event in life.events if event.get("event") == "rebuilt"]
+        self.loss_told = self.loss_told or any(LOSS in one for event in rebuilt for one in event["problems"])
         self.wounded = self.wounded or life.done.startswith(SINGLE) or life.full
         for problem in (self._words(life), self._code(life), self._effects(life, effects), self._cells(life)):
             if problem:
@@ -132,6 +137,8 @@ class History:
                 names -= {SCRIPT}
             different = sorted(name for name in names if came.get(name) != files.get(name))
             told = any(LOSS in concern for concern in shown.get("concerns", ()))  # too late for the model to mend it
+            # Of a lost cell, whose work was done again, files are missed that had its number; the answer says so.
+            told = told or (self.loss_told and bool(shown.get("concerns")) and different == [SAID])
             if different and not told:
                 self.problems.append(f"its files differ: {', '.join(different)}")
             return

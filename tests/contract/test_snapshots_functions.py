@@ -1,5 +1,7 @@
 """After a restore in a new process functions and classes are alive: they see the variables of that session."""
 
+import pytest
+
 from tests.contract.conftest import Steps
 
 
@@ -127,6 +129,29 @@ async def test_what_a_class_has_of_its_own_stays_its_own(steps: Steps) -> None:
     """)
         == "1 None base ['zeta', 'alpha', 'limit', 'say', 'made']\n"
     )
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_classes_within_others_keep_their_full_names(steps: Steps) -> None:
+    await steps.run("""
+        import enum
+        class Outer:
+            class Inner:
+                class Deep: __slots__ = ("a",)
+            class Kind(enum.Enum): A = 1
+        def make():
+            class Local(Outer.Inner): pass
+            return Local
+        Local = make()
+        class Renamed: pass
+        Renamed.__qualname__ = "somewhere.Renamed"
+        def told(): return [one.__qualname__ for one in (Outer.Inner, Outer.Inner.Deep, Outer.Kind, Local, Renamed)]
+    """)
+    before = await steps.run("print(told(), Local.__name__)")
+    await steps.take_up()
+    assert await steps.run("print(told(), Local.__name__)") == before
+    await steps.take_up()
+    assert await steps.run("print(told(), Local.__name__)") == before
 
 
 async def test_a_class_that_was_defined_again_keeps_its_old_instances_apart(steps: Steps) -> None:

@@ -55,6 +55,38 @@ async def test_frames_of_all_dtypes(steps: Steps) -> None:
     assert await steps.run("print(differences(kept), groups.ngroups, rolled.mean().iloc[2] > 0)") == "[] 7 True\n"
 
 
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_classes_of_modules_that_nobody_has_imported_yet_go_by_their_names(steps: Steps) -> None:
+    await steps.run("""
+        import numpy as np
+        structured = np.zeros(3, dtype=[("a", "i4"), ("b", "f8")]); records = structured.view(np.recarray)
+    """)
+    await steps.take_up()
+    told = await steps.run("""
+        records.a[1] = 5
+        print(type(records) is np.recarray, type(records[1]) is np.record, structured["a"].tolist())
+    """)
+    assert told == "True True [0, 5, 0]\n"
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_structured_arrays_keep_what_lies_between_their_fields(steps: Steps) -> None:
+    """Byte for byte: views of the memory see it, and it is none of what the process had there before."""
+    await steps.run("""
+        import hashlib, numpy as np
+        gaps = np.dtype([("a", "u1"), ("b", "f8"), ("c", [("x", "i2"), ("y", "S3")])], align=True)
+        def filled(count): return np.arange(count * gaps.itemsize).astype("u1").view(gaps)
+        small, large = filled(50), filled(5_000)
+        turned = filled(24).reshape(4, 6).T; apart = filled(24)[::3].view(np.recarray); zero = filled(1).reshape(()).copy()
+        bytes_of = lambda one: hashlib.sha256(np.ascontiguousarray(one.view(np.ndarray).view(f"V{gaps.itemsize}")).tobytes()).hexdigest()
+        def told(): return [bytes_of(one) for one in (small, large, turned, apart)], small.flags.owndata, zero.flags.owndata
+    """)
+    before = await steps.run("print(told())")
+    for _ in range(2):
+        await steps.take_up()
+        assert await steps.run("print(told())") == before
+
+
 async def test_memory_maps_are_the_file_again(steps: Steps) -> None:
     await steps.run("""
         import numpy as np

@@ -290,7 +290,7 @@ FURTHER: list[Feature] = [
         """
         import numpy as np
         V_x = np.zeros(6, dtype=np.dtype([('a', '<i4'), ('in', [('p', 'f8'), ('q', 'S3')]), ('v', 'u1', (2, 2))], align=True)); V_a = V_x['a']; V_p = V_x['in']['p']; V_two = V_x[['a', 'v']]; V_rec = V_x.view(np.recarray); V_raw = V_x.view(np.uint8); V_o = np.zeros(3, dtype=[('o', 'O'), ('n', 'i8')]); V_o['o'][0] = V_o
-        V_col = np.arange(24, dtype='>f4').reshape(4, 6)[:, 1::2]; V_str = np.lib.stride_tricks.sliding_window_view(np.arange(N1_ % 9 + 5), 3); V_it = V_col.flat; V_ma = np.ma.masked_greater(np.arange(5.0), N1_ % 5)
+        V_col = np.arange(24, dtype='>f4').reshape(4, 6)[:, 1::2]; V_str = np.lib.stride_tricks.sliding_window_view(np.arange(N1_ % 9 + 5), 3); V_ma = np.ma.masked_greater(np.arange(5.0), N1_ % 5)
         """,
         """
         V_a[2] = N1_

@@ -105,11 +105,11 @@ class _Lives:
         tainted: set[str] = set()
         lost = (*lost, *(await self._steps.take_up_at(id)).lost)
         for cell in range(step, len(self._session.cells)):
+            self._note(lost, tainted)  # before the cell, which may make something of it
             if cell > step:
                 self._steps.number = cell
                 self._taint(cell, tainted)
                 await self._steps.run(self._session.code(cell))
-            self._note(lost, tainted)
             self._compare(step, cell, tainted, await self._ask())
             if cell > step:
                 taken = await self._steps.keep()

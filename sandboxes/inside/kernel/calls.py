@@ -196,7 +196,7 @@ class HostCalls:
 
     def wait(self, seconds: float | None) -> bool:
         """Whether there is a frame within some time, or the end of the connection; None: however long that takes."""
-        return bool(self._later) or bool(select.select([self._control()], [], [], seconds)[0])
+        return bool(self._later) or self._readable(seconds)
 
     def receive(self) -> frames.Frame:
         """The next frame; answers that come too late are among them. Only while no cell runs."""
@@ -296,10 +296,10 @@ class HostCalls:
     def _interrupted(self) -> bool:
         return self._interrupts.waiting and threading.current_thread() is threading.main_thread()
 
-    def _readable(self, seconds: float) -> bool:
+    def _readable(self, seconds: float | None) -> bool:
         poll = select.poll()
         poll.register(self._control(), select.POLLIN)
-        return bool(poll.poll(seconds * 1_000))
+        return bool(poll.poll(None if seconds is None else seconds * 1_000))
 
     def _read(self) -> None:
         """Take in one frame, if one comes soon."""

@@ -183,6 +183,7 @@ class Held:
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
+        self._holds = False
 
     def __enter__(self) -> None:
         self._holds = self._interrupts.hold()

@@ -110,8 +110,8 @@ class Session:
         while True:
             if self._standby.wanted and not self._is_called(IDLE_SECONDS):
                 self._freeze()
-            self._is_called(None)
             try:
+                self._is_called(None)
                 header, body = self._calls.receive()
             except (EOFError, OSError, frames.ProtocolError):
                 os._exit(0)

@@ -32,7 +32,7 @@ def reduce_array(pickler: Any, array: Any) -> Any:
         return function, arguments, (state, bool(array.flags.writeable)), None, None, set_objects
     order = dense_order(array)
     if order is None:
-        array, order = sys.modules["numpy"].ascontiguousarray(array), tuple(range(array.ndim))
+        array, order = copy_of(array, "C"), tuple(range(array.ndim))
     plain = array.transpose(order)
     if array.nbytes < LARGE:
         return make_small, (plain.tobytes(), array.dtype, plain.shape, order, bool(array.flags.writeable))
@@ -40,6 +40,17 @@ def reduce_array(pickler: Any, array: Any) -> Any:
     rows = plain.shape[0] if plain.ndim > 1 else 1
     buffer = PickleBuffer(plain.reshape(-1).view("u1").reshape(rows, -1))
     return make_array, (buffer, array.dtype, plain.shape, order, bool(array.flags.writeable))
+
+
+def copy_of(array: Any, order: Any = "K") -> Any:
+    """A copy that owns its memory, with what lies between fields: NumPy copies these alone, and leaves chance there."""
+    import numpy
+
+    if array.dtype.names is None or array.dtype.hasobject or not array.itemsize:
+        return numpy.array(array, order=order, copy=True)
+    made, raw = numpy.empty_like(array, order=order, subok=False), f"V{array.itemsize}"
+    made.view(raw)[...] = array.view(raw)
+    return made
 
 
 def root_of(array: Any) -> Any:
@@ -107,7 +118,7 @@ def reduce_subclass(pickler: Any, array: Any) -> Any:
     numpy = sys.modules["numpy"]
     plain = array.view(numpy.ndarray)
     if root_of(array) is array:  # the view's root would be this very array again
-        plain = numpy.array(plain, order="K", copy=True)
+        plain = copy_of(plain)
         plain.flags.writeable = array.flags.writeable
     return make_subclass, (plain, type(array), array.dtype)
 
@@ -129,11 +140,10 @@ def set_attributes(array: Any, state: Any) -> None:
 
 def reduce_masked(pickler: Any, array: Any) -> Any:
     """A masked array: its data and its mask as arrays, which others may share."""
-    numpy = sys.modules["numpy"]
     state = dict(array.__dict__)
     data = array.view(array.baseclass)
     if root_of(array) is array:  # the view's root would be this very array again
-        data = numpy.array(data, order="K", copy=True)
+        data = copy_of(data)
     return make_masked, (data, type(array)), state, None, None, set_masked
 
 
@@ -151,7 +161,7 @@ def make_array(buffer: Any, dtype: Any, shape: Any, order: Any, writeable: bool)
 
 def make_small(data: bytes, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:
     """An array whose content is in the stream, with memory of its own."""
-    return _sealed(make_array(data, dtype, shape, order, False).copy(order="K"), writeable)
+    return _sealed(copy_of(make_array(data, dtype, shape, order, False)), writeable)
 
 
 def set_objects(array: Any, state: Any) -> None:

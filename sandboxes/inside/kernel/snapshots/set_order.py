@@ -82,17 +82,18 @@ def recipes(objects: Iterable[Any]) -> list[Recipe]:
     if not is_as_known():
         return found
     left, places = MOST, MOST_PLACES
-    for one in objects:
-        if type(one) is set or type(one) is frozenset:
-            size = _Set.from_address(id(one)).mask + 1
-            left -= len(one)
-            if left < 0:
-                break
-            if size > places:
-                continue
-            places -= size
-            if (recipe := _recipe(one)) is not None:
-                found.append(recipe)
+    with _no_collection():
+        for one in objects:
+            if type(one) is set or type(one) is frozenset:
+                size = _Set.from_address(id(one)).mask + 1
+                left -= len(one)
+                if left < 0:
+                    break
+                if size > places:
+                    continue
+                places -= size
+                if (recipe := _recipe(one)) is not None:
+                    found.append(recipe)
     return found
 
 
@@ -134,20 +135,25 @@ def _recipe(one: Any) -> Recipe | None:
 
 
 def _recipe_of(one: Any, table: Any, finger: int) -> Recipe | None:
+    items = list(one)
+    is_plain = PLAIN.issuperset(map(type, items))
+    again = type(one)(items if is_plain else ())
+    new = _table(again)
+    if is_plain and not finger and len(new) == len(table) and bytes(new) == bytes(table):
+        return None
     words = table[:]
     keys, hashes = words[::2], words[1::2]
     mine = _taken(words)
     left = [place for place, value in enumerate(hashes) if value == -1]
-    items = list(one)
     if [*map(id, items)] != [keys[place] for place in mine]:
         return None  # another thread has changed it since
-    if not PLAIN.issuperset(map(type, items)):
+    if not is_plain:
         items = [_StandIn(hashes[place]) for place in mine]
+        again = type(one)(items)
+        new = _table(again)
     place_of = {id(item): place for item, place in zip(items, mine, strict=True)}
-    again = type(one)(items)
-    new = _read(again)[0][:]
     places = [place_of[id(item)] for item in again]
-    if not left and not finger and len(new) == len(words) and places == _taken(new):
+    if not left and not finger and len(new) == len(words) and places == _taken(new[:]):
         return None
     return one, len(keys) - 1, array("Q", places).tobytes(), array("Q", left).tobytes(), finger
 
@@ -224,18 +230,17 @@ def _table(one: Any) -> Any:
 def _read(one: Any) -> tuple[Any, int]:
     """A copy of the table of a set, and its finger; other threads may change the set at any time.
 
-    Between looking at the size and the end of the copy is neither a call of Python's code nor a jump back, so that
-    Python switches to no other thread there.
+    Between looking at the size and the end of the copy is neither a call of Python's code nor a jump back, and the
+    collector is off, so that Python switches to no other thread there.
     """
     head, copy = _Set.from_address(id(one)), _memcpy()
-    with _no_collection():
-        while True:
-            mask = head.mask
-            copied = (ctypes.c_ssize_t * (2 * (mask + 1)))()
-            address, size = ctypes.addressof(copied), ctypes.sizeof(copied)
-            if head.mask == mask:
-                copy(address, head.table, size)
-                return copied, head.finger
+    while True:
+        mask = head.mask
+        copied = (ctypes.c_ssize_t * (2 * (mask + 1)))()
+        address, size = ctypes.addressof(copied), ctypes.sizeof(copied)
+        if head.mask == mask:
+            copy(address, head.table, size)
+            return copied, head.finger
 
 
 @functools.cache
@@ -264,7 +269,8 @@ def is_as_known() -> bool:
     if set.__basicsize__ != ctypes.sizeof(_Set) or object.__basicsize__ != 2 * WORD:
         return False
     try:
-        return all(map(_is_found, (4, 9, 60, 500)))
+        with _no_collection():
+            return all(map(_is_found, (4, 9, 60, 500)))
     except Exception:  # it is another table altogether
         return False
 
@@ -285,7 +291,6 @@ def _is_found(count: int) -> bool:
     again = {*list(known)}
     if recipe is None:
         return False
-    with _no_collection():
-        _arrange(again, recipe[1], array("Q", recipe[2]), array("Q", recipe[3]), recipe[4])
+    _arrange(again, recipe[1], array("Q", recipe[2]), array("Q", recipe[3]), recipe[4])
     other, its_finger = _read(again)
     return bytes(other) == bytes(table) and its_finger == finger and again == known

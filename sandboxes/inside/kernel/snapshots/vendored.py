@@ -5,7 +5,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 NAME = "stepwell_kernel.cloudpickle"
@@ -43,7 +43,32 @@ def cloudpickle() -> Any:
     _keep_slots(module)
     _make_without_hooks(module)
     _keep_members(module)
+    _find_modules_not_loaded(module)
     return module
+
+
+def _find_modules_not_loaded(module: Any) -> None:
+    """Let what says that it is of a library's module go by its name, though nobody has imported that module yet.
+
+    `numpy.recarray` says that it is of `numpy.rec`, which numpy loads when it is first asked for. By value it would
+    come back as another class.
+    """
+    from .singletons import is_of_session
+
+    usual: Any = module._lookup_module_and_qualname
+    tried: set[str] = set()
+
+    def lookup(value: Any, name: str | None = None) -> Any:
+        home = getattr(value, "__module__", None)
+        if isinstance(home, str) and "." in home and home not in sys.modules and home not in tried:
+            tried.add(home)
+            package = getattr(sys.modules.get(home.partition(".")[0]), "__file__", None)
+            if package and not is_of_session(package):
+                with suppress(Exception):  # then it is not of that module
+                    importlib.import_module(home)
+        return usual(value, name)
+
+    module._lookup_module_and_qualname = lookup
 
 
 def _keep_members(module: Any) -> None:
@@ -88,7 +113,9 @@ def _make_without_hooks(module: Any) -> None:
 
 
 def _keep_slots(module: Any) -> None:
-    """Let a class be made with its slots; cloudpickle sets them on the finished class, where they have no effect.
+    """Let a class be made with its slots and its full name.
+
+    cloudpickle leaves the name out, and sets slots on the finished class, where they have no effect.
 
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
@@ -102,6 +129,8 @@ def _keep_slots(module: Any) -> None:
         if "__slots__" in kind.__dict__ and not issubclass(kind, tuple):  # a tuple has none, and its maker sets that
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
+        if kind.__qualname__ != name:  # one within another class or a function
+            keywords = {**keywords, "__qualname__": kind.__qualname__}
         return constructor, name, bases, keywords, *rest
 
     def without(kind: Any) -> Any:
