@@ -14,7 +14,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from graph.settings import Settings
-from tests.postgres_server import RUN_FOLDER
+from tests import RUN_FOLDER
 
 OURS = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server", "evals"]
 KEYS = ("OPENAI_", "ANTHROPIC_", "AWS_", "DAYTONA_", "LANGSMITH_", "LANGCHAIN_")

@@ -17,12 +17,11 @@ import psycopg
 from pydantic import SecretStr
 
 from graph.settings import Settings
+from tests import RUN_FOLDER
 
 NOBODY = 65534
 UNTIL_WE_END = '"$@" & read -r _; kill -QUIT $!; wait $!'
 """Ends a server at once when our end of its input is closed: by us, or because we were killed."""
-RUN_FOLDER = "TESTS_RUN_FOLDER"
-"""The variable that names the folder of a run of tests, which is removed after it."""
 
 
 class PostgresServer:

@@ -62,6 +62,12 @@ class PreparedCommand:
             err.seek(0)
             return subprocess.CompletedProcess([*words], code, out.read().decode(), err.read().decode())
 
+    @property
+    def pid(self) -> int:
+        """Of the process that imports; there is one once a command has run."""
+        assert self._process is not None
+        return self._process.pid
+
     def _start(self) -> socket.socket:
         self._line, line = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-m", __name__, str(line.fileno())]
@@ -97,12 +103,14 @@ def serve(line: socket.socket) -> None:
     gc.freeze()  # what is imported is not looked at, nor copied, when a command ends
     import stepwell.command
 
+    interrupts = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command; how it ended is told
     while True:
         order, descriptors, _, _ = socket.recv_fds(line, LONGEST, 2)
         if not order:
             return
         pid = os.fork()
         if pid == 0:
+            signal.signal(signal.SIGINT, interrupts)
             line.close()
             _become(json.loads(order), *descriptors)
             stepwell.command.main()

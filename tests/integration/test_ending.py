@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.postgres_server import RUN_FOLDER
+from tests import RUN_FOLDER
 
 ROOT = Path(__file__).parents[2]
 STARTS = """

@@ -1,6 +1,7 @@
 """Commands of tests that are forked from a process that has imported: they are as those that start anew."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,4 +39,11 @@ def test_one_that_takes_longer_is_killed_and_the_next_runs(prepared: PreparedCom
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STEPWELL_HOME": str(tmp_path / "home")}
     with pytest.raises(subprocess.TimeoutExpired):
         prepared.run(("--version",), cwd=tmp_path, env=env, timeout=0)
+    assert prepared.run(("--version",), cwd=tmp_path, env=env).returncode == 0
+
+
+def test_an_interrupt_of_all_ends_the_command_alone(prepared: PreparedCommand, tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STEPWELL_HOME": str(tmp_path / "home")}
+    assert prepared.run(("--version",), cwd=tmp_path, env=env).returncode == 0
+    os.kill(prepared.pid, signal.SIGINT)
     assert prepared.run(("--version",), cwd=tmp_path, env=env).returncode == 0
