@@ -3,3 +3,6 @@
 import os
 
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read once, when LangGraph is first imported
+
+RUN_FOLDER = "TESTS_RUN_FOLDER"
+"""The variable that names the folder of a run of tests, which is removed after it."""

@@ -2,7 +2,9 @@
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from graph.settings import Settings
+from tests import RUN_FOLDER
 
 OURS = ["graph", "nodes", "sandboxes", "storage", "models", "stepwell", "server", "evals"]
 KEYS = ("OPENAI_", "ANTHROPIC_", "AWS_", "DAYTONA_", "LANGSMITH_", "LANGCHAIN_")
@@ -35,9 +38,18 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
-    """Let what is left be taken down as ever."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Make a folder for what workers leave when they are killed, as they are if they end too slowly after Ctrl-C."""
+    if not hasattr(config, "workerinput"):
+        os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="stepwell-tests-")
+        Path(os.environ[RUN_FOLDER]).chmod(0o711)  # PostgreSQL is run by nobody
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove it, and let what is left in this process be taken down as ever."""
     gc.unfreeze()
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop(RUN_FOLDER), ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

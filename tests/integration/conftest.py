@@ -15,12 +15,20 @@ from tests.daytona import clients
 from tests.daytona.emulator import Emulator
 from tests.integration.http_world import CANARY, Collector, World, ask
 from tests.postgres_server import PostgresServer, in_database, running_postgres
+from tests.prepared_command import PREPARED
 from tests.scripted_model import ScriptedServer
 from tests.security.two_users import client_of
 from tests.serving import serving, with_keys
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ended_commands() -> Iterator[None]:
+    """What the commands of tests are forked from ends with the tests."""
+    yield
+    PREPARED.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 import asyncio
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,11 @@ from graph.settings import Settings
 from tests.integration.test_mcp_servers import Shop
 from tests.integration.test_resume import ending
 from tests.other_process import environment
+from tests.prepared_command import PREPARED
 from tests.scripted_model import Call, ScriptedServer
 
 pytestmark = pytest.mark.slow
 
-COMMAND = Path(sys.executable).parent / "stepwell"
 CODE = "try:\n    print(shop_place_order('tea')['ordered'])\nexcept HostFunctionError as error:\n    print(error)"
 ORDER = Call("run_python", purpose="order", step=1, code=CODE)
 
@@ -28,11 +27,9 @@ async def test_a_call_is_shown_and_decided_by_a_further_command(
     shop = Shop(tmp_path)
     mcp = shop.write(needs_approval=["place-order"])
 
-    async def command(*words: str) -> "subprocess.CompletedProcess[str]":
+    async def command(*words: str) -> subprocess.CompletedProcess[str]:
         where = {**environment(settings, model.base_url, STEPWELL_MCP=str(mcp)), "HOME": str(tmp_path)}
-        return await asyncio.to_thread(
-            subprocess.run, [str(COMMAND), *words], env=where, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        return await asyncio.to_thread(PREPARED.run, words, cwd=tmp_path, env=where)
 
     async with ScriptedServer([Call("submit_plan", steps=["Order"]), ORDER, *ending()]) as model:
         asked = await command("run", "Order tea.")

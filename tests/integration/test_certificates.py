@@ -61,7 +61,11 @@ async def behind_tls(url: str, authority: Path) -> AsyncIterator[str]:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner, outer = await asyncio.open_connection(there.hostname, there.port)
-        await asyncio.gather(copy(reader, outer), copy(inner, writer), return_exceptions=True)
+        try:
+            await asyncio.gather(copy(reader, outer), copy(inner, writer), return_exceptions=True)
+        finally:  # a line that is still open when its loop is closed fails some later test
+            outer.close()
+            writer.close()
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority / "localhost.pem")

@@ -22,6 +22,7 @@ from graph.events import Finished, Planned, read_event
 from stepwell.cli.help_groups import GROUPS
 from stepwell.cli.run import asked
 from stepwell.command import COMMANDS as LISTED
+from tests.prepared_command import PREPARED
 
 COMMANDS = (
     *("run", "chat", "ask", "resume", "fork", "shell", "diff", "replay", "mcp", "acp", "ui"),
@@ -51,15 +52,7 @@ class Desk:
         return {**kept, **paths, "COLUMNS": "100", "TERM": "xterm-256color", **self.variables}
 
     def command(self, *words: str, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *words],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=patience,
-        )
+        return PREPARED.run(words, cwd=self.folder, env=self.environment, timeout=patience)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -224,9 +217,7 @@ def test_the_shell_completes_commands_threads_and_options(finished: FinishedThre
     def offered(*words: str, shell: str = "bash") -> list[str]:
         variables = {"_STEPWELL_COMPLETE": f"complete_{shell}", "COMP_CWORD": str(len(words))}
         line = {"COMP_WORDS": " ".join(("stepwell", *words)), "_TYPER_COMPLETE_ARGS": " ".join(("stepwell", *words))}
-        done = subprocess.run(
-            [*COMMAND], env={**desk.environment, **variables, **line}, cwd=desk.folder, capture_output=True, text=True
-        )
+        done = PREPARED.run((), cwd=desk.folder, env={**desk.environment, **variables, **line})
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout.split("\n" if shell == "bash" else None)
 

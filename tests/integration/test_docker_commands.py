@@ -14,6 +14,7 @@ import pytest
 from graph.settings import Settings
 from tests.analyses import write_sales
 from tests.docker.emulator import EmulatedEngine
+from tests.prepared_command import PREPARED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
@@ -37,8 +38,7 @@ def environment(settings: Settings, engine: EmulatedEngine) -> dict[str, str]:
 
 
 def stepwell(settings: Settings, engine: EmulatedEngine, *words: str) -> subprocess.CompletedProcess[str]:
-    given = environment(settings, engine)
-    return subprocess.run([*COMMAND, *words], env=given, capture_output=True, text=True, timeout=300)
+    return PREPARED.run(words, cwd=Path.cwd(), env=environment(settings, engine), timeout=300)
 
 
 def test_a_thread_begins_in_a_container_moves_here_and_its_container_goes(

@@ -6,15 +6,13 @@ the thread was forked after its fourth cell.
 
 import json
 import os
-import subprocess
-import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.integration.test_command import COMMAND
+from tests.prepared_command import PREPARED
 
 HOME = Path(__file__).parents[1] / "data" / "home-d57ddb0.tar.xz"
 THREAD, FORK = "aa885acf-c2eb-43fb-891e-7937cc2b3e0f", "c00b2b94-b56e-434d-ac29-c1b8510f8ee8"
@@ -41,9 +39,7 @@ def stepwell(tmp_path: Path) -> Command:
     }
 
     def run(*words: str, may_be: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, *COMMAND[1:], *words], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
+        done = PREPARED.run(words, cwd=tmp_path, env=environment)
         assert done.returncode in (0, may_be), (words, done.stderr)
         return done.stdout
 

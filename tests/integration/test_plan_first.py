@@ -3,7 +3,6 @@
 import asyncio
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from stepwell.forks import fork_thread
 from stepwell.runs import Decision, resume, start
 from tests.analyses import follow, last, only, with_model
 from tests.other_process import environment
+from tests.prepared_command import PREPARED
 from tests.scripted_model import Call, Say, Scripted, ScriptedServer
 
 BIRDS = Path(__file__).parents[2] / "examples" / "birdstrikes.csv"
-COMMAND = Path(sys.executable).parent / "stepwell"
 FIRST = Context(review="never", approve_plan=True)
 PLAN = Call("submit_plan", steps=["Load", "Count"])
 ANSWER = Call("submit_answer", answer="Done.")
@@ -148,11 +147,9 @@ async def test_the_command_shows_the_plan_and_takes_a_decision(settings: Setting
     file = tmp_path / "plan.txt"
     file.write_text("Load all\nCount twice\n", encoding="utf-8")
 
-    async def command(*words: str) -> "subprocess.CompletedProcess[str]":
+    async def command(*words: str) -> subprocess.CompletedProcess[str]:
         where = {**environment(settings, server.base_url), "HOME": str(tmp_path)}
-        return await asyncio.to_thread(
-            subprocess.run, [str(COMMAND), *words], env=where, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        return await asyncio.to_thread(PREPARED.run, words, cwd=tmp_path, env=where)
 
     async with ScriptedServer([PLAN, PLAN, cell("print(1)"), ANSWER]) as server:
         first = await command("run", "Count", "--plan", "--review", "never")
