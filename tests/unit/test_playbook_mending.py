@@ -65,6 +65,7 @@ async def test_the_order_of_day_and_month_is_told_by_the_values(
     sound(analysis)
     assert f"became dates, {first}" in answer
     assert f"the {taken} is taken to come first" in answer
+    assert "as the first value suggests" not in answer, "what could not be read so is no assumption of this answer"
 
 
 async def test_an_expression_that_fails_is_followed_by_other_ways_to_read(folder: Path) -> None:
