@@ -91,7 +91,7 @@ async def test_a_cell_is_folded_once_it_has_ended_and_a_lost_connection_is_said(
         await expect(page.locator("#output-2")).to_contain_text("tick 1")
         await expect(page.locator("#cell-1 details")).not_to_have_attribute("open", "")
         await expect(page.locator("#cell-2 details")).to_have_attribute("open", "")
-        await expect(page.locator("#now")).to_contain_text("1 step done")
+        await expect(page.locator("#now")).to_contain_text("1 cell done")
         # Stepwell ends: the page says so, and does not count on.
         assert visit.process is not None
         await visit.process.stop()
