@@ -1,6 +1,7 @@
 """Files: the page's own, uploads, figures, published files with a preview, exports."""
 
 import asyncio
+import codecs
 import csv
 import io
 import re
@@ -154,7 +155,7 @@ async def _preview(request: Request, name: str, raw: str, open: Open, input: Inp
             values["kind"] = "pdf"
         elif kind.startswith(SHOWN_TEXT):
             read = [piece async for piece in file.pieces(0, min(file.size, PREVIEW))]
-            text = b"".join(read).decode("utf-8", "replace")
+            text = decoded(b"".join(read))
             values |= {"kind": "text", "text": text, "cut": file.size > PREVIEW}
             if kind in SEPARATORS:
                 separator = _separator(text, SEPARATORS[kind])
@@ -168,6 +169,16 @@ async def _preview(request: Request, name: str, raw: str, open: Open, input: Inp
     if kind == PDF:
         answer.headers["Content-Security-Policy"] = f"{policy_of(request)}; object-src 'self'; frame-src 'self'"
     return answer
+
+
+def decoded(data: bytes) -> str:
+    """The beginning of a text: UTF-16 where it says so, UTF-8, or else as Windows writes in the west of Europe."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    try:
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(data)  # the last character may be cut
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
 
 
 def _separator(text: str, usual: str) -> str:

@@ -82,7 +82,10 @@ async def resume(request: Request) -> Response:
     try:
         await backend_of(request).resume(thread, knobs)
     except ThreadError as error:
-        return await thread_page(request, await backend_of(request).thread(thread), 409, moved=str(error))
+        view = await backend_of(request).thread(thread)
+        if not view.running and view.status in ("paused", "failed"):
+            raise
+        return await thread_page(request, view, 409, moved=str(error))
     return to_latest(request, thread)
 
 

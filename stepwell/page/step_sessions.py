@@ -163,7 +163,7 @@ class StepSessions:
             code: What to run.
 
         Raises:
-            ThreadError: what was run before is not over yet.
+            ThreadError: what was run before is not over yet, or the session cannot be had.
         """
         session = await self._session(step, PROMPT)
         if session.tried and not session.tried[-1].over:
@@ -171,7 +171,11 @@ class StepSessions:
         one = TriedCode(code)
         session.tried.append(one)
         one.task = asyncio.create_task(_try(session, one))
-        await asyncio.wait([one.task], timeout=PATIENCE)
+        done, _ = await asyncio.wait([one.task], timeout=PATIENCE)
+        if done:
+            one.task.result()
+        if one.problem and session.task.done():
+            raise ThreadError(one.problem)
 
     def tried(self, step: str) -> tuple[TriedCode, ...]:
         """What was run at a step's prompt while its session has been kept, newest last."""

@@ -49,9 +49,12 @@ async def _left_behind(backend: Backend, view: ThreadView) -> tuple[str, str]:
     head = tree.head
     if head is None:
         return "", ""
-    later = [step for step in tree.steps if step.name == head.name or head in tree.line(step) or head.cell is None]
-    answered = next((step.name for step in reversed(later) if step.answered), "")
-    return (head.name, answered) if answered or any(step.parent == head.name for step in later) else ("", "")
+    later, answered = {head.name}, head.name if head.answered else ""
+    for step in tree.steps:  # each stands after the one that it follows
+        if step.parent in later:
+            later.add(step.name)
+            answered = step.name if step.answered else answered
+    return (head.name, answered) if answered or len(later) > 1 else ("", "")
 
 
 async def thread_page(

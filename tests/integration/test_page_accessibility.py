@@ -75,7 +75,14 @@ async def test_axe_finds_nothing_serious(axe: str, tmp_path: Path, settings: Set
         await expect(page.locator(".answer").first).to_contain_text("The north sold 2")
         thread = page.url
         found["a thread"] = await violations(page, axe)
-        for path in ("/steps", "/steps/1", "/steps/1/variables/sales", "/files/regions.csv", "/delete"):
+        for path in (
+            "/steps",
+            "/steps/1",
+            "/steps/1/variables/sales?sort=2",
+            "/inputs/inputs/sales.csv",
+            "/files/regions.csv",
+            "/delete",
+        ):
             await page.goto(thread + path)
             found[path] = await violations(page, axe)
         await page.goto(f"{process.origin}/compare?a={thread.rpartition('/')[2]}@1&b={thread.rpartition('/')[2]}@2")

@@ -91,7 +91,7 @@ async def test_a_cell_is_folded_once_it_has_ended_and_a_lost_connection_is_said(
         await expect(page.locator("#output-2")).to_contain_text("tick 1")
         await expect(page.locator("#cell-1 details")).not_to_have_attribute("open", "")
         await expect(page.locator("#cell-2 details")).to_have_attribute("open", "")
-        await expect(page.locator("#now")).to_contain_text("1 step done")
+        await expect(page.locator("#now")).to_contain_text("1 cell done")
         # Stepwell ends: the page says so, and does not count on.
         assert visit.process is not None
         await visit.process.stop()
@@ -157,3 +157,9 @@ async def test_a_row_of_the_steps_leads_to_its_step_wherever_it_is_pressed(tmp_p
         await expect(page.get_by_role("status")).to_contain_text("21")
         await expect(page.get_by_role("status").get_by_role("heading")).to_contain_text("At the prompt")
         await expect(page.get_by_role("status").get_by_role("heading")).not_to_contain_text("0 At")
+        await code.fill("import time\nfor n in range(900):\n    print('tick', n, flush=True)\n    time.sleep(0.1)")
+        await code.press("Control+Enter")
+        await expect(page.locator("#tried")).to_contain_text("tick 20")
+        await page.locator("#tried").get_by_role("button", name="Stop").click()
+        await expect(page.locator("#tried")).to_contain_text("stopped")
+        await expect(page.locator("#tried")).to_contain_text("21", use_inner_text=True)

@@ -29,7 +29,7 @@ def test_it_says_what_happens_now_since_when_and_what_it_took() -> None:
     progress = Progress(prices=Prices((10.0, 100.0)))
     progress.add(Started(THREAD, "Why?", model="m"), when=100.0)
     progress.add(ModelAsked("generate"), when=101.0)
-    assert (progress.now, progress.since, progress.began) == ("writing the next step", 101.0, 100.0)
+    assert (progress.now, progress.since, progress.began) == ("writing the next cell", 101.0, 100.0)
     progress.add(ModelAnswered("generate", 1_000, 100, 2.0), when=103.0)
     assert (progress.question, progress.model, progress.tokens) == ("Why?", "m", 1_100)
     assert progress.cost == 0.02

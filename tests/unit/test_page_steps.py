@@ -1,10 +1,19 @@
 """What the pages of steps show of a tree and of a session: a step's question, and which variables come first."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+import pytest
+
 from graph.checkpoints.step_tree import Step
 from graph.state import Variable
 from nodes.answer_checks.number_sources import NumberSources
+from stepwell.errors import ThreadError
 from stepwell.exports.markdown import prose
 from stepwell.page.step_routes import asked, by_use, drawn
+from stepwell.page.step_sessions import StepSessions
+from stepwell.restored_step import RestoredStep
 from tests.states import make_cell
 
 
@@ -34,3 +43,18 @@ def test_the_year_of_a_date_leads_nowhere() -> None:
     shown = str(prose(text, numbers=NumberSources([cell], text)))
     assert shown.count('class="number"') == 1
     assert ">34</a>" in shown
+
+
+async def test_a_prompt_whose_session_cannot_be_had_says_so() -> None:
+    @asynccontextmanager
+    async def refusing(step: str) -> AsyncIterator[RestoredStep]:
+        if step:
+            raise ThreadError(f"{step} was given up.")
+        yield cast("RestoredStep", None)
+
+    sessions = StepSessions(refusing)
+    for _ in range(2):
+        with pytest.raises(ThreadError, match="t@1 was given up"):
+            await sessions.try_out("t@1", "1")
+        assert sessions.tried("t@1") == ()
+    await sessions.close()

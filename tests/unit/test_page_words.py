@@ -10,6 +10,7 @@ from nodes.computed_answers import ONLY_VALUES
 from stepwell.exports.markdown import prose
 from stepwell.exports.report import ShownCell, shown_cell
 from stepwell.page.backend import ThreadView
+from stepwell.page.file_routes import decoded
 from stepwell.page.rendering import environment, part
 from stepwell.page.shown_thread import shown_proposal, shown_thread
 from tests.states import make_cell, make_state
@@ -98,6 +99,12 @@ def test_a_title_that_is_cut_has_the_whole_on_hover() -> None:
     long = "How did strikes by birds change from year to year? " * 3
     assert part("page.html.jinja", "short", {}, long, 60).startswith(f'<span title="{long}">How did strikes')
     assert part("page.html.jinja", "short", {}, "Short <b>", 60) == "Short &lt;b&gt;"
+
+
+def test_a_preview_reads_texts_in_the_usual_encodings_and_separators() -> None:
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "cp1252"):
+        assert decoded("Süd;1,5\n".encode(encoding)) == "Süd;1,5\n", encoding
+    assert decoded("Süd €".encode()[:-1]) == "Süd ", "a character that was cut in two"
 
 
 def test_numbers_of_many_digits_are_shortened_and_days_have_no_time() -> None:

@@ -123,12 +123,12 @@ raw = None
 """Text is trimmed; text that is numbers becomes numbers; what may be dates is listed."""
 
 STRICT_DATES = r"""
-for c in maybe_dates:
-    either = df[c].str.fullmatch(r"\d{1,2}[/.]\d{1,2}[/.]\d{4}.*", na=False).any()
-    first = df[c].dropna().iloc[0][:20]
-    df[c] = pd.to_datetime(df[c].str.replace(r"[年月]", "-", regex=True).str.replace("日", ""))
-    if either:  # only now: where that fails, the second try assumes something else
+read = {c: pd.to_datetime(df[c].str.replace(r"[年月]", "-", regex=True).str.replace("日", "")) for c in maybe_dates}
+for c in maybe_dates:  # nothing is said of what could not be read so
+    if df[c].str.fullmatch(r"\d{1,2}[/.]\d{1,2}[/.]\d{4}.*", na=False).any():
+        first = df[c].dropna().iloc[0][:20]
         note("Assumption", f"in '{c}' day and month are read as the first value suggests ({first}).")
+    df[c] = read[c]
     note("Quality", f"'{c}' was text and became dates, {df[c].min():%Y-%m-%d} to {df[c].max():%Y-%m-%d}.")
 """
 
