@@ -226,10 +226,10 @@ def _is_any_of(identities: Iterable[int], memory: ObjectMemory) -> bool:
 
 
 def _is_all_of(stream: Any, names: Names, memory: ObjectMemory) -> bool:
-    """Whether a pickler has met no others: only what every stream names, the names, and each with its value."""
+    """Whether a pickler has met no others, but the names, and each with its value."""
     objects = Addresses(memory.objects)
     beside = len(names) + sum(id(name) not in objects for name in names)
-    return bool(len(stream.table()) == len(objects) + stream.known + beside)
+    return bool(stream.met == len(objects) + beside)
 
 
 def _is_quiet() -> bool:
