@@ -507,8 +507,8 @@ def change_something(rng: random.Random, value: Any) -> None:
 def test_random_changes_between_snapshots_are_all_seen(seed: int) -> None:
     def run() -> None:
         rng, both, recognised = random.Random(seed), Both(), 0
-        values: dict[str, Any] = {name: [some_value(rng, 4) for _ in range(5_000)] for name in ("a", "b")}
-        for _ in range(30):
+        values: dict[str, Any] = {name: [some_value(rng, 4) for _ in range(3_000)] for name in ("a", "b")}
+        for _ in range(20):
             if rng.random() < 0.25:
                 change_something(rng, values[rng.choice("ab")])
             elif rng.random() < 0.1:
@@ -516,7 +516,9 @@ def test_random_changes_between_snapshots_are_all_seen(seed: int) -> None:
             elif rng.random() < 0.2:
                 values["c"] = some_value(rng, 3)
             recognised += len(both.keep(**values))
-        assert recognised > 5
+        assert recognised > 3
 
-    run()
-    in_a_child(run)
+    if seed:
+        in_a_child(run)
+    else:
+        run()
