@@ -507,7 +507,7 @@ def change_something(rng: random.Random, value: Any) -> None:
 def test_random_changes_between_snapshots_are_all_seen(seed: int) -> None:
     def run() -> None:
         rng, both, recognised = random.Random(seed), Both(), 0
-        values: dict[str, Any] = {name: [some_value(rng, 4) for _ in range(3_000)] for name in ("a", "b")}
+        values: dict[str, Any] = {name: [some_value(rng, 4) for _ in range(5_000)] for name in ("a", "b")}
         for _ in range(20):
             if rng.random() < 0.25:
                 change_something(rng, values[rng.choice("ab")])
