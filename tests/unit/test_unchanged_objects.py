@@ -106,8 +106,26 @@ def in_a_child(call: Callable[[], None]) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+POKED: list[tuple[int, int]] = []
+"""Addresses of words that were written by hand, and what was there: it is put back before anybody lets go of it."""
+
+
 def poke(value: Any, at: int, what: int) -> None:
+    place = id(value) + at - at % 8
+    POKED.append((place, ctypes.c_uint64.from_address(place).value))
     ctypes.c_uint8.from_address(id(value) + at).value ^= what
+
+
+def exchange(value: tuple[Any, ...]) -> None:
+    """Exchange two items of a tuple, as only compiled code can."""
+    items = (ctypes.c_uint64 * 2).from_address(id(value) + 24)
+    items[0], items[1] = items[1], items[0]
+
+
+def put_back() -> None:
+    while POKED:
+        place, before = POKED.pop()
+        ctypes.c_uint64.from_address(place).value = before
 
 
 def made_again(them: list[Any]) -> None:
@@ -203,10 +221,9 @@ CHANGES: dict[str, Callable[[list[Any]], Any]] = {
     "bytes by hand": lambda them: poke(them[PICKED]["raw"], 33, 1),
     "a number by hand": lambda them: poke(them[PICKED]["id"], 24, 1),
     "the last digit of a number by hand": lambda them: poke(them[PICKED]["big"], 24 + 12, 1),
-    "the sign of a number by hand": lambda them: poke(them[PICKED]["big"], 16, 2 if object_memory.HAS_TAG else 0xF8),
     "a float by hand": lambda them: poke(them[PICKED]["score"], 23, 0x80),
     "the first bits of a float by hand": lambda them: poke(them[PICKED]["score"], 16, 1),
-    "a tuple by hand": lambda them: poke(them[PICKED]["pair"], 24, 0x20),
+    "a tuple by hand": lambda them: exchange(them[PICKED]["pair"]),
     "text appended in place": lengthened,
     "the same address": made_again,
     "the same address of a number": number_made_again,
@@ -222,10 +239,11 @@ CHANGES: dict[str, Callable[[list[Any]], Any]] = {
 def test_a_change_is_seen_whoever_makes_it(both: Both, change: str) -> None:
     them = rows()
     both.settle(them=them)
-    held = [them[PICKED], them[PICKED]["score"], them[PICKED]["pair"]] if "by hand" in change else []
     CHANGES[change](them)
-    assert not both.keep(them=them)
-    assert held or "by hand" not in change
+    try:
+        assert not both.keep(them=them)
+    finally:
+        put_back()
 
 
 def test_changes_are_seen_by_a_process_with_one_thread_and_memory_that_is_gone_is_not_read() -> None:

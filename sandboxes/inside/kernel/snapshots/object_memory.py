@@ -351,6 +351,7 @@ def _is_right(reader: Reader) -> bool:
     number, text, name = 1 << 70, "ü" * 50, "".join(["a ", "name"])
     record: dict[Any, Any] = {"id": 3, name: [1000, 2.5, text], (1, name): {name, b"abc" * 9}, "none": None}
     record["more"] = {each: str(each) for each in range(1000, 1040)}
+    record["many"] = set(map(str, range(1000, 1040)))
     items: list[Any] = [record, (number, True), frozenset([name, 7.25]), "", {}, [], ()]
     found = reader.find([id(items)])
     if found is None or found.objects.tolist() != _remembered(items):
