@@ -26,6 +26,8 @@ LEVELS = 64
 """How deep objects may lie in each other; each level is one round through all of it."""
 BATCH = 1 << 14
 """Objects that are looked at together, few enough that what is made for it stays in the processor's cache."""
+MOST_TRIED = 10_000
+"""Entries of the known objects that are tried; none has nearly as many."""
 PROBES = 1_024
 """Pages that one system call is asked about."""
 WORD = 8
@@ -76,6 +78,8 @@ class _Walk:
         """Addresses of what lies in the objects."""
 
     def word(self, addresses: Any) -> Any:
+        if self._reader.careful:
+            self._reader.check(addresses)
         return self._reader.words[(addresses - PAGE) >> 3]
 
     def note(self, starts: Any, counts: Any) -> None:
@@ -89,6 +93,8 @@ class _Walk:
         """All words of stretches of memory, which are noted."""
         numpy = self._numpy
         self.note(starts, counts)
+        if self._reader.careful and (len(counts) and (counts.min() < 0 or counts.max() > MOST_TRIED)):
+            raise OSError("that is no count")
         before = numpy.cumsum(counts) - counts
         within = numpy.arange(int(counts.sum()), dtype="i8")
         return self.word(numpy.repeat(starts - WORD * before, counts) + WORD * within)
@@ -188,6 +194,8 @@ class Reader:
         self.words = numpy.frombuffer(everything, "i8")
         """All of it, from the second page on."""
         self._pages = self.words.reshape(-1, WORDS)
+        self.careful = False
+        """Whether each place is checked before it is read: while it is tried out whether they are right."""
         self._empty_tuple = id(())
         self._writev = ctypes.CDLL(None).writev
         self._writev.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
@@ -236,6 +244,8 @@ class Reader:
 
     def _memory(self, walk: _Walk) -> ObjectMemory | None:
         numpy = self.numpy
+        if not walk.starts:
+            return None
         starts, counts = numpy.concatenate(walk.starts), numpy.concatenate(walk.counts)
         first, last = starts // PAGE, (starts + WORD * counts - 1) // PAGE
         spanned = last - first + 1
@@ -251,6 +261,16 @@ class Reader:
         objects = numpy.sort(numpy.concatenate(walk.remembered))
         mask = numpy.packbits(marks[:-1].view("u1").reshape(-1, WORDS), axis=1)
         return ObjectMemory(objects[objects != self._empty_tuple], pages, mask)
+
+    def check(self, addresses: Any) -> None:
+        """Check that there is something at addresses.
+
+        Raises:
+            OSError: there is not.
+        """
+        pages = self._ordered(addresses // PAGE)
+        if len(pages) and (pages[0] < 1 or pages[-1] >= SPACE // PAGE or not self.is_readable(pages)):
+            raise OSError("there is no memory")
 
     def is_readable(self, pages: Any) -> bool:
         """Whether all pages are there: the system is asked to copy a byte of each, which a thread may take back then.
@@ -318,9 +338,12 @@ def _reader(numpy: Any) -> Reader | None:
         return None
     try:
         made = Reader(numpy)
-        return made if _is_right(made) else None
-    except Exception:  # numpy is the user's, too
+        made.careful = True
+        right = _is_right(made)
+        made.careful = False
+    except Exception:  # places that are not right; numpy is the user's, too
         return None
+    return made if right else None
 
 
 def _is_right(reader: Reader) -> bool:
@@ -328,6 +351,7 @@ def _is_right(reader: Reader) -> bool:
     number, text, name = 1 << 70, "ü" * 50, "".join(["a ", "name"])
     record: dict[Any, Any] = {"id": 3, name: [1000, 2.5, text], (1, name): {name, b"abc" * 9}, "none": None}
     record["more"] = {each: str(each) for each in range(1000, 1040)}
+    record["many"] = set(map(str, range(1000, 1040)))
     items: list[Any] = [record, (number, True), frozenset([name, 7.25]), "", {}, [], ()]
     found = reader.find([id(items)])
     if found is None or found.objects.tolist() != _remembered(items):

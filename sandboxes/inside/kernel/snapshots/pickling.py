@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import functools
 import io
+import operator
 import os
 import pickle
 import random
@@ -196,14 +197,17 @@ class Stream:
         self._pickler = _pickler_class(self.nans is not None)(self.file, self.buffers, reducers)
         self._pickler.nans = self.nans
         self._pickler.memo = self._special
+        self._met: int | None = None
         for item in items:
             self._pickler.dump(item)
-        if set_order.may_have_sets(self.data) and (wanted := set_order.recipes(self._objects())):
+        if set_order.may_have_sets(self.data) and (wanted := set_order.recipes(self._sets())):
+            self._met = len(self.table())
             self._pickler.dump(_Arrangement(wanted))
 
-    def _objects(self) -> Iterator[Any]:
-        """All that are in the memo so far."""
-        return (value for _, value in self._pickler.memo.copy().values())
+    def _sets(self) -> list[Any]:
+        """All sets in the memo so far, in the order of the stream: that of the memo is another each time."""
+        sets = [entry for entry in self._pickler.memo.copy().values() if type(entry[1]) in (set, frozenset)]
+        return [value for _, value in sorted(sets, key=operator.itemgetter(0))]
 
     @property
     def data(self) -> memoryview:
@@ -227,9 +231,9 @@ class Stream:
         return found
 
     @property
-    def known(self) -> int:
-        """How many objects every stream names."""
-        return len(self._special)
+    def met(self) -> int:
+        """How many objects were met, names and their pairs with values included, but not what every stream names."""
+        return (len(self.table()) if self._met is None else self._met) - len(self._special)
 
     def table(self) -> MemoTable:
         """The memo of its pickler, to be asked."""

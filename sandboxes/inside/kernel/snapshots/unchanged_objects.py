@@ -119,15 +119,13 @@ class UnchangedObjects:
         self._digest = digest
         self._groups: dict[Names, _Group] = {}
         self._quiet = False
-        self.pickled = 0
-        """Large groups of this snapshot that had to be pickled."""
+        """Whether nobody's code could run when a group was last asked for, just before it was pickled."""
 
     def begin(self) -> None:
         """Begin a snapshot: forget what the last one did not have."""
         self._groups = {names: group for names, group in self._groups.items() if group.used}
         for group in self._groups.values():
             group.used = False
-        self.pickled = 0
 
     def find(self, names: Names, values: dict[str, Any], special: Iterable[int]) -> UnchangedStream | None:
         """The stream that a group had, if it still has it; else the group has to be pickled next.
@@ -162,7 +160,6 @@ class UnchangedObjects:
         size = len(stream.data)
         if self._digest is None or not SMALL < size <= LARGEST or stream.buffers or stream.nans or stream.has_code:
             return
-        self.pickled += 1
         identities, digest = _identities(names, values), self._digest(stream.data)
         group = self._groups.get(names)
         if group is None or group.identities != identities or group.stream != digest:
@@ -226,10 +223,10 @@ def _is_any_of(identities: Iterable[int], memory: ObjectMemory) -> bool:
 
 
 def _is_all_of(stream: Any, names: Names, memory: ObjectMemory) -> bool:
-    """Whether a pickler has met no others: only what every stream names, the names, and each with its value."""
+    """Whether a pickler has met no others, but the names, and each with its value."""
     objects = Addresses(memory.objects)
     beside = len(names) + sum(id(name) not in objects for name in names)
-    return bool(len(stream.table()) == len(objects) + stream.known + beside)
+    return bool(stream.met == len(objects) + beside)
 
 
 def _is_quiet() -> bool:
