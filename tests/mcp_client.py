@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +74,12 @@ def text_of(result: CallToolResult) -> str:
 
 @asynccontextmanager
 async def agent(
-    settings: Settings, folder: Path, *options: str, model: str = "http://127.0.0.1:9", **client: Any
+    settings: Settings,
+    folder: Path,
+    *options: str,
+    model: str = "http://127.0.0.1:9",
+    variables: Mapping[str, str] | None = None,
+    **client: Any,
 ) -> AsyncIterator[Agent]:
     """A client over a server of its own, for the time of the block; the server may have been killed by then.
 
@@ -83,11 +88,12 @@ async def agent(
         folder: For a note of its process.
         options: Of `stepwell mcp`.
         model: The address of a model.
+        variables: More of the server's environment.
         client: What the client can do besides.
     """
     note = folder / "pid"
     words = shlex.join([sys.executable, "-m", "stepwell", "mcp", *options])
-    told = environment(settings, model, HOME=str(folder))
+    told = environment(settings, model, HOME=str(folder), **(variables or {}))
     parameters = StdioServerParameters(
         command="/bin/sh", args=["-c", f"echo $$ > {shlex.quote(str(note))}; exec {words}"], env=told, cwd=folder
     )

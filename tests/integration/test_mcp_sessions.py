@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from graph.settings import Settings
 from stepwell.last_session import FOLDER
 from tests.mcp_client import Agent, agent, http_agent, settings_over_http, text_of
 from tests.other_process import wait_for_flag
+from tests.page_process import page_inside
 from tests.scripted_model import ScriptedServer
 from tests.scripted_replies import Call
 
@@ -301,6 +303,25 @@ async def _answer(user: Agent, session: str, probe: str) -> str:
     assert result.structured_content is not None
     output: str = result.structured_content["output"]
     return output.partition("\n")[2]
+
+
+@pytest.mark.slow
+async def test_limits_and_network_rules_hold_and_a_session_is_a_thread_like_any(
+    settings: Settings, tmp_path: Path
+) -> None:
+    listening = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    reach = f"import socket\nsocket.create_connection(('127.0.0.1', {listening.sockets[0].getsockname()[1]}), 5)"
+    async with listening, agent(settings, tmp_path, variables={"STEPWELL_SANDBOX_MEMORY_MB": "600"}) as user:
+        drawn = await user.told("run_code", code=f"{FRAME}\ndf.plot()", session="walls", purpose="Draw it")
+        assert "Error" in await user.refused("run_code", code=reach, session="walls")
+        assert "memory" in await user.refused("run_code", code="much = b'x' * 2_000_000_000", session="walls")
+        assert "(200, 2)" in (await user.told("run_code", code="df.shape", session="walls"))["output"]
+    for name in ("report.html", "notebook.ipynb"):
+        await stepwell.export(drawn["session"], tmp_path / name, settings=settings)
+        assert "df.plot()" in re.sub(r"<[^>]*>", "", (tmp_path / name).read_text())
+    async with page_inside(settings) as page:
+        assert "walls" in (await page.client.get("/")).text
+        assert "Draw it" in (await page.client.get(f"/threads/{drawn['session']}")).text
 
 
 @pytest.mark.slow
