@@ -1,6 +1,8 @@
 """Files outside of the workspace: in the home and in the folder for temporary files."""
 
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,14 @@ import pytest
 from sandboxes.opening import Sandboxes
 from tests.contract.conftest import DAYTONA, DOCKER, REAL, Steps
 
-LIST = """
+TEMPORARY = Path(tempfile.gettempdir())
+PROGRAMS = {Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[2]}
+MOUNTED = {path.relative_to(TEMPORARY).parts[0] for path in PROGRAMS if path.is_relative_to(TEMPORARY)}
+"""Where these tests lie below that folder, a sandbox shows the way to them."""
+LIST = f"""
 import os, tempfile
 T, H = tempfile.gettempdir(), os.path.expanduser("~")
-def seen(): return sorted(os.listdir(T)), sorted(os.listdir(H))
+def seen(): return sorted({{*os.listdir(T)}} - {MOUNTED}), sorted(os.listdir(H))
 """
 
 

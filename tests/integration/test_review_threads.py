@@ -181,7 +181,7 @@ async def test_knobs_of_another_version_do_not_lock_a_thread(settings: Settings)
             return PLAN
 
         def in_latin(request: Request) -> Call:
-            assert "written in Latin" in request.text
+            assert "stands alone, in Latin" in request.text
             return answer()
 
         server.script.extend([planned, in_latin, GOOD])

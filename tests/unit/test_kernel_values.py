@@ -2,6 +2,7 @@
 
 import ast
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,11 @@ def test_a_scan_that_was_cut_short_claims_no_deletion(tmp_path: Path) -> None:
     assert [change["change"] for change in changes(before, after)] == ["deleted"]
     after.complete = False
     assert changes(before, after) == []
+
+
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="nothing is mounted in a folder that all can read")  # noqa: PTH114
+def test_a_scan_leaves_out_what_is_mounted() -> None:
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+        name = Path(file.name).name
+        assert name in Scan("/dev/shm").files
+        assert not any(path.startswith("shm/") for path in Scan("/dev").files)

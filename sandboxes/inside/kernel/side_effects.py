@@ -8,6 +8,7 @@ by themselves are not seen: therefore the known database and message clients amo
 loaded, and so does an address (`s3://…`) in the cell's code. This is a note, not a barrier.
 """
 
+import contextlib
 import os
 import re
 import socket
@@ -199,12 +200,14 @@ Mark = tuple[int, int, int]
 
 
 class Scan:
-    """The regular files of the workspace at one moment, without `inputs/`."""
+    """The regular files of the workspace at one moment, without `inputs/` and what is mounted there."""
 
     def __init__(self, root: str) -> None:
         self.files: dict[str, Mark] = {}
         self.complete = True
-        self._walk(root, "")
+        with contextlib.suppress(OSError):  # there is none
+            self._device = os.stat(root).st_dev
+            self._walk(root, "")
 
     def _walk(self, folder: str, prefix: str) -> None:
         try:
@@ -222,8 +225,9 @@ class Scan:
             return
         path = prefix + name
         if entry.is_dir(follow_symlinks=False):
-            if path not in EXCLUDED_FOLDERS:
-                self._walk(entry.path, path + "/")
+            with contextlib.suppress(OSError):  # it is gone by now
+                if path not in EXCLUDED_FOLDERS and entry.stat(follow_symlinks=False).st_dev == self._device:
+                    self._walk(entry.path, path + "/")
             return
         if not entry.is_file(follow_symlinks=False) or len(path) > MAX_PATH or not _is_text(path):
             return
