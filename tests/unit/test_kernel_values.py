@@ -89,7 +89,7 @@ def test_a_scan_that_was_cut_short_claims_no_deletion(tmp_path: Path) -> None:
     assert changes(before, after) == []
 
 
-@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="nothing is mounted in a folder that all can read")  # noqa: PTH114
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="nothing is mounted in a folder that all can read")
 def test_a_scan_leaves_out_what_is_mounted() -> None:
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
         name = Path(file.name).name
