@@ -146,7 +146,7 @@ async def test_what_is_readable_is_analysed_and_the_rest_is_named(tmp_path: Path
         "german_csv",
         "utf16_csv",
         "quoted_newlines_csv",
-        "wide_csv",
+        pytest.param("wide_csv", marks=pytest.mark.slow),
         "workbook",
         "biff2_workbook",
         "parquet_file",

@@ -167,6 +167,7 @@ async def test_the_command_shows_the_plan_and_takes_a_decision(settings: Setting
         assert "1. Load all" in shown.stdout
 
 
+@pytest.mark.slow
 async def test_the_playbook_goes_on_with_its_plan(settings: Settings) -> None:
     events = await follow(start("Describe it", files=[BIRDS], settings=settings, context=FIRST))
     asked = last(events, ApprovalAsked)

@@ -147,6 +147,7 @@ async def test_the_last_step_is_proved_while_the_answer_is_reviewed(settings: Se
     assert [(proof["cell"], proof["outcome"]) for proof in state["proofs"]] == [(2, "proved")]
 
 
+@pytest.mark.slow
 async def test_of_the_playbook_s_own_analysis_all_comes_back(settings: Settings) -> None:
     """A first run warns of nothing."""
     async with analysing(settings) as analysis:

@@ -26,7 +26,10 @@ def test_a_folder_of_this_disk_can_be_the_data_folder(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".stepwell-tried-*"))
 
 
-@pytest.mark.parametrize("words", [("threads",), ("run", "What?", "examples/birdstrikes.csv"), ("doctor",)])
+@pytest.mark.parametrize(
+    "words",
+    [("threads",), pytest.param(("run", "What?", "examples/birdstrikes.csv"), marks=pytest.mark.slow), ("doctor",)],
+)
 def test_a_data_folder_without_locks_is_one_sentence(words: tuple[str, ...], tmp_path: Path) -> None:
     done = without_locks(*words, home=tmp_path)
     assert done.returncode in (1, 2)

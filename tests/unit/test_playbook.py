@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.parametrize("tools", [True, pytest.param(False, marks=pytest.mark.slow)])
 async def test_the_sample_data_are_explored_without_an_error(folder: Path, tools: bool) -> None:
     analysis = Analysis(folder, birdstrikes(folder), tools=tools)
     answer = await analysis.ask("When and where do birds strike?")
