@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from pydantic import SecretStr
 
 import stepwell
 from graph.settings import Settings
@@ -22,7 +23,9 @@ from stepwell.last_session import (
     OF_EDITORS,
     OF_NOTEBOOKS,
     TAG,
+    LastSession,
     LastSessionNote,
+    SessionAhead,
     begin_early,
     bringing_back,
     take_left_behind,
@@ -187,6 +190,30 @@ async def test_who_waits_for_it_gets_it(settings: Settings, tmp_path: Path) -> N
         assert ahead.sandboxes.counts["active"] == 1
 
 
+class SlowToEnd:
+    """Sandboxes that have not ended a session until they are told."""
+
+    def __init__(self) -> None:
+        self.ending, self.may_end = asyncio.Event(), asyncio.Event()
+
+    async def close(self, thread: str) -> None:
+        self.ending.set()
+        await self.may_end.wait()
+
+
+async def test_who_wants_it_while_it_is_let_go_waits_for_its_end(settings: Settings) -> None:
+    last, sandboxes = LastSession("00000000-0000-0000-0000-000000000000", HASH, "nobody"), SlowToEnd()
+    ahead = SessionAhead(last, settings, cast("Any", sandboxes))
+    other = asyncio.create_task(ahead.make_way("another"))
+    await sandboxes.ending.wait()
+    same = asyncio.create_task(ahead.make_way(last.thread))
+    await asyncio.wait([same], timeout=0.01)
+    assert not same.done(), "the sandbox is being ended still"
+    sandboxes.may_end.set()
+    await asyncio.gather(other, same)
+    assert ahead.thread == ""
+
+
 async def test_a_new_session_lets_it_go(settings: Settings, tmp_path: Path) -> None:
     await killed(settings, tmp_path, "mine")
     async with next_server(settings) as sessions:
@@ -250,6 +277,20 @@ async def test_what_happened_to_the_thread_since_counts(change: str, settings: S
         assert holder.read_text().startswith("another process"), "it was not taken over"
 
 
+async def test_a_session_that_was_asked_a_question_is_the_last_one(settings: Settings) -> None:
+    async with open_client_sessions(settings) as sessions:
+        await sessions.run("n = 1", session="mine")
+        await sessions.ask("What is there?", session="mine")
+        asked = await sessions.find("mine")
+        for name in ("mine", "new"):
+            if name == "new":  # which has nothing to bring back: no cell ran
+                await sessions.ask("What is there?", session=name)
+            [note] = await asyncio.to_thread(notes, settings.home)
+            last = await asyncio.to_thread(LastSession.read, note)
+            assert last is not None
+            assert last.thread == asked, name
+
+
 async def test_a_server_that_lives_keeps_its_session(settings: Settings, tmp_path: Path) -> None:
     async with agent(settings, tmp_path) as user:
         await user.told("run_code", code="n = 1; gone = (one for one in [1])", session="s")  # no snapshot has it
@@ -277,6 +318,15 @@ def test_the_newest_of_the_dead_is_taken_and_none_of_the_living(tmp_path: Path) 
     assert take_left_behind(tmp_path) is None
     living.close()
     assert list((tmp_path / FOLDER).iterdir()) == []
+
+
+def test_editors_and_notebooks_need_no_database_to_see_what_they_left(settings: Settings) -> None:
+    there = settings.model_copy(update={"database_url": SecretStr("postgresql://nowhere.invalid/x")})
+    for folder, tag, found in ((OF_EDITORS, "", True), (OF_NOTEBOOKS, "", True), (FOLDER, TAG, False)):
+        note = LastSessionNote(settings.home, folder)
+        note.write("00000000-0000-0000-0000-000000000000", HASH)
+        note.close(leave=True)
+        assert (begin_early(there, folder, tag=tag) is not None) == found, folder
 
 
 async def test_what_is_begun_while_a_server_starts_is_what_its_sessions_use(settings: Settings) -> None:
