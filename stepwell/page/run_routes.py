@@ -213,7 +213,7 @@ def _changed_parts(request: Request, thread: str, progress: Progress, seen: int)
                 continue
             html = part("page.html.jinja", "output", values, running)
         elif name == "inputs":
-            html = part("page.html.jinja", name, values, progress.inputs, f"{base_of(request)}/threads/{thread}")
+            html = part("page.html.jinja", name, values, progress.inputs)
         elif name in ("plan", "notices"):
             html = part("page.html.jinja", name, values, getattr(progress, name))
         elif name == "now":

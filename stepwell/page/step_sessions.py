@@ -18,7 +18,7 @@ from sandboxes.base import SandboxError
 from sandboxes.results import CapturedText, CellResult, Streamed
 from stepwell.errors import ThreadError
 from stepwell.exports.report import ShownCell, data_address, shown_cell
-from stepwell.restored_step import RestoredStep
+from stepwell.restored_step import MAX_FETCHED, RestoredStep
 from storage.artifacts import StorageError
 from storage.blobs import BlobError
 
@@ -228,8 +228,13 @@ async def _try(session: _KeptSession, one: TriedCode) -> None:
         session.tried.popleft()
 
 
-async def fetch_there(session: RestoredStep, path: str) -> Path:
+async def fetch_there(session: RestoredStep, path: str, *, max_bytes: int = MAX_FETCHED) -> Path:
     """Copy a file out of a session at a step, to a place of its own.
+
+    Args:
+        session: The session.
+        path: The file.
+        max_bytes: The most that it may have.
 
     Raises:
         ThreadError: it is not there any more.

@@ -13,7 +13,7 @@ from stepwell.page.backend import ThreadView
 from stepwell.page.file_routes import decoded
 from stepwell.page.rendering import environment, part
 from stepwell.page.shown_thread import shown_proposal, shown_thread
-from tests.states import make_cell, make_state
+from tests.states import make_cell, make_input, make_state
 
 
 @pytest.mark.parametrize(
@@ -136,6 +136,14 @@ def test_an_answer_that_waits_shows_values_and_their_expressions_apart() -> None
     large = [Variable(name="n", kind="int", summary="1" * 20)]
     waits = ApprovalAsked(thread="t", number=2, purpose="", code=ONLY_VALUES, answer="It is {{n:c}}.")
     assert not shown_proposal(waits, large).known, "it is no character's number"
+
+
+def test_inputs_are_linked_once_they_are_the_threads() -> None:
+    macro = '{% import "page.html.jinja" as page %}{{ page.inputs(files, here) }}'
+    for here, linked in (("", False), ("/threads/t", True)):
+        shown = environment().from_string(macro).render(files=[make_input()], here=here)
+        assert "<code>inputs/sales.csv</code>" in shown
+        assert ("<a " in shown) is linked
 
 
 def test_pictures_that_a_turn_delivered_stand_beside_its_answer_once() -> None:
