@@ -125,8 +125,13 @@ def take_left_behind(home: Path, folder: str = FOLDER, thread: str = "") -> Last
     for file in (home / folder).glob("*.json"):
         with contextlib.suppress(OSError), _held(file) as held:
             last = LastSession.read(file) if held else None
-            if held and (last is None or thread in ("", last.thread)):
-                found.append((file.stat().st_mtime_ns, last))
+            if last is not None and thread not in ("", last.thread):
+                if last_holder(last.thread, home) == last.holder:
+                    continue
+                last = None  # it was deleted, or somebody has used it since
+            if held:
+                if last is not None:
+                    found.append((file.stat().st_mtime_ns, last))
                 file.unlink()
                 file.with_suffix(".lock").unlink()
     return max(found, key=lambda one: one[0])[1] if found else None

@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 import stepwell
+from graph.checkpoints.thread_lock import hold_thread
 from graph.settings import Settings
 from graph.wiring import make_sandboxes
 from sandboxes.host.kernel_sandbox import KernelSandbox
@@ -153,12 +154,18 @@ def test_its_sandbox_begins_before_langgraph_is_imported() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_each_kind_of_server_sees_its_own(tmp_path: Path) -> None:
+def test_each_kind_of_server_sees_its_own(settings: Settings) -> None:
+    async def use(thread: str) -> None:
+        async with hold_thread(thread, settings, patience=0):
+            pass
+
+    tmp_path = settings.home
     ids = [f"0000000{number}-0000-0000-0000-000000000000" for number in range(3)]
     for id, folder in zip(ids, (FOLDER, OF_EDITORS, OF_NOTEBOOKS), strict=True):
         note = LastSessionNote(tmp_path, folder)
         note.write(id, HASH)
         note.close(leave=True)
+    asyncio.run(use(ids[2]))
     assert take_left_behind(tmp_path, OF_NOTEBOOKS, ids[0]) is None
     found = [
         take_left_behind(tmp_path),
@@ -166,6 +173,11 @@ def test_each_kind_of_server_sees_its_own(tmp_path: Path) -> None:
         take_left_behind(tmp_path, OF_NOTEBOOKS, ids[2]),
     ]
     assert [one.thread for one in found if one is not None] == ids
+    deleted = LastSessionNote(tmp_path, OF_NOTEBOOKS)
+    deleted.write(ids[0], HASH)
+    deleted.close(leave=True)
+    assert take_left_behind(tmp_path, OF_NOTEBOOKS, ids[1]) is None
+    assert list((tmp_path / OF_NOTEBOOKS).iterdir()) == [], "nobody could come back to it"
 
 
 async def test_another_session_that_is_asked_for_lets_it_go(settings: Settings, tmp_path: Path) -> None:
