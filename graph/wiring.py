@@ -102,6 +102,7 @@ def make_models(settings: Settings) -> "ChooseModel":
         timeout=settings.model_timeout,
         max_retries=settings.model_retries,
         temperature=settings.temperature,
+        served=settings.has_users,
     )
 
 

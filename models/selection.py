@@ -35,6 +35,7 @@ def make_chooser(
     timeout: float,
     max_retries: int,
     temperature: float | None = None,
+    served: bool = False,
 ) -> ChooseModel:
     """Make the function that turns a name into a chat model.
 
@@ -50,6 +51,7 @@ def make_chooser(
         timeout: Seconds that a reply may take; while it is streamed, seconds between two pieces of it.
         max_retries: How often the client repeats a request after a rate limit, a timeout or a server error.
         temperature: None leaves it to the model; many models accept nothing else.
+        served: Whether users of a server read what is wrong.
 
     Returns:
         A function that raises ModelAccessError when the model of a name cannot be built. Nothing is imported or
@@ -73,7 +75,7 @@ def make_chooser(
             raise ModelAccessError(f"{name!r} names a provider but no model: write {provider}:NAME in STEPWELL_MODEL.")
         if provider in ENDPOINT:
             return build_endpoint(rest, api_key=api_key.strip(), base_url=base_url.strip(), options=options)
-        return build_provider(provider, rest, api_key=api_key.strip(), options=options)
+        return build_provider(provider, rest, api_key=api_key.strip(), options=options, served=served)
 
     async def choose_model(name: str) -> BaseChatModel:
         name = name.strip() or model.strip() or PLAYBOOK
@@ -129,7 +131,9 @@ def build_endpoint(name: str, *, api_key: str, base_url: str, options: dict[str,
     )
 
 
-def build_provider(provider: str, name: str, *, api_key: str, options: dict[str, Any]) -> BaseChatModel:
+def build_provider(
+    provider: str, name: str, *, api_key: str, options: dict[str, Any], served: bool = False
+) -> BaseChatModel:
     """Build the chat model of another provider. Imports packages and reads files: not for an event loop.
 
     Args:
@@ -137,6 +141,7 @@ def build_provider(provider: str, name: str, *, api_key: str, options: dict[str,
         name: The model's.
         api_key: The endpoint's key, which no other provider may get.
         options: For the client.
+        served: Whether users of a server read what is wrong.
 
     Raises:
         ModelAccessError: its package is missing, or it lacks a key or a setting.
@@ -155,7 +160,7 @@ def build_provider(provider: str, name: str, *, api_key: str, options: dict[str,
                 break
             return built
         except ImportError as error:
-            command = install_command(needs.package)
+            command = install_command(needs.package, served=served)
             raise ModelAccessError(
                 f"The provider {provider!r} needs a package that is not installed: run {command}."
             ) from error

@@ -92,6 +92,10 @@ class ServedThreads:
             await self._sessions.pop(next(iter(self._sessions))).close()
         return found
 
+    def open_sessions(self, user: str) -> StepSessions | None:
+        """The same where they have any; looking takes nobody else's away."""
+        return self._sessions.get(user)
+
     def live(self, thread: str) -> LiveRun | None:
         """The run of a thread that is followed, or was the last one."""
         found = self._runs.get(thread)
@@ -250,19 +254,20 @@ class ServerBackend:
 
     async def try_out(self, thread: str, step: str, code: str) -> None:
         """See `Backend`."""
-        await (await self._sessions(thread, step)).try_out(f"{thread}@{step}", code)
+        await self._require(thread, step)
+        await (await self._served.sessions(self._user.id)).try_out(f"{thread}@{step}", code)
 
     async def tried(self, thread: str, step: str) -> tuple[TriedCode, ...]:
         """See `Backend`."""
-        return (await self._sessions(thread, step)).tried(f"{thread}@{step}")
+        await self._require(thread, step)
+        sessions = self._served.open_sessions(self._user.id)
+        return sessions.tried(f"{thread}@{step}") if sessions is not None else ()
 
     async def stop_trying(self, thread: str, step: str) -> None:
         """See `Backend`."""
-        await (await self._sessions(thread, step)).stop(f"{thread}@{step}")
-
-    async def _sessions(self, thread: str, step: str) -> StepSessions:
         await self._require(thread, step)
-        return await self._served.sessions(self._user.id)
+        if (sessions := self._served.open_sessions(self._user.id)) is not None:
+            await sessions.stop(f"{thread}@{step}")
 
     async def compare(self, one: tuple[str, str], other: tuple[str, str]) -> Difference:
         """See `Backend`."""

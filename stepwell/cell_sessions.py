@@ -165,6 +165,10 @@ class CellSessions:
             except SandboxError:
                 return ""
 
+    async def keep(self, thread: str) -> None:
+        """Note that a session was used last, for the case that this process is killed."""
+        await self.last.keep(thread, (await self._state(thread)).get("sandbox"))
+
     async def close(self, thread: str) -> None:
         """End a session's processes; the next cell brings it back."""
         await self.last.make_way(thread)

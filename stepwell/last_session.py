@@ -125,8 +125,13 @@ def take_left_behind(home: Path, folder: str = FOLDER, thread: str = "") -> Last
     for file in (home / folder).glob("*.json"):
         with contextlib.suppress(OSError), _held(file) as held:
             last = LastSession.read(file) if held else None
-            if held and (last is None or thread in ("", last.thread)):
-                found.append((file.stat().st_mtime_ns, last))
+            if last is not None and thread not in ("", last.thread):
+                if last_holder(last.thread, home) == last.holder:
+                    continue
+                last = None  # it was deleted, or somebody has used it since
+            if held:
+                if last is not None:
+                    found.append((file.stat().st_mtime_ns, last))
                 file.unlink()
                 file.with_suffix(".lock").unlink()
     return max(found, key=lambda one: one[0])[1] if found else None
@@ -166,6 +171,7 @@ class SessionAhead:
         self._bare = bare
         self._wanted = False
         """Whether somebody waits for it."""
+        self._making_way = asyncio.Lock()
         self._task = asyncio.ensure_future(self._bring_back(last))
         if bare:
             self._task.add_done_callback(self._settle)
@@ -181,17 +187,21 @@ class SessionAhead:
         Args:
             thread: The session that is used now; empty: none.
         """
-        if (last := self._last) is None:
-            return
-        if last.thread == thread:
+        if self.thread == thread:
             self._wanted = True
-            await self.settled()
-            self._last = None
-        elif not self._wanted:
-            self._last = None
-            self._task.cancel()
-            await self.settled()
-            await self.sandboxes.close(last.thread)
+        elif self._wanted:
+            return
+        async with self._making_way:  # whoever comes meanwhile waits, too
+            if (last := self._last) is None:
+                return
+            if last.thread == thread:
+                await self.settled()
+                self._last = None
+            elif not self._wanted:
+                self._task.cancel()
+                await self.settled()
+                await self.sandboxes.close(last.thread)
+                self._last = None
 
     async def settled(self) -> None:
         """Wait until the session is there, or cannot be."""
@@ -241,7 +251,9 @@ class LastSessions:
         """Write down where a session is after a cell, if it is one that can be brought back."""
         if self.ahead is not None:
             self.ahead.prepare_others()
-        if self._note is not None and sandbox is not None and sandbox["kind"] == KIND:
+        if self._note is None or sandbox is None or sandbox["kind"] != KIND:
+            return
+        if SNAPSHOT.fullmatch(sandbox["snapshot"]):  # else no cell has run yet
             await asyncio.to_thread(self._note.write, thread, sandbox["snapshot"])
 
     async def leave(self, thread: str) -> None:
@@ -270,7 +282,7 @@ def begin_early(settings: Settings, folder: str = FOLDER, *, thread: str = "", t
         tag: What the thread must be tagged with; empty: nothing.
     """
     last = None
-    if not settings.database_url.get_secret_value():  # which has the labels, and takes a second to connect to
+    if not (tag and settings.database_url.get_secret_value()):  # which has the labels: a second to connect to
         last = take_left_behind(settings.home, folder, thread)
     if last is not None and tag:
         labels = kept_labels(settings.home / "threads.sqlite") or {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
 
 from graph.checkpoints.damage import reporting_damage
 from graph.checkpoints.factory import open_checkpoints
@@ -97,7 +98,8 @@ async def _state_at_step(graph: Graph, thread: str, step: str | int | None) -> S
         head, now = await graph.aget_state(config), tree.head
     if not head.values.get("sandbox"):
         raise ThreadError(f"Thread {thread} has no step yet: it stopped before its plan.")
-    if step is None and now is not None and (not head.tasks or head.next in RUNNING):
+    begun = now is not None and now.cell is not None and head.values.get("turn", 0) > now.cell["turn"]
+    if step is None and now is not None and (not head.tasks or head.next in RUNNING or begun):
         return StepState(thread, now, cast("State", head.values), head.config, ended=not head.tasks)
     name = str(step) if step is not None else now.name if now is not None else "0"
     found = tree.named(name)
@@ -115,20 +117,24 @@ async def _state_at_step(graph: Graph, thread: str, step: str | int | None) -> S
 
 async def answer_after(graph: Graph, place: StepState) -> str:
     """The answer given after a step and before the next cell; empty when there was none."""
-    if place.ended or not place.step.answered:
-        return place.state.get("answer") or ""
-    there = await graph.aget_state(_at(place.thread, place.step.answered))
-    return str(there.values.get("answer") or "")
+    answered = await _answered(graph, place)
+    return str((answered.values if answered is not None else place.state).get("answer") or "")
 
 
 async def with_answer(graph: Graph, place: StepState) -> StepState:
     """Where the answer after a step had been given, with what was published; the step itself when there was none."""
-    if place.ended or not place.step.answered:
-        return place
-    there = await graph.aget_state(_at(place.thread, place.step.answered))
-    if there.tasks or not there.values.get("answer"):
+    there = await _answered(graph, place)
+    if there is None or there.tasks or not there.values.get("answer"):
         return place
     return replace(place, state=cast("State", there.values), config=there.config, ended=True)
+
+
+async def _answered(graph: Graph, place: StepState) -> StateSnapshot | None:
+    """Where a turn ended after a step; None where the state is at the end of one, or of a question after it."""
+    if place.ended or not place.step.answered:
+        return None
+    there = await graph.aget_state(_at(place.thread, place.step.answered))
+    return None if there.values.get("turn", 0) < place.state.get("turn", 0) else there
 
 
 async def _beginning(graph: Graph, tree: StepTree, thread: str, step: Step) -> StepState:

@@ -193,7 +193,7 @@ class InputSource:
                 raise InputError(f"{shown} does not exist there.") from None
             raise InputError(f"{shown} cannot be fetched ({_one_line(error.__cause__, url)}).") from None
         except ImportError as error:
-            raise InputError(f"{shown} {missing(error)}.") from None
+            raise InputError(f"{shown} {missing(error, served=self.urls is not None)}.") from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
             raise InputError(f"{shown} cannot be fetched ({_one_line(error, url)}).") from None
 

@@ -28,28 +28,35 @@ def check_package(address: str) -> None:
         raise ImportError(_needs(package))
 
 
-def missing(error: ImportError) -> str:
-    """What fsspec says of a missing package, as words that follow the address: `needs …: run …`."""
+def missing(error: ImportError, *, served: bool = False) -> str:
+    """What fsspec says of a missing package, as words that follow the address: `needs …: run …`.
+
+    Args:
+        error: What fsspec raised.
+        served: Whether users of a server read it: where its Python lies is not for them.
+    """
     for package in dict.fromkeys(PACKAGES.values()):
         if package in str(error):
-            return _needs(package)
+            return _needs(package, served=served)
     reason = " ".join(str(error).split())[:200].rstrip(".")
     return f"needs a package that is not installed: {reason}"
 
 
-def _needs(package: str) -> str:
-    return f"needs a package that is not installed: run {install_command(EXTRAS.get(package, package))}"
+def _needs(package: str, *, served: bool = False) -> str:
+    command = install_command(EXTRAS.get(package, package), served=served)
+    return f"needs a package that is not installed: run {command}"
 
 
-def install_command(package: str) -> str:
+def install_command(package: str, *, served: bool = False) -> str:
     """The command that installs a package into the environment of this program, in backquotes.
 
     The `pip` that a shell finds often belongs to another Python, and environments made by uv have none.
 
     Args:
         package: Its name, with extras where they are wanted: `stepwell[s3]`.
+        served: Whether users of a server read it: then it says no path of the server's.
     """
-    if (found := shutil.which("pip")) is not None and Path(found).parent == Path(sys.executable).parent:
+    if served or ((found := shutil.which("pip")) is not None and Path(found).parent == Path(sys.executable).parent):
         return f"`pip install {quote(package)}`"
     if find_spec("pip") is not None:
         return f"`{quote(sys.executable)} -m pip install {quote(package)}`"

@@ -8,6 +8,8 @@ from models.playbook.cells.loading import HELPERS, TOLERANT_READ
 from models.situation import PromptInput
 
 SAMPLE_ROWS = 50_000
+ALL_READ = "All tables are read."
+"""As a cell prints it when only what is done with the tables can break off."""
 MAX_TABLES = 12
 CONVERTING = (
     "dtype", "converters", "parse_dates", "date_format", "keep_default_na", "na_values", "true_values", "false_values",
@@ -115,6 +117,8 @@ def loading_code(
         delimited = source.startswith(("pd.read_csv(", "pd.read_table("))
         read = f"attempt(lambda: {source}, {table.path!r}, {delimited})" if tolerant else source
         lines.append(f"tables[{table.name!r}] = {read}")
+    if sample and len(tables) > 1:
+        lines.append(f"print({ALL_READ!r}, flush=True)")
     if sample:
         lines += [
             f"tables = {{name: t if t is None else t.head({SAMPLE_ROWS}) for name, t in tables.items()}}",

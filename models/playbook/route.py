@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from models.playbook.cells import STAGE_OF, STAGES
-from models.playbook.profiled_inputs import Inputs, read_profiles
+from models.playbook.profiled_inputs import ALL_READ, Inputs, read_profiles
 from models.situation import PromptCell, Situation
 from storage.clean_text import clean, shown_code
 
@@ -203,8 +203,9 @@ def _give_up(route: Route, now: str, reason: str) -> None:
 
 def _restart(route: Route, now: str, reason: str, *, sample: bool) -> None:
     """Load again, on a sample when the data were too much, and go on with the stage that broke off."""
-    if now == "restart" and route.last and len(route.heavy) < MAX_HEAVY:
-        route.heavy += READING.findall(route.last["observation"])[-1:]
+    printed = route.last["observation"] if route.last else ""
+    if now == "restart" and ALL_READ not in printed and len(route.heavy) < MAX_HEAVY:
+        route.heavy += READING.findall(printed)[-1:]
     if route.restarts >= MAX_RESTARTS + len(route.heavy):
         _give_up(route, now, reason)
         return

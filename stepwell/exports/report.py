@@ -118,8 +118,8 @@ def report(analysis: Analysis, drawn: Drawn, *, made: str = "") -> str:
         step=analysis.step,
         made=made,
         inputs=[(clean(one["path"]), one["size"], clean(one["problem"])) for one in analysis.inputs],
-        turns=[shown_turn(analysis, turn, _cell_picture(drawn), partial(_answer_picture, drawn)) for turn in
-               analysis.turns],
+        turns=[shown_turn(analysis, turn, _cell_picture(drawn), partial(_answer_picture, drawn), named=False)
+               for turn in analysis.turns],
         style=Markup(stylesheet()),  # noqa: S704 - our own
     )  # fmt: skip
 
@@ -130,6 +130,8 @@ def shown_turn(
     cell_picture: Callable[[int, str], str],
     answer_picture: Callable[[str], str],
     link: Callable[[str], str] = lambda path: "",
+    *,
+    named: bool = True,
 ) -> ShownTurn:
     """A question for the templates.
 
@@ -139,6 +141,7 @@ def shown_turn(
         cell_picture: The address of a figure by the cell's number and its path; empty where it cannot be had.
         answer_picture: The address of a picture by what the answer calls it.
         link: The address of a file by what the answer calls it.
+        named: Whether users are named by their ids; not in what leaves the server.
     """
     numbers = NumberSources([cell for cell in analysis.cells_before(turn) if cell["number"] not in analysis.aside],
                             turn.answer, turn.question)  # fmt: skip
@@ -147,7 +150,7 @@ def shown_turn(
         question=clean(turn.question).strip(),
         plan=tuple((clean(step["text"]), step["done"]) for step in turn.plan),
         cells=tuple(
-            shown_cell(cell, cell_picture, link, aside=cell["number"] in analysis.aside)
+            shown_cell(cell, cell_picture, link, aside=cell["number"] in analysis.aside, named=named)
             for cell in turn.cells
             if cell["code"] != ONLY_VALUES or cell.get("values")
         ),
@@ -166,6 +169,7 @@ def shown_cell(
     link: Callable[[str], str] = lambda path: "",
     *,
     aside: bool = False,
+    named: bool = True,
 ) -> ShownCell:
     """A cell for the templates.
 
@@ -174,6 +178,7 @@ def shown_cell(
         picture: The address of a figure by the cell's number and its path; empty where it cannot be had.
         link: The address of a file by its path; empty where it cannot be had.
         aside: Whether a later cell went back over it.
+        named: Whether the user who edited it is named by their id.
     """
     status = cell["status"]
     files = [one for one in cell["files"] if one["path"] not in cell["figures"]]
@@ -192,20 +197,21 @@ def shown_cell(
         aside=aside,
         values=tuple((clean(one["expression"]), _value(one["text"])) for one in cell.get("values") or []),
         remark=clean(cell["observation"].partition(REJECTED)[2]) if status == "rejected" else "",
-        edited=_edited(cell),
+        edited=_edited(cell, named=named),
         difference=tuple(diff_lines(difference(cell["edited"]["original"], cell["code"])))
         if cell.get("edited", {}).get("original")
         else (),
     )
 
 
-def _edited(cell: Cell) -> str:
+def _edited(cell: Cell, *, named: bool) -> str:
     """Whose code it is, where it is not the model's alone."""
     hand = cell.get("edited")
     if hand is None:
         return ""
-    who = clean(hand["by"]) or "the user"
-    return f"edited by {who} before it ran" if hand["original"] else f"written by {who}"
+    who = (named and clean(hand["by"])) or "the user"
+    # What was sent whole may be a person's, or of the model of an agent or an editor: State does not tell.
+    return f"edited by {who} before it ran" if hand["original"] else "sent as code, not written by Stepwell's model"
 
 
 def difference(original: str, edited: str) -> str:

@@ -221,12 +221,11 @@ class StepwellKernel(Kernel):
         async with self._opening:
             if self._sessions is None:
                 opening = open_cell_sessions(settings=self._settings, note=self._note, last=self.last)
-                sessions = await self._stack.enter_async_context(opening)
+                self._sessions = await self._stack.enter_async_context(opening)
                 try:
-                    await sessions.find(self._now.thread or "none")
+                    await self._sessions.find(self._now.thread or "none")
                 except ThreadError:
                     self._now = NotebookThread()  # it was deleted
-                self._sessions = sessions
             return self._sessions
 
     def _keep(self, now: NotebookThread) -> None:

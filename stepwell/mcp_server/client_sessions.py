@@ -185,7 +185,10 @@ class ClientSessions:
         """
         self._check_paths(files)
         thread, name = await self._for(session)
-        await self._cells.last.leave(thread)
+        if thread:
+            await self._cells.last.leave(thread)
+        else:
+            await self._cells.last.make_way()
         async with self._placed(sent) as placed:
             run: Run = runs.start(
                 question,
@@ -203,6 +206,7 @@ class ClientSessions:
         if not thread:
             await self._begun(run.thread, name)
         assert event is not None, "a run tells how it ended"
+        await self._cells.keep(run.thread)
         return event
 
     async def step(self, session: str, step: str) -> StepDetail:

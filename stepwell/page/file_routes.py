@@ -147,28 +147,35 @@ async def preview_input(request: Request) -> Response:
 
 async def _preview(request: Request, name: str, raw: str, open: Open, input: Input | None = None) -> Response:
     kind = mime_of(name)
-    values: dict[str, Any] = {"kind": "none", "text": "", "rows": [], "cut": False}
-    async with open() as file:
-        if kind in PICTURES:
-            values["kind"] = "picture"
-        elif kind == PDF:
-            values["kind"] = "pdf"
-        elif kind.startswith(SHOWN_TEXT):
-            read = [piece async for piece in file.pieces(0, min(file.size, PREVIEW))]
-            text = decoded(b"".join(read))
-            values |= {"kind": "text", "text": text, "cut": file.size > PREVIEW}
-            if kind in SEPARATORS:
-                separator = _separator(text, SEPARATORS[kind])
-                rows, cut = await asyncio.to_thread(_rows, text, separator, whole=file.size <= PREVIEW)
-                values |= {"kind": "table", "rows": rows, "cut": cut} if rows else {}
-            elif kind == "text/markdown":
-                values["kind"] = "prose"
-        size = file.size
+    shown = "picture" if kind in PICTURES else "pdf" if kind == PDF else "none"
+    values: dict[str, Any] = {"kind": shown, "text": "", "rows": [], "cut": False}
+    is_text = kind.startswith(SHOWN_TEXT) and kind not in PICTURES
+    if input is not None and not is_text:
+        size = input["size"]  # opening it restores a session
+    else:
+        async with open() as file:
+            size = file.size
+            if is_text:
+                values |= await _text(file, kind)
     thread = request.path_params["thread"]
     answer = await page(request, "file.html.jinja", thread=thread, name=name, size=size, raw=raw, input=input, **values)
     if kind == PDF:
         answer.headers["Content-Security-Policy"] = f"{policy_of(request)}; object-src 'self'; frame-src 'self'"
     return answer
+
+
+async def _text(file: PublishedFile, kind: str) -> dict[str, Any]:
+    """The beginning of a text, as a table where it is one."""
+    read = [piece async for piece in file.pieces(0, min(file.size, PREVIEW))]
+    text = decoded(b"".join(read))
+    values: dict[str, Any] = {"kind": "text", "text": text, "cut": file.size > PREVIEW}
+    if kind in SEPARATORS:
+        separator = _separator(text, SEPARATORS[kind])
+        rows, cut = await asyncio.to_thread(_rows, text, separator, whole=file.size <= PREVIEW)
+        values |= {"kind": "table", "rows": rows, "cut": cut} if rows else {}
+    elif kind == "text/markdown":
+        values["kind"] = "prose"
+    return values
 
 
 def decoded(data: bytes) -> str:

@@ -383,10 +383,13 @@ class KeptThreads:
     async def input_from(self, sessions: StepSessions, thread: str, path: str) -> AsyncIterator[PublishedFile]:
         """An input of a thread, taken out of one of these sessions."""
         place = await state_at_step(self.graph, thread, None)
-        if all(one["path"] != path for one in place.state.get("inputs") or []):
+        one = next((one for one in place.state.get("inputs") or [] if one["path"] == path), None)
+        if one is None:
             raise NothingFoundError("This thread has no such input.")
         mark = place.state["sandbox"]["snapshot"]
-        fetched = await sessions.use(f"{thread}@{place.step.name}", mark, partial(fetch_there, path=path))
+        fetched = await sessions.use(
+            f"{thread}@{place.step.name}", mark, partial(fetch_there, path=path, max_bytes=one["size"])
+        )
         try:
             async with open_local(str(fetched.parent), fetched.name) as file:
                 yield file

@@ -67,7 +67,9 @@ async def ask_on(request: Request) -> Response:
         except MISTAKES as error:
             view = await backend.thread(thread)
             if view.running or view.status != "finished":  # it has no form to ask by
-                return await thread_page(request, view, 409, moved=str(error), question=question)
+                older = isinstance(error, ThreadError)
+                status = 409 if older else 422
+                return await thread_page(request, view, status, moved=str(error), older=older, question=question)
             return await thread_page(
                 request, view, 422, problem=str(error), question=question, files=files, typed=knobs_sent(form)
             )
@@ -211,7 +213,7 @@ def _changed_parts(request: Request, thread: str, progress: Progress, seen: int)
                 continue
             html = part("page.html.jinja", "output", values, running)
         elif name == "inputs":
-            html = part("page.html.jinja", name, values, progress.inputs, f"{base_of(request)}/threads/{thread}")
+            html = part("page.html.jinja", name, values, progress.inputs)
         elif name in ("plan", "notices"):
             html = part("page.html.jinja", name, values, getattr(progress, name))
         elif name == "now":

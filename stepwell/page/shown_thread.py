@@ -189,7 +189,7 @@ def _known(row: Variable | None, form: str) -> str:
     try:
         value = ast.literal_eval(row["summary"])
         return clean(format(value, form)) if type(value) is kind else ""
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, SyntaxError, MemoryError, OverflowError, RecursionError):
         return ""
 
 

@@ -11,13 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from graph.settings import SettingsError
 from graph.state import Cell
 from nodes.cell_outputs import outputs_of
 from sandboxes.base import SandboxError
 from sandboxes.results import CapturedText, CellResult, Streamed
 from stepwell.errors import ThreadError
 from stepwell.exports.report import ShownCell, data_address, shown_cell
-from stepwell.restored_step import RestoredStep
+from stepwell.restored_step import MAX_FETCHED, RestoredStep
+from storage.artifacts import StorageError
 from storage.blobs import BlobError
 
 T = TypeVar("T")
@@ -35,6 +37,9 @@ TRIED, PRINTED = 20, 20_000
 """How much code is remembered with what it did, and characters of what runs."""
 PATIENCE = 2.0
 """Seconds that are waited for code to end before the page shows that it runs."""
+
+NOT_HAD = (ThreadError, SandboxError, SettingsError, StorageError, BlobError)
+"""Why code could not be run, in a sentence for who typed it."""
 
 
 @dataclass(slots=True)
@@ -84,6 +89,11 @@ class _KeptSession:
         self.task = asyncio.create_task(self._serve())
         self.tried: deque[TriedCode] = deque(maxlen=TRIED)
 
+    @property
+    def busy(self) -> bool:
+        """Whether code that was run at its prompt is not over."""
+        return bool(self.tried) and not self.tried[-1].over
+
     async def use(self, work: Work[T]) -> T:
         """Do something in it, after what was asked for before."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -124,11 +134,19 @@ class StepSessions:
     Args:
         opened: Opens a session at a step, named `THREAD@STEP`.
         most: Sessions that are kept at a time.
+        patience: Seconds that are waited for code to end before the page shows that it runs.
     """
 
-    def __init__(self, opened: Callable[[str], AbstractAsyncContextManager[RestoredStep]], *, most: int = MOST) -> None:
+    def __init__(
+        self,
+        opened: Callable[[str], AbstractAsyncContextManager[RestoredStep]],
+        *,
+        most: int = MOST,
+        patience: float = PATIENCE,
+    ) -> None:
         self._opened = opened
         self._most = most
+        self._patience = patience
         self._kept: dict[str, _KeptSession] = {}
 
     async def use(self, step: str, purpose: str, work: Work[T]) -> T:
@@ -152,7 +170,9 @@ class StepSessions:
             session = _KeptSession(lambda: self._opened(step))
         self._kept[key] = session
         while len(self._kept) > self._most:
-            await self._kept.pop(next(iter(self._kept))).close()
+            others = [name for name in self._kept if name != key]
+            idle = (name for name in others if not self._kept[name].busy)
+            await self._kept.pop(next(idle, others[0])).close()
         return session
 
     async def try_out(self, step: str, code: str) -> None:
@@ -166,28 +186,31 @@ class StepSessions:
             ThreadError: what was run before is not over yet, or the session cannot be had.
         """
         session = await self._session(step, PROMPT)
-        if session.tried and not session.tried[-1].over:
+        if session.busy:
             raise ThreadError("What you ran before is not over yet; wait for its end, or stop it.")
         one = TriedCode(code)
         session.tried.append(one)
         one.task = asyncio.create_task(_try(session, one))
-        done, _ = await asyncio.wait([one.task], timeout=PATIENCE)
+        done, _ = await asyncio.wait([one.task], timeout=self._patience)
         if done:
             one.task.result()
         if one.problem and session.task.done():
+            session.tried.remove(one)  # it is said here
             raise ThreadError(one.problem)
 
     def tried(self, step: str) -> tuple[TriedCode, ...]:
-        """What was run at a step's prompt while its session has been kept, newest last."""
+        """What was run at a step's prompt while its session is kept, or why it cannot be had; newest last."""
         session = self._kept.get(f"{step} {PROMPT}")
-        return tuple(session.tried) if session is not None and not session.task.done() else ()
+        if session is None or not session.tried or (session.task.done() and not session.tried[-1].problem):
+            return ()
+        return tuple(session.tried)
 
     async def stop(self, step: str) -> None:
         """Interrupt what runs at a step's prompt, and wait a moment for its end; variables are as far as it came."""
         for one in self.tried(step):
             if not one.over and one.task is not None:
                 one.stop()
-                await asyncio.wait([one.task], timeout=PATIENCE)
+                await asyncio.wait([one.task], timeout=self._patience)
 
     async def close(self) -> None:
         """End all sessions."""
@@ -199,14 +222,19 @@ async def _try(session: _KeptSession, one: TriedCode) -> None:
     """Run code and remember what came of it, for as long as there is room for its pictures."""
     try:
         one.cell = await session.use(partial(_run_there, one=one))
-    except (ThreadError, SandboxError, BlobError) as error:
+    except NOT_HAD as error:
         one.problem = str(error)
     while len(session.tried) > 1 and sum(before.picture_bytes for before in session.tried) > PICTURES:
         session.tried.popleft()
 
 
-async def fetch_there(session: RestoredStep, path: str) -> Path:
+async def fetch_there(session: RestoredStep, path: str, *, max_bytes: int = MAX_FETCHED) -> Path:
     """Copy a file out of a session at a step, to a place of its own.
+
+    Args:
+        session: The session.
+        path: The file.
+        max_bytes: The most that it may have.
 
     Raises:
         ThreadError: it is not there any more.
@@ -230,13 +258,18 @@ async def _run_there(session: RestoredStep, one: TriedCode) -> ShownCell:
     try:
         result = await running
     except asyncio.CancelledError:
-        if not one.stopped:
+        task = asyncio.current_task()
+        if not one.stopped or (task is not None and task.cancelling()):  # the session ends, too
             raise
         printed = CapturedText(one.printed)
         result = CellResult(status="killed", seconds=time.monotonic() - one.began, stdout=printed)
     if result.status == "killed" and not await session.survived():
         await session.restore()
-    pictures = {shown.path: await _picture(session, shown.path) for shown in result.displays if shown.path}
+    pictures: dict[str, str] = {}
+    for path in dict.fromkeys(shown.path for shown in result.displays if shown.path):
+        if sum(map(len, pictures.values())) > PICTURES:
+            break
+        pictures[path] = await _picture(session, path)
     cell = _cell(one.code, result)
     shown = await asyncio.to_thread(shown_cell, cell, lambda number, path: pictures.get(path, ""))
     return replace(shown, words="stopped") if one.stopped else shown

@@ -43,13 +43,13 @@ def to_latest(request: Request, thread: str) -> Response:
 
 async def _left_behind(backend: Backend, view: ThreadView) -> tuple[str, str]:
     """The step at which a thread is, where something came after it, and the newest one there with an answer."""
-    if view.running or view.status != "paused":
+    if view.running or view.status not in ("paused", "finished"):
         return "", ""
     tree = await backend.steps(view.id)
     head = tree.head
     if head is None:
         return "", ""
-    later, answered = {head.name}, head.name if head.answered else ""
+    later, answered = {head.name}, head.name if head.answered and view.status == "paused" else ""
     for step in tree.steps:  # each stands after the one that it follows
         if step.parent in later:
             later.add(step.name)
@@ -69,6 +69,7 @@ async def thread_page(
     difference: str = "",
     typed: dict[str, str] | None = None,
     moved: str = "",
+    older: bool = True,
     labels: dict[str, str] | None = None,
 ) -> Response:
     """A thread, with what was typed into its forms when that could not be used.
@@ -83,7 +84,8 @@ async def thread_page(
         edited: The code that was typed.
         difference: What it changes.
         typed: The knobs that were typed.
-        moved: Why what was sent could not be done any more, on a page that was older than the thread.
+        moved: Why what was sent could not be done, where its form is not there any more.
+        older: Whether that is since the page was older than the thread.
         labels: The name and the tags that were typed, and the problem with them.
     """
     asked, variables = view.asked, view.state.get("namespace") or []
@@ -110,6 +112,7 @@ async def thread_page(
         edited=edited,
         difference=difference,
         moved=moved,
+        older=older,
         labels=labels,
     )
 

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from graph.events import CellStarted, Finished, SessionRestored
+from graph.context import Context
+from graph.events import ApprovalAsked, CellStarted, Finished, SessionRestored
 from graph.settings import Settings
 from stepwell.cli.comparison_lines import lines_of
 from stepwell.cli.thread_lines import detail_text
 from stepwell.cli.thread_list import summary_json, thread_line
 from stepwell.comparison import compare
 from stepwell.errors import ThreadError
-from stepwell.forks import fork_thread
+from stepwell.forks import fork_here, fork_thread
 from stepwell.labels import rename
 from stepwell.locks import lock_thread
 from stepwell.runs import resume, start
@@ -105,6 +106,34 @@ async def test_a_finished_thread_can_be_forked_where_it_is(settings: Settings) -
     new = await fork_thread(first.thread, settings=settings)
     assert (await read_thread(new, settings)).status == "finished"
     assert last(await follow(start("And then?", thread=new, settings=settings)), Finished).thread == new
+
+
+async def test_a_question_that_is_left_before_its_first_cell_stays_with_its_files(
+    tmp_path: Path, settings: Settings
+) -> None:
+    (tmp_path / "more.csv").write_text("a\n1\n")
+    script = [
+        Call("submit_plan", steps=["Append"]),
+        cell(1),
+        *ending("[1]"),
+        Call("submit_plan", steps=["More"]),
+        cell(2),
+    ]
+    async with ScriptedServer(script) as server:
+        model = with_model(settings, server.base_url)
+        thread = last(await follow(start("First", settings=model)), Finished).thread
+        asking = start(
+            "Second",
+            thread=thread,
+            files=[str(tmp_path / "more.csv")],
+            context=Context(approval="cells"),
+            settings=model,
+        )
+        last(await follow(asking), ApprovalAsked)
+        await fork_here(thread, new_turn=True, settings=model)
+    state = (await read_thread(thread, settings)).state
+    assert [one["question"] for one in state["turns"]] == ["First", "Second"]
+    assert [one["path"] for one in state["inputs"]] == ["inputs/more.csv"]
 
 
 async def test_steps_that_are_not_there_are_named(settings: Settings) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from pydantic import SecretStr
 
 import stepwell
+from graph.checkpoints.thread_lock import hold_thread
 from graph.settings import Settings
 from graph.wiring import make_sandboxes
 from sandboxes.host.kernel_sandbox import KernelSandbox
@@ -22,7 +24,9 @@ from stepwell.last_session import (
     OF_EDITORS,
     OF_NOTEBOOKS,
     TAG,
+    LastSession,
     LastSessionNote,
+    SessionAhead,
     begin_early,
     bringing_back,
     take_left_behind,
@@ -150,12 +154,18 @@ def test_its_sandbox_begins_before_langgraph_is_imported() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_each_kind_of_server_sees_its_own(tmp_path: Path) -> None:
+def test_each_kind_of_server_sees_its_own(settings: Settings) -> None:
+    async def use(thread: str) -> None:
+        async with hold_thread(thread, settings, patience=0):
+            pass
+
+    tmp_path = settings.home
     ids = [f"0000000{number}-0000-0000-0000-000000000000" for number in range(3)]
     for id, folder in zip(ids, (FOLDER, OF_EDITORS, OF_NOTEBOOKS), strict=True):
         note = LastSessionNote(tmp_path, folder)
         note.write(id, HASH)
         note.close(leave=True)
+    asyncio.run(use(ids[2]))
     assert take_left_behind(tmp_path, OF_NOTEBOOKS, ids[0]) is None
     found = [
         take_left_behind(tmp_path),
@@ -163,6 +173,11 @@ def test_each_kind_of_server_sees_its_own(tmp_path: Path) -> None:
         take_left_behind(tmp_path, OF_NOTEBOOKS, ids[2]),
     ]
     assert [one.thread for one in found if one is not None] == ids
+    deleted = LastSessionNote(tmp_path, OF_NOTEBOOKS)
+    deleted.write(ids[0], HASH)
+    deleted.close(leave=True)
+    assert take_left_behind(tmp_path, OF_NOTEBOOKS, ids[1]) is None
+    assert list((tmp_path / OF_NOTEBOOKS).iterdir()) == [], "nobody could come back to it"
 
 
 async def test_another_session_that_is_asked_for_lets_it_go(settings: Settings, tmp_path: Path) -> None:
@@ -185,6 +200,30 @@ async def test_who_waits_for_it_gets_it(settings: Settings, tmp_path: Path) -> N
         assert ahead is not None
         await asyncio.gather(ahead.make_way(thread), ahead.make_way("another"))
         assert ahead.sandboxes.counts["active"] == 1
+
+
+class SlowToEnd:
+    """Sandboxes that have not ended a session until they are told."""
+
+    def __init__(self) -> None:
+        self.ending, self.may_end = asyncio.Event(), asyncio.Event()
+
+    async def close(self, thread: str) -> None:
+        self.ending.set()
+        await self.may_end.wait()
+
+
+async def test_who_wants_it_while_it_is_let_go_waits_for_its_end(settings: Settings) -> None:
+    last, sandboxes = LastSession("00000000-0000-0000-0000-000000000000", HASH, "nobody"), SlowToEnd()
+    ahead = SessionAhead(last, settings, cast("Any", sandboxes))
+    other = asyncio.create_task(ahead.make_way("another"))
+    await sandboxes.ending.wait()
+    same = asyncio.create_task(ahead.make_way(last.thread))
+    await asyncio.wait([same], timeout=0.01)
+    assert not same.done(), "the sandbox is being ended still"
+    sandboxes.may_end.set()
+    await asyncio.gather(other, same)
+    assert ahead.thread == ""
 
 
 async def test_a_new_session_lets_it_go(settings: Settings, tmp_path: Path) -> None:
@@ -250,6 +289,20 @@ async def test_what_happened_to_the_thread_since_counts(change: str, settings: S
         assert holder.read_text().startswith("another process"), "it was not taken over"
 
 
+async def test_a_session_that_was_asked_a_question_is_the_last_one(settings: Settings) -> None:
+    async with open_client_sessions(settings) as sessions:
+        await sessions.run("n = 1", session="mine")
+        await sessions.ask("What is there?", session="mine")
+        asked = await sessions.find("mine")
+        for name in ("mine", "new"):
+            if name == "new":  # which has nothing to bring back: no cell ran
+                await sessions.ask("What is there?", session=name)
+            [note] = await asyncio.to_thread(notes, settings.home)
+            last = await asyncio.to_thread(LastSession.read, note)
+            assert last is not None
+            assert last.thread == asked, name
+
+
 async def test_a_server_that_lives_keeps_its_session(settings: Settings, tmp_path: Path) -> None:
     async with agent(settings, tmp_path) as user:
         await user.told("run_code", code="n = 1; gone = (one for one in [1])", session="s")  # no snapshot has it
@@ -277,6 +330,15 @@ def test_the_newest_of_the_dead_is_taken_and_none_of_the_living(tmp_path: Path) 
     assert take_left_behind(tmp_path) is None
     living.close()
     assert list((tmp_path / FOLDER).iterdir()) == []
+
+
+def test_editors_and_notebooks_need_no_database_to_see_what_they_left(settings: Settings) -> None:
+    there = settings.model_copy(update={"database_url": SecretStr("postgresql://nowhere.invalid/x")})
+    for folder, tag, found in ((OF_EDITORS, "", True), (OF_NOTEBOOKS, "", True), (FOLDER, TAG, False)):
+        note = LastSessionNote(settings.home, folder)
+        note.write("00000000-0000-0000-0000-000000000000", HASH)
+        note.close(leave=True)
+        assert (begin_early(there, folder, tag=tag) is not None) == found, folder
 
 
 async def test_what_is_begun_while_a_server_starts_is_what_its_sessions_use(settings: Settings) -> None:

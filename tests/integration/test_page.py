@@ -246,7 +246,7 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         Call("submit_review", good_enough=True, missing=[]),
     ]
     async with (
-        ScriptedServer([*north(), *other, *other]) as model,
+        ScriptedServer([*north(), *other, *other, *other]) as model,
         page_inside(with_model(settings, model.base_url)) as page,
     ):
         thread = await ask(page, ASKED, sales)
@@ -300,6 +300,13 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         assert "The north sold" in again
         assert f'href="/threads/{thread}/files/first.csv"' in again
         assert 'id="further"' in again, "and it can be asked on"
+        assert "The thread is back at" not in again, "nothing came after it"
+        await page.client.post(f"/threads/{thread}/ask", data={"question": "Twice that?"})
+        assert "Twice that is" in await finished(page, thread)
+        await page.client.post(f"/threads/{thread}/steps/2", data={"what": "back"})
+        at_2 = (await page.client.get(f"/threads/{thread}")).text
+        assert f'The thread is back at <a href="/threads/{thread}/steps/2">step 2</a>' in at_2
+        assert "Go forward to the answer at step 3" in at_2
 
 
 async def test_nothing_of_a_hostile_thread_is_alive_on_any_page(settings: Settings, tmp_path: Path) -> None:

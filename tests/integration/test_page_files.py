@@ -15,7 +15,7 @@ from graph.state import Artifact, SandboxRef, Turn
 from stepwell.threads import open_graph
 from storage.artifacts import Artifacts
 from tests.page_process import PageInside, page_inside
-from tests.states import make_state
+from tests.states import make_input, make_state
 
 PIECE = {"Content-Type": "application/offset+octet-stream"}
 MOVIE = bytes(range(256)) * 2_000
@@ -85,7 +85,7 @@ async def movie(page: PageInside) -> str:
     published = await asyncio.to_thread(publish, Path(Artifacts.at(page.backend.settings.artifacts).folder(thread)))
     turn = Turn(number=1, question="What?", plan=[], answer="This.")
     state = make_state(turns=[turn], answer="This.", artifacts=published, concerns=[], question="What?",
-                       messages=[HumanMessage("What?")],
+                       messages=[HumanMessage("What?")], inputs=[make_input("inputs/rows.parquet")],
                        sandbox=SandboxRef(kind="local", id=thread, snapshot=""))  # fmt: skip
     async with open_graph(page.backend.settings) as (graph, _):
         await graph.aupdate_state({"configurable": {"thread_id": thread}}, dict(state), as_node="upload")
@@ -121,3 +121,10 @@ async def test_a_pdf_is_shown_in_the_page_and_read_in_parts(page: PageInside, mo
     assert saved.headers["content-disposition"].startswith("attachment")
     missing = await page.client.get(movie.replace("movie", "nothing"))
     assert (missing.status_code, "text/html" in missing.headers["content-type"]) == (404, True)
+
+
+async def test_what_is_known_of_an_input_is_shown_without_a_session(page: PageInside, movie: str) -> None:
+    shown = await page.client.get(movie.replace("artifacts/movie.mp4", "inputs/inputs/rows.parquet"))
+    assert shown.status_code == 200, "nothing of this thread could be restored"
+    assert "CSV, 3 columns" in shown.text
+    assert "10 B" in shown.text

@@ -28,9 +28,13 @@ async def test_a_page_that_is_older_than_its_thread_is_told_so_and_shows_it(sett
         async with lock_thread(thread, settings):
             data = {"question": "A question <of mine>?", "knobs": "1"}
             busy = await page.client.post(f"/threads/{thread}/ask", data=data)
+            wrong = await page.client.post(f"/threads/{thread}/ask", data={**data, "max_cells": "-4"})
         assert busy.status_code == 409
         assert "A question &lt;of mine&gt;?</pre>" in busy.text, "what was typed is not lost"
         assert 'id="question"' not in busy.text
+        assert wrong.status_code == 422
+        assert "A question &lt;of mine&gt;?</pre>" in wrong.text
+        assert "has gone on elsewhere" not in wrong.text
         gone = await page.client.post("/threads/none/resume", data={"model": "x"})
         assert 'href="/threads/none#latest">thread as it is now</a>' in gone.text
 

@@ -108,6 +108,8 @@ async def test_a_line_break_after_the_key_is_forgiven() -> None:
 async def test_a_missing_package_is_named() -> None:
     with pytest.raises(ModelAccessError, match=r"pip install langchain-anthropic"):
         await chooser()("anthropic:claude-opus-5")
+    with pytest.raises(ModelAccessError, match=r"run `pip install langchain-anthropic`"):
+        await chooser(served=True)("anthropic:claude-opus-5")
 
 
 async def test_a_provider_without_its_settings_names_them() -> None:

@@ -31,4 +31,5 @@ def test_pip_of_another_environment_is_not_named(tmp_path: Path, monkeypatch: py
     command = install_command("langchain-anthropic")
     assert command != "`pip install langchain-anthropic`"
     assert f"'{python}'" in command
+    assert install_command("langchain-anthropic", served=True) == "`pip install langchain-anthropic`"
     assert command.startswith("`uv pip install") is (find_spec("pip") is None)

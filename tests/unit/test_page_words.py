@@ -13,7 +13,7 @@ from stepwell.page.backend import ThreadView
 from stepwell.page.file_routes import decoded
 from stepwell.page.rendering import environment, part
 from stepwell.page.shown_thread import shown_proposal, shown_thread
-from tests.states import make_cell, make_state
+from tests.states import make_cell, make_input, make_state
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,8 @@ def test_a_cell_says_whose_code_it_is_and_what_an_edit_changed() -> None:
     ).render(one=edited)  # fmt: skip
     assert "<strong>edited by ann before it ran</strong>" in made
     assert '<span class="removed">--- a part' in made
-    assert (shown(by="", original="").edited, shown(by="", original="").difference) == ("written by the user", ())
+    sent = shown(by="ann", original="")
+    assert (sent.edited, sent.difference) == ("sent as code, not written by Stepwell's model", ())
     assert shown().edited == ""
 
 
@@ -132,6 +133,17 @@ def test_an_answer_that_waits_shows_values_and_their_expressions_apart() -> None
     )
     assert whole.known
     assert "It is 15529." in whole.text
+    large = [Variable(name="n", kind="int", summary="1" * 20)]
+    waits = ApprovalAsked(thread="t", number=2, purpose="", code=ONLY_VALUES, answer="It is {{n:c}}.")
+    assert not shown_proposal(waits, large).known, "it is no character's number"
+
+
+def test_inputs_are_linked_once_they_are_the_threads() -> None:
+    macro = '{% import "page.html.jinja" as page %}{{ page.inputs(files, here) }}'
+    for here, linked in (("", False), ("/threads/t", True)):
+        shown = environment().from_string(macro).render(files=[make_input()], here=here)
+        assert "<code>inputs/sales.csv</code>" in shown
+        assert ("<a " in shown) is linked
 
 
 def test_pictures_that_a_turn_delivered_stand_beside_its_answer_once() -> None:

@@ -4,7 +4,9 @@ import asyncio
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import matplotlib
@@ -14,7 +16,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from models.playbook.cells import STAGE_OF, STAGES
-from models.playbook.cells.loading import TOLERANT_READ
+from models.playbook.cells.loading import CLEAN, HELPERS, LOAD, SPOKEN, TOLERANT_READ
 from models.playbook.model import Playbook
 from models.situation import PromptStep
 from tests.unit.playbook_host import (
@@ -161,6 +163,35 @@ async def test_groups_that_differ_in_case_or_spaces_alone_are_one(folder: Path) 
     sound(analysis)
     assert "'town' has 2 values; the commonest are 'Berlin' 80 (67%), 'Ulm' 40 (33%)" in answer
     assert "differ in case or spaces alone count as one, such as 'berlin' as 'Berlin'" in answer
+
+
+def test_many_columns_and_spellings_cost_no_more_than_once_each() -> None:
+    """Counted are the calls of Python functions that would grow with pairs, and with groups."""
+    calls: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            calls[frame.f_code.co_name] += 1
+
+    names = [f"column {n}" for n in range(40)]
+    wide = pd.DataFrame([[1] * 40] * 3, columns=names)
+    spelt = pd.DataFrame({"name": [text for n in range(400) for text in (f"name {n}", f"NAME {n}", f"name {n}")]})
+    there: dict[str, Any] = {
+        "pd": pd,
+        "re": re,
+        "tables": {"a": spelt.join(wide), "b": wide},
+        "findings": [],
+        "raw": None,
+    }
+    exec(HELPERS, there)
+    sys.setprofile(count)
+    try:
+        exec(SPOKEN + LOAD + CLEAN, there)
+    finally:
+        sys.setprofile(None)
+    assert calls["spoken"] <= 2 * 81
+    assert calls["value_counts"] < 40
+    assert set(there["df"]["name"]) == {f"name {n}" for n in range(400)}
 
 
 @pytest.mark.parametrize("tools", [True, False])

@@ -165,6 +165,23 @@ async def test_a_file_that_every_reading_breaks_off_at_does_not_cost_the_others(
     assert "Reading inputs/bomb.csv took too long or too much memory." in answer
 
 
+async def test_no_file_is_blamed_where_the_session_breaks_off_after_all_were_read(folder: Path) -> None:
+    def fault(number: int, code: str) -> str:
+        if number > 2:
+            return ""
+        said = [line[len("print('") : -len("', flush=True)")] for line in code.splitlines() if "flush=True" in line]
+        return "\n".join([f"cell {number} · killed · 120.0 s", *said])
+
+    for name in ("one.csv", "two.csv"):
+        (folder / "inputs" / name).write_text("g,x\n" + "".join(f"{'ab'[n % 2]},{n % 17}\n" for n in range(100)))
+    abstracts = "".join(abstract(f"inputs/{name}", f"pd.read_csv('inputs/{name}')") for name in ("one.csv", "two.csv"))
+    analysis = Analysis(folder, abstracts, fault=fault)
+    answer = await analysis.ask("?")
+    sound(analysis)
+    assert [cell.status for cell in analysis.cells[:3]] == ["killed", "killed", "ok"]
+    assert "Reading inputs/two.csv" not in answer
+
+
 async def test_a_session_that_lost_its_variables_is_loaded_again(folder: Path) -> None:
     analysis = Analysis(folder, strikes(folder))
     lost: list[int] = []

@@ -77,6 +77,14 @@ def test_numbers_lead_to_their_cells_with_the_expression() -> None:
     assert {one.get("id") for one in page.named("section")} == {"cell-1", "cell-2"}
 
 
+def test_a_report_names_nobody_by_their_id() -> None:
+    cells = [make_cell(number, edited={"by": "ann-17", "original": code}) for number, code in ((1, "1"), (2, ""))]
+    text = report(analysis_of("0f0f", answered("Done.", cells=cells)), Drawn({}, {}))
+    assert "ann-17" not in text
+    assert "edited by the user before it ran" in text
+    assert "sent as code, not written by Stepwell" in text
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_that_others_wrote_runs_or_is_fetched(attack: str) -> None:
     cell = make_cell(

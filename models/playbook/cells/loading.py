@@ -66,8 +66,10 @@ if main:
 print(df.dtypes.astype(str).head(40).to_string())
 print(df.iloc[:3, :12].to_string(max_colwidth=40))
 for name, table in [(name, table) for name, table in tables.items() if name != main]:
-    best, there, share = "", "", 0.0
-    for c, other in [(c, other) for c in df.columns for other in table.columns if spoken(c) == spoken(other)]:
+    best, there, share, alike = "", "", 0.0, {}
+    for other in table.columns:
+        alike.setdefault(spoken(other), []).append(other)
+    for c, other in [(c, other) for c in df.columns for other in alike.get(spoken(c), [])]:
         theirs, ours = keys(table[other]), keys(df[c])
         key = len(theirs) == len(table) or len(ours) == len(df)
         if key and theirs and ours and len(theirs & ours) / min(len(theirs), len(ours)) > max(share, 0.5):
@@ -97,7 +99,9 @@ for c in text_columns:
         continue
     plain = values.str.split().str.join(" ").str.casefold()
     if plain.nunique() < values.nunique() and plain.nunique() <= len(values) / 2 and plain.str.len().min() > 2:
-        usual = values.groupby(plain).agg(lambda spellings: spellings.value_counts().index[0])
+        often = values.groupby([plain.rename("plain"), values.rename("spelling")], sort=False).size()
+        often = often.sort_values(ascending=False, kind="stable").reset_index()
+        usual = often.drop_duplicates("plain").set_index("plain")["spelling"]
         other = values[values != plain.map(usual)]
         df[c] = plain.map(usual).reindex(df.index)
         such = f"{other.iloc[0][:30]!r} as {usual[plain[other.index[0]]][:30]!r}"
