@@ -226,6 +226,7 @@ CHANGES: dict[str, Callable[[list[Any]], Any]] = {
     "a list in a tuple": lambda them: them[PICKED]["pair"][1].append(0),
     "a tuple": lambda them: them[PICKED].update(pair=(*them[PICKED]["pair"], 1)),
     "add": lambda them: them[PICKED]["seen"].add(3.5),
+    "the next that pop gives": lambda them: them[PICKED]["seen"].add(them[PICKED]["seen"].pop()),
     "discard": lambda them: them[PICKED]["seen"].discard(PICKED),
     "what is in one only": lambda them: them[PICKED]["seen"].__ixor__({1, 2}),
     "a frozen set": lambda them: them[PICKED].update(frozen=them[PICKED]["frozen"] | {9}),
@@ -485,7 +486,8 @@ def test_in_a_python_of_which_nothing_is_known_all_is_pickled(both: Both, unknow
 
 
 @pytest.mark.parametrize(
-    "name", ["TEXT_STATE", "DICT_KEYS", "TABLE_COUNT", "LIST_ITEMS", "SET_TABLE", "SET_MASK", "SIZE", "OF_TEXTS"]
+    "name",
+    ["TEXT_STATE", "DICT_KEYS", "TABLE_COUNT", "LIST_ITEMS", "SET_TABLE", "SET_MASK", "SET_FINGER", "SIZE", "OF_TEXTS"],
 )
 def test_a_layout_that_is_another_is_found_out(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(object_memory, name, 16 if name == "SET_MASK" else 0)
