@@ -432,3 +432,11 @@ async def test_only_files_of_cells_that_run_again_are_brought(thread: Thread) ->
     assert await thread.cell("print(next(gen))") == "1000000\n"
     brought = thread.folder / "sandboxes" / thread.sandbox.id / "blobs"
     assert sum(file.stat().st_size for file in brought.iterdir()) < 3_500_000
+
+
+async def test_what_cells_that_run_again_make_of_builtins_does_not_stay(thread: Thread) -> None:
+    await thread.cell("import builtins; own = max; builtins.max = builtins.more = min; lost = (n for n in [1, 2])")
+    await thread.cell("builtins.max = own; del builtins.more; kept = 1")
+    receipt = await thread.come_back()
+    assert list(receipt.rebuilt) == ["lost"]
+    assert await thread.cell("print(list(lost), max(1, 2), hasattr(builtins, 'more'))") == "[1, 2] 2 False\n"

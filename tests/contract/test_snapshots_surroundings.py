@@ -193,6 +193,14 @@ async def test_names_of_builtins_may_be_variables(steps: Steps) -> None:
 
 
 @pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_builtins_that_a_cell_deletes_are_its_own_again(steps: Steps) -> None:
+    """Also if an expression comes after that; and what no name could lead to is no reason to keep nothing."""
+    await steps.run("import builtins\nvars(builtins)[1] = vars(builtins)['a:b'] = 2\ndel __builtins__\n1")
+    assert await steps.run("import builtins; print(__builtins__ is builtins)") == "True\n"
+    await steps.take_up()
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
 async def test_what_cells_put_into_builtins_comes_back(steps: Steps) -> None:
     await steps.run("""
         import builtins, types

@@ -111,7 +111,11 @@ LOADED = "import sys; [one for one in ('numpy', 'pandas', 'matplotlib', 'matplot
 async def test_what_it_does_not_mention_is_imported_when_it_is_asked_for(settings: Settings, tmp_path: Path) -> None:
     await killed(settings, tmp_path, "mine", code="n = 1")
     async with next_server(settings) as sessions:
-        assert "['numpy']" in await shown(sessions, LOADED)
+        found = await sessions.run(LOADED, session="mine")
+        assert found.cell is not None
+        assert "['numpy']" in found.cell["observation"]
+        assert found.restored is not None
+        assert found.restored.versions == [], "what is not imported yet is no other version"
         assert "True" in await shown(sessions, "import matplotlib.pyplot as plt; plt.get_backend() == 'agg'")
         assert "'matplotlib.pyplot']" in await shown(sessions, LOADED)
 

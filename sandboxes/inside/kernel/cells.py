@@ -45,7 +45,6 @@ class Cells:
         linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
         namespace = self._module.__dict__
         namespace.pop("__warningregistry__", None)  # a warning is shown again in each cell
-        namespace.setdefault("__builtins__", builtins)  # if a cell has deleted it, it would be a copy of the kernel's
         try:
             tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT | self.futures, dont_inherit=True)
         except SyntaxError as error:
@@ -81,6 +80,7 @@ class Cells:
         return code
 
     def _run(self, code: CodeType, namespace: dict[str, Any]) -> Any:
+        namespace.setdefault("__builtins__", builtins)  # if a cell has deleted it, it would be a copy of the kernel's
         if not code.co_flags & inspect.CO_COROUTINE:
             return eval(code, namespace)
         return self._wait_for(eval(code, namespace))

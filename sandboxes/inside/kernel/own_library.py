@@ -52,6 +52,12 @@ class CellBuiltins:
         """Have a name as a cell has made it, once what is taken out is put in again."""
         (self._of_cells if name in self._own else self._space)[name] = value
 
+    def forget(self) -> None:
+        """Have them as they were before the first cell, from now on."""
+        self._of_cells.clear()
+        for name in self._space.keys() - self._own.keys() - OURS:
+            del self._space[name]
+
     def put_in(self) -> None:
         """Have them as cells have made them."""
         for name, now in self._of_cells.items():

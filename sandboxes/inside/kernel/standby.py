@@ -128,7 +128,9 @@ class ForkedStandby:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
-                socket.send_fds(channel, [request], [theirs.fileno()], socket.MSG_DONTWAIT)
+                # Not `socket.send_fds`, which ignores flags: a copy that does not answer would be waited for.
+                given = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, theirs.fileno().to_bytes(4, sys.byteorder))]
+                channel.sendmsg([request], given, socket.MSG_DONTWAIT)
             except OSError:  # it has ended
                 ours.close()
                 return None
@@ -174,6 +176,8 @@ class ForkedStandby:
             except OSError:
                 os._exit(0)
             os.close(telling)
+            if answering is not None and ASKED in awaited:  # no signal comes for what was asked before
+                self._answer(answering)
             while signal.sigwait(awaited) != WAKE:
                 if answering is not None:
                     self._answer(answering)

@@ -94,6 +94,8 @@ COPY_FIRST = 900
 """How readily the system ends a copy when memory runs short, before the session itself."""
 STOP_ROUNDS = 8
 """How often it is looked for processes that began while the others were stopped."""
+MOST_ROUNDS = 1_000
+"""How often it is looked for processes that began while the others were ended, before nothing is spared."""
 QUIET_ROUNDS = 2
 """How often nobody new is found until it is believed that nobody is left."""
 SO_PASSRIGHTS = 83
@@ -201,8 +203,9 @@ class Init:
             pause = MEMORY_SECONDS if self._busy else BETWEEN_SECONDS if self._left_over else None
             ready = {descriptor for descriptor, _ in poll.poll(None if pause is None else pause * 1_000)}
             if self._notices.fileno() in ready:  # first: the host may ask for that copy
-                while self._register_standby(poll):
-                    continue
+                for _ in range(self._config["copies"] + 2):  # a cell may send more than there is an end to
+                    if not self._register_standby(poll):
+                        break
             if self._host.fileno() in ready:
                 self._listen()
             if self._woken in ready:
@@ -250,14 +253,17 @@ class Init:
         if there:
             kept = {one for one in self._copies.values() if one in others}
             # What was killed starts nothing more, and copies sleep; who has just lost its parent may be missed once.
-            quiet = 0
-            while quiet < QUIET_ROUNDS:
+            self._ending &= set(others)
+            quiet = rounds = 0
+            while quiet < QUIET_ROUNDS and rounds < MOST_ROUNDS:
                 new = set(others) - kept - self._ending
                 for one in new:
                     self._kill(one)
                 self._ending |= new
-                quiet = 0 if new else quiet + 1
+                quiet, rounds = 0 if new else quiet + 1, rounds + 1
                 others = self._others()
+            if quiet < QUIET_ROUNDS:
+                self._end()
             self._copies.pop(step)
             self._runner, self._standby = copy, 0
         self._tell({"event": "returning", "there": there})
@@ -379,7 +385,9 @@ class Init:
 
     def _measured(self) -> list[int]:
         """Those whose use counts: what was ended for a copy is about to give all of it back."""
-        return [one for one in self._others() if one not in self._ending]
+        others = self._others()
+        self._ending &= set(others)
+        return [one for one in others if one not in self._ending]
 
     def _goes_on(self) -> bool:
         """Whether more than a waiting runner and its standby is there."""

@@ -17,6 +17,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorT
 from typing import Any
 
 from ..cells import Cells
+from ..own_library import own_library
 from ..snapshots import interpreter_state, manifest, module_state
 from ..snapshots.blobs import Blobs, MissingBlobError, hash_of
 from ..snapshots.load import RawUnit, SnapshotReader
@@ -334,6 +335,7 @@ class Rebuild:
         settling = Reconciliation(self._main, made, self._own)
         self._taking.lost_since.clear()
         reset_interpreter_state(self._taking.start)
+        own_library().builtins.forget()
         answer = SnapshotReader(self._main, self._taking, self._blobs, settling).restore(asked["snapshot"])
         refused |= settling.refused
         lost = [

@@ -8,9 +8,11 @@ snapshot has; streams and small buffers are read from the store as before, and s
 import gc
 import json
 import mmap
+import signal
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import ModuleType
@@ -53,6 +55,8 @@ class CopiedBuffers:
         self._taking = taking
         self._connect = connect
         self._window = Mapped(-1, SLOTS * CHUNK, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+        self._reading = threading.Lock()
+        """Held by the only one who reads; others have the store."""
         self._broken = False
         """Whether somebody may still write into the window for a reader that has left."""
 
@@ -67,9 +71,15 @@ class CopiedBuffers:
         Returns:
             The buffers that are there now; the others have to come from the store.
         """
-        large = {number: target for number, target in targets.items() if len(target) >= SMALLEST}
-        if self._broken:
+        if not self._reading.acquire(blocking=False):
             return set()
+        try:
+            return set() if self._broken else self._read(id, names, targets)
+        finally:
+            self._reading.release()
+
+    def _read(self, id: str, names: Sequence[str], targets: dict[int, memoryview]) -> set[int]:
+        large = {number: target for number, target in targets.items() if len(target) >= SMALLEST}
         asked = {"names": list(names), "sizes": {str(number): len(target) for number, target in large.items()}}
         connection = self._connect(id, json.dumps(asked).encode())
         if connection is None:
@@ -99,6 +109,7 @@ class CopiedBuffers:
         """In a child of a copy: hand over the buffers of a unit that are as they were kept."""
         asked = json.loads(request)
         hold_memory(SPARE_BYTES)
+        _end_after(ANSWER_SECONDS)
         values = self._taking.variables()
         if not values.keys() >= set(asked["names"]):
             return  # settings are captured anew each time
@@ -126,10 +137,18 @@ class CopiedBuffers:
                 if self._taking.buffers.look(copied) != kept:
                     return
                 connection.send(PIECE.pack(int(number), len(piece)))
+                signal.setitimer(signal.ITIMER_REAL, ANSWER_SECONDS)
                 left, slot = left - 1, (slot + 1) % SLOTS
         connection.send(END)
         while connection.recv(1):  # what is left unread would take back what was sent last
             continue
+
+
+def _end_after(seconds: float) -> None:
+    """End this process after some time, whatever it does then: pickling runs code of cells, which may never end."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def worth_asking(unit: dict[str, Any]) -> bool:

@@ -96,7 +96,8 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
 def _of_builtins() -> dict[str, Any]:
     """What cells have put into `builtins`, in whatever way."""
     changed = own_library().builtins.changed()
-    return {f"{PREFIX}builtins::{name}": changed[name] for name in sorted(changed) if changed[name] is not DELETED}
+    names = sorted(name for name in changed if type(name) is str and ":" not in name)  # a cell may put in anything
+    return {f"{PREFIX}builtins::{name}": changed[name] for name in names if changed[name] is not DELETED}
 
 
 def _accessors() -> dict[str, Any]:

@@ -169,7 +169,7 @@ class SnapshotReader:
         return _answer(
             restored=[name for name in order if name != LAST_RESULT],
             lost=[*content["lost"], *self._lost],
-            versions=[*_differences(content), *self._defined_again()],
+            versions=[*_differences(content, unused), *self._defined_again()],
             futures=early["futures"],
         )
 
@@ -329,14 +329,22 @@ def _cell_number(name: str) -> int:
     return int(digits) if digits else 0
 
 
-def _differences(content: dict[str, Any]) -> list[str]:
-    """What is another version now."""
+def _differences(content: dict[str, Any], unused: set[str]) -> list[str]:
+    """What is another version now.
+
+    Args:
+        content: The snapshot's.
+        unused: Modules that it had and that are imported once somebody asks for them.
+    """
     import platform
 
     found = []
+    left = {modules.root(name) for name in unused} - sys.modules.keys()
     if content["python"] != platform.python_version():
         found.append(f"Python {content['python']} -> {platform.python_version()}")
     for name, before in content["packages"].items():
+        if name in left:
+            continue
         now = getattr(sys.modules.get(name), "__version__", "none")
         if now != before:
             found.append(f"{name} {before} -> {now}")

@@ -40,6 +40,8 @@ LARGEST_SMALL = 256
 TYPE, SIZE, CONTENT = 8, 16, 24
 """Places in an object: its type, after the count of references; its size; and what comes then."""
 LIST_ITEMS, BYTES_DATA, SET_MASK, SET_TABLE, DICT_KEYS, DICT_VALUES = 24, 32, 32, 40, 32, 40
+SET_FINGER = 56
+"""Where a set says which item the next `pop` gives: that may be all that a `pop` and an `add` have changed."""
 TEXT_STATE, TEXT_COMPACT, TEXT_ASCII = 32, 5, 6
 """Where a text says what it is, and the bits of that."""
 TABLE_KINDS, TABLE_COUNT, TABLE_INDICES = 8, 24, 32
@@ -135,6 +137,7 @@ class _Walk:
 
     def sets(self, them: Any) -> bool:
         self.note(them + TYPE, 5)
+        self.note(them + SET_FINGER, 1)
         entries = self.content(self.word(them + SET_TABLE), 2 * (self.word(them + SET_MASK) + 1)).reshape(-1, 2)
         self.follow(entries[entries[:, 1].view("u8") != DELETED, 0])
         return True
@@ -296,6 +299,16 @@ class Reader:
         """All words of pages. They must be there: what is not ends the process."""
         return self._pages[pages - 1]
 
+    def content_there(self, pages: Any) -> Any:
+        """All words of few pages, if they are there just before.
+
+        Raises:
+            OSError: some are not.
+        """
+        if not self.is_readable(pages):
+            raise OSError("a page is not there")
+        return self.content(pages)
+
     def content_of_file(self, pages: Any, file: int) -> Any:
         """All words of pages, from the file that has the memory of this process.
 
@@ -367,7 +380,8 @@ def _is_right(reader: Reader) -> bool:
     changes: list[Callable[[], Any]] = [
         lambda: record.update({"id": 4}), record[name].reverse, lambda: record[name].append(1),
         lambda: record["more"].pop(1003), lambda: record.setdefault("new", 1), lambda: record[1, name].add(5),
-        lambda: record[1, name].discard(name), lambda: items[4].update(a=1), lambda: items[5].append(1), items.pop,
+        lambda: record["many"].add(record["many"].pop()), lambda: record[1, name].discard(name),
+        lambda: items[4].update(a=1), lambda: items[5].append(1), items.pop,
     ]  # fmt: skip
     for change in changes:
         change()

@@ -13,7 +13,7 @@ of anybody runs. Memory that was given back in the meantime cannot be read: that
 import signal
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,27 @@ the same for twice as many as before, up to so many."""
 
 Names = tuple[str, ...]
 Identities = tuple[int, ...]
+
+
+def is_quiet(known: Set[int] = frozenset()) -> bool:
+    """Whether no code of anybody can run between two lines of this one: no thread, handler of a signal, or debugger.
+
+    Args:
+        known: Threads that change nothing that is looked at.
+    """
+    if len(sys._current_frames().keys() - known) != 1 or sys.gettrace() is not None or sys.getprofile() is not None:
+        return False
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None and any(monitoring.get_tool(number) for number in range(6)):
+        return False
+    return not any(callable(one) and not _is_ours(one) for one in map(signal.getsignal, signal.valid_signals()))
+
+
+def _is_ours(handler: Any) -> bool:
+    """Whether a handler is Python's own or the kernel's, which change nothing of the user's."""
+    if handler in (signal.default_int_handler, signal.SIG_DFL, signal.SIG_IGN):
+        return True
+    return str(getattr(handler, "__module__", "")).startswith(__name__.partition(".")[0])
 
 
 class Addresses:
@@ -113,10 +134,12 @@ class UnchangedObjects:
 
     Args:
         digest: The hash function; None: there is none that is fast enough, and all is pickled each time.
+        is_quiet: Says whether nobody's code can run just now.
     """
 
-    def __init__(self, digest: Digest | None) -> None:
+    def __init__(self, digest: Digest | None, is_quiet: Callable[[], bool] = is_quiet) -> None:
         self._digest = digest
+        self._is_quiet = is_quiet
         self._groups: dict[Names, _Group] = {}
         self._quiet = False
         """Whether nobody's code could run when a group was last asked for, just before it was pickled."""
@@ -138,7 +161,7 @@ class UnchangedObjects:
         group = self._groups.get(names)
         if group is None or group.identities != _identities(names, values):
             return None
-        self._quiet, reads = _is_quiet(), reader()
+        self._quiet, reads = self._is_quiet(), reader()
         if group.memory is None or group.place is None or reads is None:
             return None
         if _is_any_of(special, group.memory) or not self._is_same(reads, group.memory, group.digests):
@@ -194,7 +217,7 @@ class UnchangedObjects:
     def _is_same(self, reads: Reader, memory: ObjectMemory, digests: tuple[bytes, ...]) -> bool:
         try:
             if self._quiet and threads() == 1:
-                return reads.is_readable(memory.pages) and self._are(digests, reads, memory, None)
+                return self._are(digests, reads, memory, None)
             # Another thread may give memory back while it is read; the system then says so.
             with open("/proc/self/mem", "rb", buffering=0) as file:
                 return self._are(digests, reads, memory, file.fileno())
@@ -209,7 +232,7 @@ class UnchangedObjects:
         digest: Any = self._digest
         for at in range(0, len(memory.pages), BATCH):
             pages = memory.pages[at : at + BATCH]
-            content = reads.content(pages) if file is None else reads.content_of_file(pages, file)
+            content = reads.content_there(pages) if file is None else reads.content_of_file(pages, file)
             yield digest(memoryview(reads.masked(content, memory.mask[at : at + BATCH])))
 
 
@@ -227,20 +250,3 @@ def _is_all_of(stream: Any, names: Names, memory: ObjectMemory) -> bool:
     objects = Addresses(memory.objects)
     beside = len(names) + sum(id(name) not in objects for name in names)
     return bool(stream.met == len(objects) + beside)
-
-
-def _is_quiet() -> bool:
-    """Whether no code of anybody can run between two lines of this one: no thread, handler of a signal, or debugger."""
-    if len(sys._current_frames()) != 1 or sys.gettrace() is not None or sys.getprofile() is not None:
-        return False
-    monitoring = getattr(sys, "monitoring", None)
-    if monitoring is not None and any(monitoring.get_tool(number) for number in range(6)):
-        return False
-    return not any(callable(one) and not _is_ours(one) for one in map(signal.getsignal, signal.valid_signals()))
-
-
-def _is_ours(handler: Any) -> bool:
-    """Whether a handler is Python's own or the kernel's, which change nothing of the user's."""
-    if handler in (signal.default_int_handler, signal.SIG_DFL, signal.SIG_IGN):
-        return True
-    return str(getattr(handler, "__module__", "")).startswith(__name__.partition(".")[0])
