@@ -187,6 +187,8 @@ class SessionAhead:
         Args:
             thread: The session that is used now; empty: none.
         """
+        if not self.thread:
+            return
         if self.thread == thread:
             self._wanted = True
         elif self._wanted:

@@ -149,7 +149,7 @@ async def _preview(request: Request, name: str, raw: str, open: Open, input: Inp
     kind = mime_of(name)
     shown = "picture" if kind in PICTURES else "pdf" if kind == PDF else "none"
     values: dict[str, Any] = {"kind": shown, "text": "", "rows": [], "cut": False}
-    is_text = kind.startswith(SHOWN_TEXT) and kind not in PICTURES
+    is_text = kind.startswith(SHOWN_TEXT)
     if input is not None and not is_text:
         size = input["size"]  # opening it restores a session
     else:
