@@ -26,9 +26,10 @@ import pytest
 import xxhash
 
 from sandboxes.inside.kernel.snapshots import object_memory
+from sandboxes.inside.kernel.snapshots.block_digests import Digest
 from sandboxes.inside.kernel.snapshots.pickling import Reducers, Stream
 from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
-from sandboxes.inside.kernel.snapshots.unchanged_objects import UnchangedObjects, _is_all_of, is_quiet
+from sandboxes.inside.kernel.snapshots.unchanged_objects import BATCH, UnchangedObjects, _is_all_of, is_quiet
 from sandboxes.inside.kernel.snapshots.units import Partition, Unit
 from sandboxes.inside.kernel.standby import threads
 
@@ -57,7 +58,7 @@ class Both:
     Threads that were there before are not counted: those of what runs the tests change nothing of theirs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, digest: Digest = digest) -> None:
         CurrentSession.remember_streams()
         before = sys._current_frames().keys() - {threading.get_ident()}
         self.quiet = functools.partial(is_quiet, before)
@@ -266,16 +267,25 @@ def see_changes_and_read_nothing_that_is_gone() -> None:
         both.settle(them=them)
         CHANGES[what](them)
         assert not both.keep(them=them), what
-    libc = ctypes.CDLL(None)
-    libc.mallopt(M_MMAP_THRESHOLD, FILLING // 2)  # so that the system has it back when it is let go of
-    libc.malloc_trim(0)
-    holes = ["x" * count for count in [FILLING] * 100]
+    holes = fill_holes()
     both, them = Both(), rows()
     both.settle(them=them)
-    place = id(them[0].pop("filling")) + FILLING // 2
-    assert not object_memory.reader().is_readable(np.array([place // mmap.PAGESIZE]))  # type: ignore[union-attr]
+    give_back(them)
     assert not both.keep(them=them)
     assert holes
+
+
+def fill_holes() -> list[str]:
+    """Have the system get back the memory of a filling when it is let go of, which lies by itself then."""
+    libc = ctypes.CDLL(None)
+    libc.mallopt(M_MMAP_THRESHOLD, FILLING // 2)
+    libc.malloc_trim(0)
+    return ["x" * count for count in [FILLING] * 100]
+
+
+def give_back(them: list[Any]) -> None:
+    place = id(them[0].pop("filling")) + FILLING // 2
+    assert not object_memory.reader().is_readable(np.array([place // mmap.PAGESIZE]))  # type: ignore[union-attr]
 
 
 def test_changes_are_seen_by_a_process_with_one_thread_and_memory_that_is_gone_is_not_read() -> None:
@@ -292,6 +302,29 @@ def test_changes_are_seen_where_there_are_threads_and_memory_that_is_gone_is_not
         threading.Thread(target=end.wait, daemon=True).start()
         assert threads() > 1
         see_changes_and_read_nothing_that_is_gone()
+
+    in_a_child(look)
+
+
+def test_memory_that_is_given_back_while_it_is_read_is_not_read() -> None:
+    def look() -> None:
+        batches: Iterator[int] = itertools.repeat(0)
+
+        def of_batch(data: Any) -> bytes:
+            if next(batches) == 1:
+                give_back(them)
+            return digest(data)
+
+        holes, both, them = fill_holes(), Both(of_batch), rows()
+        them[0]["filling"] = "x" * (2 * FILLING)  # more than what is read into takes of its place
+        both.settle(them=them)
+        [group] = both.known._unchanged._groups.values()
+        assert group.memory is not None
+        begins = int(np.searchsorted(group.memory.pages, id(them[0]["filling"]) // mmap.PAGESIZE))
+        batches = itertools.count(1 - begins // BATCH)  # the last is where the filling begins
+        assert not both.keep(them=them)
+        assert holes
+        assert "filling" not in them[0]
 
     in_a_child(look)
 

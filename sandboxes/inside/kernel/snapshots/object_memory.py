@@ -299,6 +299,16 @@ class Reader:
         """All words of pages. They must be there: what is not ends the process."""
         return self._pages[pages - 1]
 
+    def content_there(self, pages: Any) -> Any:
+        """All words of few pages, if they are there just before.
+
+        Raises:
+            OSError: some are not.
+        """
+        if not self.is_readable(pages):
+            raise OSError("a page is not there")
+        return self.content(pages)
+
     def content_of_file(self, pages: Any, file: int) -> Any:
         """All words of pages, from the file that has the memory of this process.
 

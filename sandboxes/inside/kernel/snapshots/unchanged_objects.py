@@ -217,7 +217,7 @@ class UnchangedObjects:
     def _is_same(self, reads: Reader, memory: ObjectMemory, digests: tuple[bytes, ...]) -> bool:
         try:
             if self._quiet and threads() == 1:
-                return reads.is_readable(memory.pages) and self._are(digests, reads, memory, None)
+                return self._are(digests, reads, memory, None)
             # Another thread may give memory back while it is read; the system then says so.
             with open("/proc/self/mem", "rb", buffering=0) as file:
                 return self._are(digests, reads, memory, file.fileno())
@@ -232,7 +232,7 @@ class UnchangedObjects:
         digest: Any = self._digest
         for at in range(0, len(memory.pages), BATCH):
             pages = memory.pages[at : at + BATCH]
-            content = reads.content(pages) if file is None else reads.content_of_file(pages, file)
+            content = reads.content_there(pages) if file is None else reads.content_of_file(pages, file)
             yield digest(memoryview(reads.masked(content, memory.mask[at : at + BATCH])))
 
 
