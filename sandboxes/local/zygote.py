@@ -322,7 +322,13 @@ class ZygotePool:
         return ready
 
     def refill_later(self, config: IsolationConfig) -> None:
-        """Fork the next sandboxes a little later: the one that has just begun has a first cell to run."""
+        """Fork the next sandboxes a little later: the one that has just begun has a first cell to run.
+
+        There is no next one where that imports its packages by itself: its zygote ends with it.
+        """
+        if config.bare:
+            run_later(partial(self._retire_current, config))
+            return
         with self._turn:
             if config in self._refilling:
                 return
@@ -367,6 +373,12 @@ class ZygotePool:
         if zygote is None:
             zygote = self._zygotes[config] = Zygote(config)
         return zygote
+
+    def _retire_current(self, config: IsolationConfig) -> None:
+        with self._turn_of(config):
+            zygote = self._zygotes.pop(config, None)
+            if zygote is not None:
+                self._retire(zygote)
 
     def _retire(self, zygote: Zygote) -> None:
         """Close a zygote once its last sandbox has ended."""

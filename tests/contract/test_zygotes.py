@@ -8,6 +8,7 @@ import resource
 import shutil
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,24 @@ def test_a_zygote_is_renewed_and_the_old_one_ends_with_its_last_sandbox(
         assert not old.alive
         pool.ended(third)
         third.close()
+    finally:
+        pool.close()
+
+
+def test_a_zygote_without_packages_ends_with_the_session_that_wanted_it(
+    config: IsolationConfig, tmp_path: Path
+) -> None:
+    pool, bare = ZygotePool(), replace(config, bare=True)
+    try:
+        pool.start(bare)
+        pool.refill(bare)
+        only = pool.begin(bare, order(tmp_path / "1"))
+        zygote = only.zygote
+        assert zygote is not None
+        pool.refill_later(bare)
+        pool.ended(only)
+        only.close()
+        zygote._process.wait()
     finally:
         pool.close()
 

@@ -102,6 +102,15 @@ def test_no_code_of_items_runs_while_a_snapshot_is_taken() -> None:
     assert Counted.calls == before
 
 
+def test_of_a_large_table_no_copy_is_kept_and_a_change_is_seen() -> None:
+    one = set(map(str, range(5_000)))
+    first = set_order.recipes([one])
+    assert len(set_order._recipes[id(one)][0][0]) < 100
+    assert set_order.recipes([one]) == first
+    one.add(one.pop())
+    assert set_order.recipes([one]) != first
+
+
 def test_a_large_table_with_few_items_is_left_alone() -> None:
     emptied = set(range(400_000))
     while len(emptied) > 5:

@@ -308,7 +308,7 @@ def test_changes_are_seen_where_there_are_threads_and_memory_that_is_gone_is_not
 
 def test_memory_that_is_given_back_while_it_is_read_is_not_read() -> None:
     def look() -> None:
-        batches = itertools.repeat(0)
+        batches: Iterator[int] = itertools.repeat(0)
 
         def of_batch(data: Any) -> bytes:
             if next(batches) == 1:
@@ -321,7 +321,7 @@ def test_memory_that_is_given_back_while_it_is_read_is_not_read() -> None:
         [group] = both.known._unchanged._groups.values()
         assert group.memory is not None
         begins = int(np.searchsorted(group.memory.pages, id(them[0]["filling"]) // mmap.PAGESIZE))
-        batches = itertools.count(1 - begins // BATCH)  # that with the beginning of the filling is the last that is read
+        batches = itertools.count(1 - begins // BATCH)  # the last is where the filling begins
         assert not both.keep(them=them)
         assert holes
         assert "filling" not in them[0]

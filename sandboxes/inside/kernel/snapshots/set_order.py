@@ -14,6 +14,7 @@ No code of an item's class runs in the session for this: how a new table would l
 import ctypes
 import functools
 import gc
+import hashlib
 import re
 import sys
 from array import array
@@ -41,7 +42,7 @@ FROZEN, FROZEN_AFTER_OBJECT = re.compile(rb"\x91\x94"), re.compile(rb"\x94\x91\x
 LARGE, MOST_KNOWN = 2_048, 16
 """Words of a table from which on it is remembered what came of it, and of how many."""
 _recipes: dict[int, tuple[tuple[bytes, int], Recipe | None]] = {}
-"""Identity of a set → its table and finger, and the recipe without the set."""
+"""Identity of a set → a digest of its table, and its finger, and the recipe without the set."""
 WORD = ctypes.sizeof(ctypes.c_ssize_t)
 ENTRIES = 8
 """Places of the table that is in the object itself."""
@@ -125,7 +126,7 @@ def _recipe(one: Any) -> Recipe | None:
     table, finger = _read(one)
     if len(table) < LARGE:
         return _recipe_of(one, table, finger)
-    content = bytes(table), finger
+    content = hashlib.blake2b(table, digest_size=16).digest(), finger
     known = _recipes.pop(id(one), ((b"", 0), None))
     recipe = known[1] if known[0] == content else _recipe_of(one, table, finger)
     _recipes[id(one)] = content, recipe and (None, *recipe[1:])
