@@ -31,12 +31,13 @@ def large_file(folder: Path) -> Path:
 
 
 async def watched(page: Page, answering: Answering) -> list[str]:
-    """What the page asks of its uploads from now on."""
+    """What the page asks of its uploads from now on, but for what is remarked on them."""
     asked: list[str] = []
 
     async def look(route: Route) -> None:
         method, offset = route.request.method, route.request.headers.get("upload-offset", "")
-        asked.append(f"{method} {offset}".strip())
+        if method != "GET":
+            asked.append(f"{method} {offset}".strip())
         if method == "PATCH":
             await answering(route, int(offset))
         else:
