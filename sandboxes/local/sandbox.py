@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from sandboxes.base import SandboxLostError, SandboxUnavailableError
 from sandboxes.host import blobs, replies, workspace
 from sandboxes.host.kernel_sandbox import KernelSandbox
@@ -297,26 +299,15 @@ class LocalSandbox(KernelSandbox[Session]):
             await lay_out(names)
         raise SandboxLostError("The files of the step could not be brought back.")
 
+    @override
     async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
-        """Keep the variables and the files; see `Sandbox.snapshot`.
-
-        Raises:
-            SandboxLostError: its session is gone.
-            SandboxUnavailableError: a session cannot be started or reached.
-        """
         taken = await super().snapshot(limit_bytes=limit_bytes)
         if taken.id:
             self._remember(taken.id, complete=not taken.lost)
         return taken
 
+    @override
     async def restore(self, id: str) -> RestoredSession:
-        """Start a new session with a snapshot; see `Sandbox.restore`. A cell that is running is killed.
-
-        Raises:
-            SandboxLostError: the new session ended while it restored.
-            SandboxUnavailableError: a session cannot be started, or the workspace cannot be written.
-            SnapshotMissingError: a blob is missing or damaged.
-        """
         restored = await super().restore(id)
         self._complete.pop(id, None)
         if not (restored.lost or restored.versions):  # as the kernel decides whether its copy is one of the step

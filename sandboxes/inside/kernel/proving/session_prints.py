@@ -1,6 +1,5 @@
 """The fingerprints of a whole session: variables and who shares what, modules of the workspace, settings, files."""
 
-import gc
 import hashlib
 import os
 import signal
@@ -15,6 +14,7 @@ from typing import Any
 from ..own_library import own_library
 from ..side_effects import Scan
 from ..snapshots import interpreter_state, modules, outside
+from ..snapshots.memory import without_collections
 from ..snapshots.save import LAST_RESULT, user_variables
 from .deep_walk import DeepWalk, held
 from .library_objects import logger, value_name
@@ -49,17 +49,10 @@ class SessionPrints:
             scan: The files of the workspace at the moment that counts; what has changed since is left out.
             pause: Called after each variable; what it raises ends it.
         """
-        collecting = gc.isenabled()
         settings = self._settings()  # before anything here changes one
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), without_collections():  # they would look at all that is walked, again and again
             warnings.simplefilter("ignore")
-            gc.disable()  # it would look at all that is walked again and again
-            try:
-                found = {"settings": settings, "files": self._files(scan), "variables": self._variables(pause)}
-            finally:
-                if collecting:
-                    gc.enable()
-        return found
+            return {"settings": settings, "files": self._files(scan), "variables": self._variables(pause)}
 
     def _variables(self, pause: Callable[[], None]) -> Prints:
         space = self._main.__dict__

@@ -135,7 +135,7 @@ class SnapshotReader:
             imported = json.loads(self._extra["imported"])
             streams = [part.stream for part in parts if part.names not in OF_PRELOADED]
             unused = modules.unused(imported, content["modules"].values(), streams)
-            with modules.without_collections():
+            with memory.without_collections():
                 failed = modules.import_again([name for name in imported if name not in unused])
             kept: dict[str, Any] = {}
             foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]

@@ -1,8 +1,10 @@
-"""Memory that loaded arrays lie in, and where a buffer begins."""
+"""Memory that loaded arrays lie in, where a buffer begins, and the collector of garbage held off."""
 
 import ctypes
+import gc
 import mmap
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 MAPPED = 1 << 20
@@ -36,3 +38,15 @@ def fresh(size: int) -> Any:
 def address(buffer: Any) -> int:
     """Where a writable buffer begins."""
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer)) if len(buffer) else 0
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """For the time of the block nothing is looked through for garbage, if it is at all."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

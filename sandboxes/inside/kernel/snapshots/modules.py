@@ -1,13 +1,11 @@
 """Which modules were imported, so that they are there again before what needs them."""
 
-import gc
 import importlib
 import json
 import operator
 import os
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
@@ -121,18 +119,6 @@ def unused(imported: list[str], aliases: Collection[str], streams: list[bytes]) 
     free = {name for name in set(map(root, PRELOADED)) - used if name not in sys.modules}
     free -= {name for name in free if any(name.encode() in stream for stream in streams)}
     return {name for name in imported if root(name) in free}
-
-
-@contextmanager
-def without_collections() -> Iterator[None]:
-    """For the time of the block nothing is looked through for garbage: what is imported is none."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def import_again(names: list[str]) -> dict[str, str]:

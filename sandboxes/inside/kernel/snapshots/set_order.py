@@ -13,16 +13,15 @@ No code of an item's class runs in the session for this: how a new table would l
 
 import ctypes
 import functools
-import gc
 import hashlib
 import re
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 from .memo_table import BITS, NEWEST
+from .memory import without_collections
 
 Recipe = tuple[Any, int, bytes, bytes, int]
 """A set, the mask of its table, the places of its items (in the order of the set as it is loaded), those left, and its
@@ -83,7 +82,7 @@ def recipes(objects: Iterable[Any]) -> list[Recipe]:
     if not is_as_known():
         return found
     left, places = MOST, MOST_PLACES
-    with _no_collection():
+    with without_collections():
         for one in objects:
             if type(one) is set or type(one) is frozenset:
                 size = _Set.from_address(id(one)).mask + 1
@@ -102,24 +101,12 @@ def arrange(wanted: list[Any]) -> None:
     """Put sets in order that have just been loaded. One whose items have other hashes now stays as it is."""
     if not is_as_known():
         return
-    with _no_collection():
+    with without_collections():
         for one, mask, places, left, *finger in wanted:
             try:
                 _arrange(one, mask, array("Q", places), array("Q", left), *finger)
             except Exception:  # hashing and comparing are the code of whatever is in it
                 continue
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the collector away from tables that are written or read in parts."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _recipe(one: Any) -> Recipe | None:
@@ -270,7 +257,7 @@ def is_as_known() -> bool:
     if set.__basicsize__ != ctypes.sizeof(_Set) or object.__basicsize__ != 2 * WORD:
         return False
     try:
-        with _no_collection():
+        with without_collections():
             return all(map(_is_found, (4, 9, 60, 500)))
     except Exception:  # it is another table altogether
         return False

@@ -5,7 +5,6 @@ Nothing is taken for unchanged because of what a cell looks like: all is pickled
 share an object are pickled again as one. A group stays a group while its names stay bound to the same objects.
 """
 
-import gc
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 
 from .classes import is_users
 from .manifest import Place
+from .memory import without_collections
 from .pickling import Reducers, Stream
 from .unchanged_objects import UnchangedObjects, UnchangedStream
 
@@ -192,20 +192,15 @@ class Partition:
         Returns:
             The units, with all variables that can be pickled.
         """
-        enabled = gc.isenabled()
         self.named = {}
         self._unchanged.begin()
-        gc.disable()  # the memos are copied, and walking through them all would cost more than that
-        try:
+        with without_collections():  # the memos are copied, and walking through them all would cost more than that
             units = self._merge(self._begin(values, reasons), values, reasons)
             order = {name: place for place, name in enumerate(values)}
             units.sort(key=lambda unit: min(order[name] for name in unit.names))
             self.with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
             for unit in units:
                 unit.forget()
-        finally:
-            if enabled:
-                gc.enable()
         self._groups = [unit.names for unit in units if len(unit.names) > 1]
         self._bound = {name: id(value) for name, value in values.items()}
         return units
