@@ -16,6 +16,8 @@ NO_ROOM = ("full", "No space", "no space", "room")
 LOSS = "was not run again"
 FIGURES = "figures/"
 SAID = "answer.md"
+DOUBTS = b"\nNot verified:\n"
+"""Where the concerns begin in it."""
 SCRIPT = "analysis.py"
 """The cells as one script: cells that count name their file in it, and cells that did not end well are told there."""
 
@@ -137,8 +139,6 @@ class History:
                 names -= {SCRIPT}
             different = sorted(name for name in names if came.get(name) != files.get(name))
             told = any(LOSS in concern for concern in shown.get("concerns", ()))  # too late for the model to mend it
-            # Of a lost cell, whose work was done again, files are missed that had its number; the answer says so.
-            told = told or (self.loss_told and bool(shown.get("concerns")) and different == [SAID])
             if different and not told:
                 self.problems.append(f"its files differ: {', '.join(different)}")
             return
