@@ -261,7 +261,7 @@ def test_between_turns_it_is_said_what_was_bound_and_what_was_changed() -> None:
 
 def test_the_line_of_an_old_cell_that_said_nothing_ends_with_its_purpose() -> None:
     cells = [make_cell(n, "cell 1 · ok · 0.1 s\nvalues of the answer computed: 2") for n in range(1, 61)]
-    opening = write_conversation(make_state(cells=cells), tools=True, limit=10_000)[0].text  # type: ignore[arg-type]
+    opening = write_conversation(make_state(cells=cells), tools=True, limit=10_000)[0].text
     assert [line for line in opening.splitlines() if "· purpose 50" in line] == ["| 50 · ok · purpose 50"]
 
 

@@ -272,9 +272,12 @@ def _listed(values: Counter[str]) -> str:
     shown = ", ".join(f"{quoted(value)} ({count:,})" for value, count in often)
     if more := sum(values.values()) - sum(count for _, count in often):
         shown += f" and {more:,} more"
-    kinds = {"date" if label.startswith("date") else label in NUMBERS for label in map(classify, values)}
-    alike = {"date": "dates", True: "numbers"}.get(kinds.pop()) if len(kinds) == 1 else None
-    return f"{shown}, all of them {alike} written as text" if alike else shown
+    labels = [classify(value) for value in values]
+    if all(label in NUMBERS for label in labels):
+        return f"{shown}, all of them numbers written as text"
+    if all(label.startswith("date") for label in labels):
+        return f"{shown}, all of them dates written as text"
+    return shown
 
 
 def _dates(column: Column, reading: ReaderHints, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
