@@ -197,7 +197,8 @@ def _table(table: Table, room: int) -> str:
         head.append(f"read with: {table.read_with if fits else table.read_with.split('(', 1)[0] + '(…)'}")
     head += [f"! {clean(remark, 240)}" for remark in table.remarks]
     if table.text:
-        return _within([*head, *(clean(line, TEXT_CHARS) for line in table.text)], room)
+        # Indented, so that no line of it is taken for one of the profile's own.
+        return _within([*head, *(f"  {clean(line, TEXT_CHARS)}" for line in table.text)], room)
     text = _within(head, room)
     rows = _rows(table, room)
     # The two rows stand even when the columns want all the room.
