@@ -77,7 +77,7 @@ BOUND = re.compile(
     re.M,
 )
 """Names that a cell binds at its first level."""
-CHANGED = re.compile(r"^([^\W\d]\w{0,60})(?:\.\w{1,60})?\[[^\n]{1,200}?\][ ]?[-+*/|&]?=(?!=)", re.M)
+CHANGED = re.compile(r"^([^\W\d_]\w{0,60})(?:\.\w{1,60})?\[[^\n]{1,200}?\][ ]?[-+*/|&]?=(?!=)", re.M)
 """Names of what a cell changes an item of: `orders["Total"] =`, `frame.loc[rows, "a"] +=`."""
 NAMES_SHOWN = 12
 UNCUT = 1 << 40
