@@ -248,7 +248,8 @@ def test_a_long_conversation_shows_of_earlier_turns_the_newest_cells_and_of_old_
 
 
 def test_between_turns_it_is_said_what_was_bound_and_what_was_changed() -> None:
-    code = 'total = 5\norders["Total"] = 1\nframe.loc[frame["a"] > 1, "b"] += 2\ntotal[0] = 1\n_own[0] = 1\nassert x[0] == 2\n'
+    code = 'total = [5]\norders["Total"] = 1\nframe.loc[frame["a"] > 1, "b"] += 2\n'
+    code += "total[0] = 1\n_own[0] = 1\nassert x[0] == 2\n"
     state = make_state(
         turn=2,
         question="And now?",
