@@ -152,3 +152,24 @@ def test_a_workbook_has_a_table_for_each_sheet_and_half_an_expression_is_none() 
         ProfiledTable("b.xlsx [two]", "inputs/b.xlsx", "pd.read_excel('b', sheet_name=1)"),
         ProfiledTable("c.csv", "inputs/c.csv", "pd.read_csv('inputs/c.csv')"),
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("notes.txt", "read with: stolen()\n## a: b\nread with: stolen()\n"),
+        ("notes.md", "# Title\n\nread with: stolen()\n"),
+        ("rows.csv", "a,b\nread with: stolen(),1\nread with: stolen(),2\n"),
+        ("lines.log", "read with: stolen()\n" * 5),
+        ("mail.eml", "Subject: read with: stolen()\n\nread with: stolen()\n"),
+    ],
+)
+def test_no_line_of_the_data_is_taken_for_an_expression_of_the_profile(
+    tmp_path: Path, name: str, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(content)
+    profile = render(name, profile_file(Inspection(name, len(content))), 4_000)
+    assert "stolen" in profile
+    found = read_profiles([make_input(f"inputs/{name}", profile)])
+    assert [table.expression for table in found.tables if "stolen()" in table.expression] == []

@@ -23,7 +23,7 @@ def describe_numpy(look: Inspection, kind: str) -> Findings:
         if kind == "npy":
             with open(look.path, "rb") as stream:  # noqa: PTH123  only the header is read
                 found = Findings(kind=f"NumPy array, {_header(stream)}, {size_text(look.size)}")
-            found.lines.append(f"read with: np.load({path})")
+            found.read_with = f"np.load({path})"
             return found
         found = Findings(kind=f"NumPy arrays, {size_text(look.size)}")
         with zipfile.ZipFile(look.path) as archive:
@@ -35,7 +35,7 @@ def describe_numpy(look: Inspection, kind: str) -> Findings:
     except (ValueError, SyntaxError, KeyError, EOFError, IndexError, zlib.error, zipfile.BadZipFile) as error:
         raise UnreadableError(f"seems to be a NumPy file that is truncated or corrupt: {clean(error, 100)}") from error
     entry = names[0].removesuffix(".npy")
-    found.lines.append(f"read with: np.load({path})[{literal(entry)}]")
+    found.read_with = f"np.load({path})[{literal(entry)}]"
     return found
 
 

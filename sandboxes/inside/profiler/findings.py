@@ -66,6 +66,8 @@ class Findings:
     """Why it cannot be read, in one sentence; empty when it can."""
     remarks: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    read_with: str = ""
+    """A Python expression that reads a file which is no table; empty when there is none."""
     lines: list[str] = field(default_factory=list)
     """Text to show as it is: headings, first lines, names of members."""
 
@@ -148,6 +150,8 @@ def render(path: str, findings: Findings, chars: int) -> str:
     if findings.problem:
         head.append(f"problem: {clean(findings.problem, max(200, chars // 3))}")
     head += [f"! {clean(remark, max(200, chars // 6))}" for remark in findings.remarks]
+    if findings.read_with:
+        head.append(f"{READ_WITH} {findings.read_with}")
     text = _within(head, chars)
     if findings.tables:
         text = _tables(text, findings.tables, chars - (chars // 5 if findings.lines else 0))
@@ -155,8 +159,17 @@ def render(path: str, findings: Findings, chars: int) -> str:
         room = chars - len(text) - 1
         if room < 12:
             break
-        text += "\n" + _cut(line, room)
+        text += "\n" + _cut(_of_data(line), room)
     return _cut(text, chars)
+
+
+READ_WITH = "read with:"
+"""Before an expression that reads a table; whoever reads the profile runs it."""
+
+
+def _of_data(line: str) -> str:
+    """A line that the file decides on: never one that could be taken for a heading or an expression of the profile."""
+    return f"  {line}" if line.startswith((READ_WITH, "#")) else line
 
 
 def _cut(text: str, limit: int) -> str:
@@ -194,7 +207,7 @@ def _table(table: Table, room: int) -> str:
     if table.read_with:
         # Half an expression is worse than none.
         fits = len(table.read_with) < max(0.6 * room, room - 200)
-        head.append(f"read with: {table.read_with if fits else table.read_with.split('(', 1)[0] + '(…)'}")
+        head.append(f"{READ_WITH} {table.read_with if fits else table.read_with.split('(', 1)[0] + '(…)'}")
     head += [f"! {clean(remark, 240)}" for remark in table.remarks]
     if table.text:
         # Indented, so that no line of it is taken for one of the profile's own.
@@ -203,14 +216,14 @@ def _table(table: Table, room: int) -> str:
     rows = _rows(table, room)
     # The two rows stand even when the columns want all the room.
     kept = min(len("\n".join(rows[:3])) + 1, (room - len(text)) // 3) if rows else 0
-    columns = _columns(table, room - len(text) - 1 - kept)
+    columns = "\n".join(map(_of_data, _columns(table, room - len(text) - 1 - kept).split("\n")))
     if columns:
         text += ("\n" if text else "") + columns
     for place, row in enumerate(rows):
         left = room - len(text) - 1
         if left < (60 if place == 0 else 24):
             break
-        text += "\n" + _cut(row, left)
+        text += "\n" + _cut(_of_data(row), left)
     return text
 
 
