@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from graph.state import Cell, CellOutput
+from graph.state import Artifact, Cell, CellOutput
 from nodes.answer_checks.number_sources import NumberSources
 from nodes.cell_outputs import outputs_shown
 from nodes.computed_answers import ONLY_VALUES
 from nodes.prompts.observation import REJECTED
 from stepwell.exports.analysis import AnalysedTurn, Analysis
+from stepwell.exports.beside import figures_beside
 from stepwell.exports.markdown import prose, table
 from stepwell.exports.pictures import Drawn, picture_type
 from storage.clean_text import clean, shown_code
@@ -112,16 +113,22 @@ def report(analysis: Analysis, drawn: Drawn, *, made: str = "") -> str:
     """
     environment = templates()
     page = environment.get_template("report.html.jinja")
+    turns = [
+        shown_turn(analysis, turn, _cell_picture(drawn), partial(_answer_picture, drawn), named=False)
+        for turn in analysis.turns
+    ]
     return page.render(
         title=clean(analysis.title),
         thread=analysis.thread,
         step=analysis.step,
         made=made,
         inputs=[(clean(one["path"]), one["size"], clean(one["problem"])) for one in analysis.inputs],
-        turns=[shown_turn(analysis, turn, _cell_picture(drawn), partial(_answer_picture, drawn), named=False)
-               for turn in analysis.turns],
+        turns=turns,
+        figures=figures_beside(
+            analysis, {turn.number: turn.answer for turn in turns}, partial(_published_picture, drawn)
+        ),
         style=Markup(stylesheet()),  # noqa: S704 - our own
-    )  # fmt: skip
+    )
 
 
 def shown_turn(
@@ -279,6 +286,11 @@ def _cell_picture(drawn: Drawn) -> Callable[[int, str], str]:
 
 def _answer_picture(drawn: Drawn, path: str) -> str:
     return data_address(drawn.of_answer(path))
+
+
+def _published_picture(drawn: Drawn, one: Artifact) -> tuple[str, ...]:
+    address = _answer_picture(drawn, one.get("path") or one["name"])
+    return (address,) if address else ()
 
 
 def _value(text: str) -> str:

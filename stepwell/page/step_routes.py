@@ -228,7 +228,9 @@ def _side(view: ThreadView, base: str, common: int, prefix: str) -> dict[str, ob
     cells = [cell for turn in whole.turns for cell in turn.cells if cell.number > common]
     answer = str(shown_answer(view, base)).replace('href="#cell-', f'href="#{prefix}cell-')
     safe = Markup(answer)  # noqa: S704 - it was made harmless
-    return {"view": view, "title": view.name or whole.title, "cells": cells, "answer": safe, "prefix": prefix}
+    figures = whole.figures.get(whole.turns[-1].number, ()) if whole.turns and answer else ()
+    title = view.name or whole.title
+    return {"view": view, "title": title, "cells": cells, "answer": safe, "figures": figures, "prefix": prefix}
 
 
 routes = [

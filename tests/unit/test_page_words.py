@@ -147,15 +147,16 @@ def test_inputs_are_linked_once_they_are_the_threads() -> None:
 
 
 def test_pictures_that_a_turn_delivered_stand_beside_its_answer_once() -> None:
-    cells = [make_cell(1), make_cell(2), make_cell(3, status="error"), make_cell(4, turn=2)]
+    cells = [make_cell(1, figures=["figures/f.png"]), make_cell(2), make_cell(3, status="error"), make_cell(4, turn=2)]
 
     def picture(name: str, cell: int, sha256: str = "") -> dict[str, object]:
         return {"name": name, "url": "", "size": 1, "sha256": sha256 or name, "mime": "image/png", "cell": cell}
 
     artifacts = [picture("a.png", 1), picture("b.png", 2), picture("copy.png", 2, "b.png"), picture("c.png", 3),
-                 picture("d.png", 4), {**picture("e.csv", 2), "mime": "text/csv"}]  # fmt: skip
+                 picture("d.png", 4), picture("figures/f.png", 1),
+                 {**picture("e.csv", 2), "mime": "text/csv"}]  # fmt: skip
     turns = [
-        Turn(number=1, question="?", plan=[], answer="See ![it](a.png)."),
+        Turn(number=1, question="?", plan=[], answer="See ![it](a.png) and ![f](figures/f.png)."),
         Turn(number=2, question="?", plan=[], answer="So."),
     ]
     state = make_state(cells=cells, turns=turns, turn=2, artifacts=artifacts)
