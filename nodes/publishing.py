@@ -1,7 +1,7 @@
 """What the files and texts of cells are published as."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote, unquote
 
 from graph.state import Artifact, State
@@ -72,18 +72,26 @@ def relinked(text: str, targets: Mapping[str, str]) -> str:
     return LINK.sub(linked, text)
 
 
+def names_by_path(published: Sequence[Artifact]) -> dict[str, str]:
+    """For each way in which an answer may name a published file, the file's name among the others."""
+    renamed = {one["path"]: one["name"] for one in published if one.get("path")}
+    own = {one["name"]: one["name"] for one in published if not one.get("path")}
+    below_outputs = {f"outputs/{name}": name for name in own}
+    return below_outputs | own | {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
+
+
 def as_document(question: str, answer: str, published: Iterable[Artifact], concerns: Iterable[str] = ()) -> str:
     """An answer as a Markdown file, with links to files by the names that they are published under.
 
     What the checks hold against it stands below: whoever is handed the file sees nothing else.
     """
+    published = list(published)
     renamed = {one["path"]: one["name"] for one in published if one.get("path")}
-    names = {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
     listed = "".join(f"- {as_code(path)}: {as_code(name)}\n" for path, name in renamed.items())
     ending = f"\nPublished under other names:\n\n{listed}" if listed else ""
     doubts = "".join(f"- {_one_line(concern)}\n" for concern in concerns)
     ending += f"\nNot verified:\n\n{doubts}" if doubts else ""
-    text = relinked(answer, {path: quote(name) for path, name in names.items()})
+    text = relinked(answer, {path: quote(name) for path, name in names_by_path(published).items()})
     return clean_prose(f"# {_title(question)}\n\n{text}\n{ending}")
 
 

@@ -1,6 +1,8 @@
 """A report: an analysis as one HTML file that needs nothing else, runs no scripts and prints well."""
 
+import ast
 import base64
+import builtins
 import difflib
 import re
 from collections.abc import Callable
@@ -227,6 +229,20 @@ def difference(original: str, edited: str) -> str:
     return "\n".join(lines[2:]) or " (nothing differs)"
 
 
+def variables_in(expression: str) -> list[str]:
+    """The names that a Python expression reads, without those that it binds itself or that Python has."""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return []
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    names = sorted(found, key=lambda node: (node.lineno, node.col_offset))
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | {
+        node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)
+    }
+    return list(dict.fromkeys(node.id for node in names if node.id not in bound and not hasattr(builtins, node.id)))
+
+
 def diff_lines(text: str) -> list[tuple[str, str]]:
     """The lines of a unified diff, each with what it is: added, removed, a place, or the same."""
     lines = FILES.sub("", text).split("\n")
@@ -260,13 +276,15 @@ def templates() -> "Environment":
     """The templates; what is put into them is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=PackageLoader("stepwell.exports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["variables"] = variables_in
+    return made
 
 
 def data_address(data: bytes) -> str:

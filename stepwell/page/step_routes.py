@@ -125,7 +125,7 @@ async def _step_page(
         cell=shown_cell(cell, figure) if cell is not None else None,
         before=line[-2].name if len(line) > 1 else "0" if cell is not None else "",
         after=after,
-        others=[step.name for step in tree.all() if step.name != detail.step.name],
+        others=[step for step in tree.all() if step.name != detail.step.name],
         running=view.running,
         offer=await backend.offer(),
         typed=typed or knobs_as_typed(view.context),

@@ -267,6 +267,7 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         shown = (await page.client.get(f"/threads/{fork}")).text
         assert "<title>Twice that? · Stepwell</title>" in shown
         assert f'A fork of <a href="/threads/{thread}">another thread</a> at' in shown
+        assert f'<a href="/compare?a={thread}&amp;b={fork}">compare the two</a>' in shown
         same = await fork_thread(thread, step=1, settings=page.backend.settings)
         title = f"Fork at step 1 of: {ASKED['question']}"
         assert f"<title>{title} · Stepwell</title>" in (await page.client.get(f"/threads/{same}")).text
@@ -379,6 +380,7 @@ async def test_a_plan_and_a_call_are_shown_whole_before_they_are_approved(settin
         at, of = f"/threads/{thread}/decide", re.compile(r'name="of" value="(\w+)"')
         shown = await finished(page, thread)
         assert "A plan waits for you" in shown
+        assert "<summary>Plan</summary>" not in shown, "it is there once"
         assert "<li>Look &lt;b&gt;</li>" in shown
         edit = {"verdict": "edit", "of": of.findall(shown)[0], "code": "Order tea\r\nSay so"}
         assert (await page.client.post(at, data=edit)).status_code == 303
