@@ -12,6 +12,8 @@ from storage.safe_names import harmless_name, safe_names
 
 OURS = re.compile(r"answer(-\d+)?\.md|analysis\.py", re.IGNORECASE)
 """Names of artifacts that Stepwell writes itself."""
+UPLOADED = re.compile(r"/uploads/[0-9a-f]{40}/[0-9a-f]{32}/")
+"""In the path of an upload: a place of Stepwell's own, which says nothing to whoever reads the script."""
 NAMED = 100
 """Inputs of which a script says where they came from."""
 
@@ -109,7 +111,9 @@ def as_script(state: State) -> str:
         state["turn"]: state["question"]
     }
     parts = ['"""The code of this analysis, cell by cell. Run it in a folder that holds inputs/ and outputs/."""\n']
-    named = [one for one in state.get("inputs") or [] if one["source"].startswith("/")]
+    named = [
+        one for one in state.get("inputs") or [] if one["source"].startswith("/") and not UPLOADED.search(one["source"])
+    ]
     parts += [f"# {_one_line(one['path'])} is a copy of {_one_line(one['source'])}\n" for one in named[:NAMED]]
     if functions := sorted({name for cell in state.get("cells") or [] for name in functions_called(cell)}):
         parts.append(

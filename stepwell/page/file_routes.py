@@ -17,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from graph.state import Input
+from stepwell.exports.archive import published
 from stepwell.exports.beside import PICTURES
 from stepwell.exports.export import Format
 from stepwell.exports.file_response import FileResponse
@@ -27,6 +28,7 @@ from stepwell.page.backend import NothingFoundError
 from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, base_of, page, policy_of
 from stepwell.page.shown_thread import Addresses
 from stepwell.page.upload_remarks import remark_on
+from stepwell.page.variables import TABLE_FILES
 from stepwell.tus import TusUploads
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile
@@ -136,7 +138,19 @@ async def preview(request: Request) -> Response:
     """A published file as far as the page can show it, with a link to download it."""
     thread, name = request.path_params["thread"], request.path_params["name"]
     raw = f"{base_of(request)}/threads/{thread}/artifacts/{quote(name)}"
-    return await _preview(request, name, raw, partial(backend_of(request).artifact, thread, name))
+    open = partial(backend_of(request).artifact, thread, name)
+    rows_at = await _rows_at(request, thread, name) if name.lower().endswith(TABLE_FILES) else ""
+    return await _preview(request, name, raw, open, rows_at=rows_at)
+
+
+async def _rows_at(request: Request, thread: str, name: str) -> str:
+    """Where the rows of a published table are read: at the step that wrote it; empty where there is none."""
+    view = await backend_of(request).thread(thread)
+    one = next((one for one in published(view.state) if one["name"] == name), None)
+    if one is None or one["cell"] not in view.steps:
+        return ""
+    path = one.get("path") or (name if name.startswith("outputs/") else f"outputs/{name}")
+    return f"{base_of(request)}/threads/{thread}/steps/{view.steps[one['cell']]}/variables/{quote(path)}"
 
 
 async def preview_input(request: Request) -> Response:
@@ -150,10 +164,12 @@ async def preview_input(request: Request) -> Response:
     return await _preview(request, path, raw, partial(backend_of(request).input_file, thread, path), one)
 
 
-async def _preview(request: Request, name: str, raw: str, open: Open, input: Input | None = None) -> Response:
+async def _preview(
+    request: Request, name: str, raw: str, open: Open, input: Input | None = None, rows_at: str = ""
+) -> Response:
     kind = mime_of(name)
     shown = "picture" if kind in PICTURES else "pdf" if kind == PDF else "none"
-    values: dict[str, Any] = {"kind": shown, "text": "", "prose": "", "rows": [], "cut": False}
+    values: dict[str, Any] = {"kind": shown, "text": "", "prose": "", "rows": [], "cut": False, "rows_at": rows_at}
     is_text = kind.startswith(SHOWN_TEXT)
     if input is not None and not is_text:
         size = input["size"]  # opening it restores a session

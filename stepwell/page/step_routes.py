@@ -27,7 +27,7 @@ from stepwell.page.forms import (
 from stepwell.page.rendering import backend_of, base_of, page
 from stepwell.page.shown_thread import figures_of, shown_answer, shown_thread
 from stepwell.page.thread_routes import to_latest
-from stepwell.page.variables import VariableWindow
+from stepwell.page.variables import TABLE_FILES, VariableWindow
 from stepwell.steps import parse_step_name
 from stepwell.thread_summaries import ANY
 
@@ -134,6 +134,7 @@ async def _step_page(
         code=code or (tried[-1].code if tried else ""),
         refused=refused,
         tried=tried,
+        tables=TABLE_FILES,
         busy=bool(tried) and not tried[-1].over,
     )
 
@@ -239,6 +240,6 @@ routes = [
     Route("/threads/{thread}/steps/{step}", go_on_from, methods=["POST"]),
     Route("/threads/{thread}/steps/{step}/prompt", try_out, methods=["POST"]),
     Route("/threads/{thread}/steps/{step}/prompt/stop", stop_trying, methods=["POST"]),
-    Route("/threads/{thread}/steps/{step}/variables/{name}", show_variable),
+    Route("/threads/{thread}/steps/{step}/variables/{name:path}", show_variable),
     Route("/compare", compare),
 ]

@@ -195,7 +195,12 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
         assert 'aria-sort="descending"' in down
         assert f"row=100&amp;column=0&amp;sort={units}&amp;down=1" in down, "and the next page goes on in that order"
         assert "int" in (await page.client.get(f"{at}/1/variables/north")).text
-        for name in ("nothing", quote("__import__('os').getcwd()")):
+        assert f'href="{at}/1/variables/outputs/first.csv"' in step
+        rows = (await page.client.get(f"{at}/1/variables/outputs/first.csv")).text
+        assert "<code>outputs/first.csv</code> <small>table</small>" in rows
+        published = (await page.client.get(f"/threads/{thread}/files/first.csv")).text
+        assert f'href="{at}/1/variables/outputs/first.csv">Look at its rows' in published
+        for name in ("nothing", "outputs/nothing.csv", quote("__import__('os').getcwd()")):
             gone = await page.client.get(f"{at}/1/variables/{name}")
             assert gone.status_code == 409
             assert "There is no variable" in gone.text
