@@ -1,5 +1,6 @@
 """The pictures that stand beside an answer: those that its cells published or that it names, each once."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -48,9 +49,14 @@ def _beside(
     cells = {cell["number"] for cell in turn.cells if cell["status"] == "ok" and cell["number"] not in aside}
     seen: set[str] = set()
     for one, addresses in pictures:
-        belongs = one["cell"] in cells or (one.get("path") or one["name"]) in turn.answer
-        if not belongs or one["sha256"] in seen or len(seen) >= MOST_FIGURES:
+        if not (one["cell"] in cells or _is_named(one, turn.answer)) or one["sha256"] in seen:
             continue
         seen.add(one["sha256"] or one["name"])
-        if not any(f'src="{address}"' in answer for address in addresses):
+        if len(seen) <= MOST_FIGURES and not any(f'src="{address}"' in answer for address in addresses):
             yield Figure(addresses[0], clean(one["name"]), one["cell"])
+
+
+def _is_named(one: Artifact, text: str) -> bool:
+    """Whether a text names a file, by its whole path or by that below `outputs/`."""
+    path = re.escape((one.get("path") or one["name"]).removeprefix("outputs/"))
+    return re.search(rf"(?<![\w./-])(?:\./)?(?:outputs/)?{path}(?!\w)", text) is not None

@@ -68,7 +68,9 @@ async def test_what_is_too_large_is_refused_before_it_is_sent(page: PageInside) 
     assert refused.status_code == 413
     assert refused.json()["detail"] == "100,001 bytes are too many; one file may have 100,000."
     assert (await page.client.options("/uploads")).headers["tus-max-size"] == "100000"
-    assert 'data-most="100000"' in (await page.client.get("/new")).text
+    new = (await page.client.get("/new")).text
+    assert 'data-most="100000"' in new
+    assert "so the built-in playbook answers" in new, "before it is asked"
 
 
 def publish(folder: Path) -> list[Artifact]:

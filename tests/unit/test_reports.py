@@ -145,7 +145,7 @@ def test_figures_are_in_the_page_and_a_lost_one_is_named() -> None:
 
 
 def test_the_pictures_of_an_answer_stand_beside_it_once_and_are_there_in_print() -> None:
-    paths = [f"figures/{name}.png" for name in ("shown", "drawn", "again", "old", "unnamed")]
+    paths = [f"figures/{name}.png" for name in ("shown", "drawn", "again", "old", "un")]
     data = {path: PNG + path.encode() for path in paths}
     outputs = [{"kind": "figure", "text": "", "path": path} for path in paths[:3]]
     cells = [make_cell(1, turn=1), make_cell(2, turn=2, figures=paths[:3], outputs=outputs)]
@@ -153,7 +153,9 @@ def test_the_pictures_of_an_answer_stand_beside_it_once_and_are_there_in_print()
         {"name": path, "url": "", "size": 9, "sha256": sha256, "mime": "image/png", "cell": cell}
         for path, sha256, cell in zip(paths, ("a", "b", "b", "d", "e"), (2, 2, 2, 1, 1), strict=True)
     ]
-    answer = "![Sales](figures/shown.png), see `figures/drawn.png`; before it was figures/old.png."
+    answer = (
+        "![Sales](figures/shown.png), see `figures/drawn.png`; before it was ./figures/old.png, not figures/un.png3."
+    )
     turns = [{"number": number, "question": "?", "answer": answer, "plan": []} for number in (2,)]
     state = make_state(turn=2, answer=answer, turns=turns, cells=cells, artifacts=published)
     text = report(analysis_of("0f0f", state), Drawn({2: data}, data))
