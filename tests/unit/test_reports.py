@@ -156,8 +156,8 @@ def test_the_pictures_of_an_answer_stand_beside_it_once_and_are_there_in_print()
     answer = (
         "![Sales](figures/shown.png), see `figures/drawn.png`; before it was ./figures/old.png, not figures/un.png3."
     )
-    turns = [{"number": number, "question": "?", "answer": answer, "plan": []} for number in (2,)]
-    state = make_state(turn=2, answer=answer, turns=turns, cells=cells, artifacts=published)
+    turn = {"number": 2, "question": "?", "answer": answer, "plan": []}
+    state = make_state(turn=2, answer=answer, turns=[turn], cells=cells, artifacts=published)
     text = report(analysis_of("0f0f", state), Drawn({2: data}, data))
     beside, _, below = text.partition('class="figures"')[2].partition("</article>")[0].partition("</div>")
     assert re.findall(r"<figcaption>([^ ]+)", beside) == ["figures/drawn.png", "figures/old.png"]
