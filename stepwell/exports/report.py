@@ -105,13 +105,14 @@ class ShownTurn:
     seconds: float
 
 
-def report(analysis: Analysis, drawn: Drawn, *, made: str = "") -> str:
+def report(analysis: Analysis, drawn: Drawn, *, made: str = "", waits: bool = False) -> str:
     """The report as HTML.
 
     Args:
         analysis: What it is about.
         drawn: Its pictures.
         made: When the analysis came to be, in words.
+        waits: Whether its newest question waits for a decision.
     """
     environment = templates()
     page = environment.get_template("report.html.jinja")
@@ -124,6 +125,7 @@ def report(analysis: Analysis, drawn: Drawn, *, made: str = "") -> str:
         thread=analysis.thread,
         step=analysis.step,
         made=made,
+        waits=waits,
         inputs=[(clean(one["path"]), one["size"], clean(one["problem"])) for one in analysis.inputs],
         turns=turns,
         figures=figures_beside(

@@ -350,6 +350,8 @@ async def test_an_approval_is_about_what_was_shown(settings: Settings) -> None:
         shown = await finished(page, thread)
         of = re.findall(r'name="of" value="(\w+)"', shown)[0]
         assert "Cell 1 waits for you" in shown
+        report = (await page.client.get(f"/threads/{thread}/export?format=html")).text
+        assert "This question has not been answered yet: it waits for a decision." in report
         wrong = await page.client.post(f"/threads/{thread}/decide", data={"verdict": "approve", "of": "0" * 32})
         assert wrong.status_code == 409
         assert "Something else waits" in wrong.text

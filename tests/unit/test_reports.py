@@ -64,8 +64,8 @@ def answered(answer: str, **changes: object) -> State:
     return make_state(**{"answer": answer, "turns": [turn], **changes})
 
 
-def page_of(state: State, drawn: Drawn | None = None, **changes: str) -> Elements:
-    return Elements(report(analysis_of("0f0f0f0f-1111", state), drawn or Drawn({}, {}), **changes))
+def page_of(state: State, drawn: Drawn | None = None, made: str = "") -> Elements:
+    return Elements(report(analysis_of("0f0f0f0f-1111", state), drawn or Drawn({}, {}), made=made))
 
 
 def test_numbers_lead_to_their_cells_with_the_expression() -> None:
