@@ -1,7 +1,7 @@
 """What the files and texts of cells are published as."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote, unquote
 
 from graph.state import Artifact, State
@@ -12,6 +12,8 @@ from storage.safe_names import harmless_name, safe_names
 
 OURS = re.compile(r"answer(-\d+)?\.md|analysis\.py", re.IGNORECASE)
 """Names of artifacts that Stepwell writes itself."""
+UPLOADED = re.compile(r"/uploads/[0-9a-f]{40}/[0-9a-f]{32}/")
+"""In the path of an upload: a place of Stepwell's own, which says nothing to whoever reads the script."""
 NAMED = 100
 """Inputs of which a script says where they came from."""
 
@@ -72,18 +74,26 @@ def relinked(text: str, targets: Mapping[str, str]) -> str:
     return LINK.sub(linked, text)
 
 
+def names_by_path(published: Sequence[Artifact]) -> dict[str, str]:
+    """For each way in which an answer may name a published file, the file's name among the others."""
+    renamed = {one["path"]: one["name"] for one in published if one.get("path")}
+    own = {one["name"]: one["name"] for one in published if not one.get("path")}
+    below_outputs = {f"outputs/{name}": name for name in own}
+    return below_outputs | own | {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
+
+
 def as_document(question: str, answer: str, published: Iterable[Artifact], concerns: Iterable[str] = ()) -> str:
     """An answer as a Markdown file, with links to files by the names that they are published under.
 
     What the checks hold against it stands below: whoever is handed the file sees nothing else.
     """
+    published = list(published)
     renamed = {one["path"]: one["name"] for one in published if one.get("path")}
-    names = {path.removeprefix("outputs/"): name for path, name in renamed.items()} | renamed
     listed = "".join(f"- {as_code(path)}: {as_code(name)}\n" for path, name in renamed.items())
     ending = f"\nPublished under other names:\n\n{listed}" if listed else ""
     doubts = "".join(f"- {_one_line(concern)}\n" for concern in concerns)
     ending += f"\nNot verified:\n\n{doubts}" if doubts else ""
-    text = relinked(answer, {path: quote(name) for path, name in names.items()})
+    text = relinked(answer, {path: quote(name) for path, name in names_by_path(published).items()})
     return clean_prose(f"# {_title(question)}\n\n{text}\n{ending}")
 
 
@@ -101,7 +111,9 @@ def as_script(state: State) -> str:
         state["turn"]: state["question"]
     }
     parts = ['"""The code of this analysis, cell by cell. Run it in a folder that holds inputs/ and outputs/."""\n']
-    named = [one for one in state.get("inputs") or [] if one["source"].startswith("/")]
+    named = [
+        one for one in state.get("inputs") or [] if one["source"].startswith("/") and not UPLOADED.search(one["source"])
+    ]
     parts += [f"# {_one_line(one['path'])} is a copy of {_one_line(one['source'])}\n" for one in named[:NAMED]]
     if functions := sorted({name for cell in state.get("cells") or [] for name in functions_called(cell)}):
         parts.append(

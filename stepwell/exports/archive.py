@@ -9,9 +9,10 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from graph.state import Artifact, State
-from nodes.publishing import OURS, as_script
+from nodes.publishing import OURS, as_script, names_by_path, relinked
 from storage.artifacts import StorageError, mime_of
 from storage.clean_text import clean
 from storage.published_files import NoSuchArtifactError, PublishedFile, is_plain
@@ -106,7 +107,8 @@ def archive_stream(state: State, opener: Opener, documents: Mapping[str, str]) -
     entries = [ArchiveEntry(names[one["name"]], partial(opener, one)) for one in plain]
     taken = {one.name.casefold() for one in entries}
     texts: dict[str, str] = {}
-    for name, text in {"answers.md": answers_of(state), **documents}.items():
+    links = {path: quote(names.get(name, name)) for path, name in names_by_path(published(state)).items()}
+    for name, text in {"answers.md": relinked(answers_of(state), links), **documents}.items():
         texts[_free_name(name, taken)] = text
     if state.get("cells") and state.get("question"):
         texts["analysis.py"] = as_script(state)

@@ -53,6 +53,7 @@ class Exporter:
         opener: Opens its published files.
         step: The step's name; empty for where the thread is now.
         updated: When it came to be.
+        waits: Whether somebody has to decide before it goes on.
     """
 
     def __init__(
@@ -64,9 +65,10 @@ class Exporter:
         opener: Opener,
         step: str = "",
         updated: datetime | None = None,
+        waits: bool = False,
     ) -> None:
         self._thread, self._state, self._step, self._updated = thread, state, step, updated
-        self._blobs, self._opener = blobs, opener
+        self._blobs, self._opener, self._waits = blobs, opener, waits
 
     async def pieces(self, form: Format) -> AsyncIterator[bytes]:
         """The file in this format, piece by piece.
@@ -109,7 +111,8 @@ class Exporter:
 
     def _report(self, analysis: Analysis, drawn: Drawn) -> str:
         when = analysis.updated
-        return report(analysis, drawn, made=f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if when is not None else "")
+        made = f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if when is not None else ""
+        return report(analysis, drawn, made=made, waits=self._waits)
 
 
 async def export(
@@ -160,7 +163,8 @@ async def exporter_at(thread: str, step: str | None, settings: Settings) -> Expo
         with reporting_damage(thread):
             head = await graph.aget_state({"configurable": {"thread_id": thread}})
     state: State = head.values  # type: ignore[assignment]  # LangGraph calls it a dict
-    return Exporter(thread, state, blobs=blobs, opener=opener, updated=updated_at(head))
+    waits = bool(head.interrupts)
+    return Exporter(thread, state, blobs=blobs, opener=opener, updated=updated_at(head), waits=waits)
 
 
 def published_opener(settings: Settings, thread: str) -> Opener:

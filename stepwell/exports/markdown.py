@@ -22,6 +22,8 @@ PROSE_TAGS = TABLE_TAGS | INLINE_TAGS | {
     "a", "img", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "hr", "figure", "figcaption",
 }  # fmt: skip
 DATE = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b")
+SIGN = re.compile(r"(?:(?<![^\s(\[=:])[-−+])?$")
+"""The sign of the number that follows: not the hyphen of a word or of a range."""
 MAX_PROSE = 400_000
 """Characters of a text that are read as Markdown; one that is longer is shown as it is."""
 
@@ -156,9 +158,11 @@ def _traced(token: Token, numbers: NumberSources) -> Iterator[Token]:
     for source in numbers.find(text):
         if any(start <= source.start < end for start, end in dates):
             continue  # the year of a date is no result
-        if source.start > position:
-            yield Token("text", "", 0, content=text[position : source.start])
-        yield from _mark(source, text[source.start : source.end])
+        sign = SIGN.search(text, position, source.start)
+        start = sign.start() if sign else source.start
+        if start > position:
+            yield Token("text", "", 0, content=text[position:start])
+        yield from _mark(source, text[start : source.end])
         position = source.end
     if position < len(text):
         yield Token("text", "", 0, content=text[position:])

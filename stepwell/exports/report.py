@@ -1,6 +1,8 @@
 """A report: an analysis as one HTML file that needs nothing else, runs no scripts and prints well."""
 
+import ast
 import base64
+import builtins
 import difflib
 import re
 from collections.abc import Callable
@@ -10,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from graph.state import Cell, CellOutput
+from graph.state import Artifact, Cell, CellOutput
 from nodes.answer_checks.number_sources import NumberSources
 from nodes.cell_outputs import outputs_shown
 from nodes.computed_answers import ONLY_VALUES
 from nodes.prompts.observation import REJECTED
 from stepwell.exports.analysis import AnalysedTurn, Analysis
+from stepwell.exports.beside import figures_beside
 from stepwell.exports.markdown import prose, table
 from stepwell.exports.pictures import Drawn, picture_type
 from storage.clean_text import clean, shown_code
@@ -102,26 +105,34 @@ class ShownTurn:
     seconds: float
 
 
-def report(analysis: Analysis, drawn: Drawn, *, made: str = "") -> str:
+def report(analysis: Analysis, drawn: Drawn, *, made: str = "", waits: bool = False) -> str:
     """The report as HTML.
 
     Args:
         analysis: What it is about.
         drawn: Its pictures.
         made: When the analysis came to be, in words.
+        waits: Whether its newest question waits for a decision.
     """
     environment = templates()
     page = environment.get_template("report.html.jinja")
+    turns = [
+        shown_turn(analysis, turn, _cell_picture(drawn), partial(_answer_picture, drawn), named=False)
+        for turn in analysis.turns
+    ]
     return page.render(
         title=clean(analysis.title),
         thread=analysis.thread,
         step=analysis.step,
         made=made,
+        waits=waits,
         inputs=[(clean(one["path"]), one["size"], clean(one["problem"])) for one in analysis.inputs],
-        turns=[shown_turn(analysis, turn, _cell_picture(drawn), partial(_answer_picture, drawn), named=False)
-               for turn in analysis.turns],
+        turns=turns,
+        figures=figures_beside(
+            analysis, {turn.number: turn.answer for turn in turns}, partial(_published_picture, drawn)
+        ),
         style=Markup(stylesheet()),  # noqa: S704 - our own
-    )  # fmt: skip
+    )
 
 
 def shown_turn(
@@ -220,6 +231,20 @@ def difference(original: str, edited: str) -> str:
     return "\n".join(lines[2:]) or " (nothing differs)"
 
 
+def variables_in(expression: str) -> list[str]:
+    """The names that a Python expression reads, without those that it binds itself or that Python has."""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return []
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    names = sorted(found, key=lambda node: (node.lineno, node.col_offset))
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | {
+        node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)
+    }
+    return list(dict.fromkeys(node.id for node in names if node.id not in bound and not hasattr(builtins, node.id)))
+
+
 def diff_lines(text: str) -> list[tuple[str, str]]:
     """The lines of a unified diff, each with what it is: added, removed, a place, or the same."""
     lines = FILES.sub("", text).split("\n")
@@ -253,13 +278,15 @@ def templates() -> "Environment":
     """The templates; what is put into them is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=PackageLoader("stepwell.exports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["variables"] = variables_in
+    return made
 
 
 def data_address(data: bytes) -> str:
@@ -279,6 +306,11 @@ def _cell_picture(drawn: Drawn) -> Callable[[int, str], str]:
 
 def _answer_picture(drawn: Drawn, path: str) -> str:
     return data_address(drawn.of_answer(path))
+
+
+def _published_picture(drawn: Drawn, one: Artifact) -> tuple[str, ...]:
+    address = _answer_picture(drawn, one.get("path") or one["name"])
+    return (address,) if address else ()
 
 
 def _value(text: str) -> str:

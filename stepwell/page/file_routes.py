@@ -11,19 +11,24 @@ from functools import partial
 from typing import Any, cast, get_args
 from urllib.parse import quote
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from graph.state import Input
+from stepwell.exports.archive import published
+from stepwell.exports.beside import PICTURES
 from stepwell.exports.export import Format
 from stepwell.exports.file_response import FileResponse
+from stepwell.exports.markdown import prose
 from stepwell.exports.pictures import picture_type
 from stepwell.exports.served_files import INLINE, SAFE, disposition
 from stepwell.page.backend import NothingFoundError
 from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, base_of, page, policy_of
-from stepwell.page.shown_thread import PICTURES
+from stepwell.page.shown_thread import Addresses
 from stepwell.page.upload_remarks import remark_on
+from stepwell.page.variables import TABLE_FILES
 from stepwell.tus import TusUploads
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile
@@ -36,6 +41,8 @@ PREVIEW = 200_000
 ROWS, COLUMNS = 200, 50
 SEPARATORS = {"text/csv": ",", "text/tab-separated-values": "\t"}
 SHOWN_TEXT = ("text/", "application/json", "application/jsonl", "application/x-ipynb+json")
+FORMS = {"text/markdown": "prose", "text/x-python": "code"}
+"""How texts of these types are shown."""
 PDF = "application/pdf"
 PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 """A browser's own viewer shows it in the page; in a sandbox it would refuse to."""
@@ -131,7 +138,19 @@ async def preview(request: Request) -> Response:
     """A published file as far as the page can show it, with a link to download it."""
     thread, name = request.path_params["thread"], request.path_params["name"]
     raw = f"{base_of(request)}/threads/{thread}/artifacts/{quote(name)}"
-    return await _preview(request, name, raw, partial(backend_of(request).artifact, thread, name))
+    open = partial(backend_of(request).artifact, thread, name)
+    rows_at = await _rows_at(request, thread, name) if name.lower().endswith(TABLE_FILES) else ""
+    return await _preview(request, name, raw, open, rows_at=rows_at)
+
+
+async def _rows_at(request: Request, thread: str, name: str) -> str:
+    """Where the rows of a published table are read: at the step that wrote it; empty where there is none."""
+    view = await backend_of(request).thread(thread)
+    one = next((one for one in published(view.state) if one["name"] == name), None)
+    if one is None or one["cell"] not in view.steps:
+        return ""
+    path = one.get("path") or (name if name.startswith("outputs/") else f"outputs/{name}")
+    return f"{base_of(request)}/threads/{thread}/steps/{view.steps[one['cell']]}/variables/{quote(path)}"
 
 
 async def preview_input(request: Request) -> Response:
@@ -145,10 +164,12 @@ async def preview_input(request: Request) -> Response:
     return await _preview(request, path, raw, partial(backend_of(request).input_file, thread, path), one)
 
 
-async def _preview(request: Request, name: str, raw: str, open: Open, input: Input | None = None) -> Response:
+async def _preview(
+    request: Request, name: str, raw: str, open: Open, input: Input | None = None, rows_at: str = ""
+) -> Response:
     kind = mime_of(name)
     shown = "picture" if kind in PICTURES else "pdf" if kind == PDF else "none"
-    values: dict[str, Any] = {"kind": shown, "text": "", "rows": [], "cut": False}
+    values: dict[str, Any] = {"kind": shown, "text": "", "prose": "", "rows": [], "cut": False, "rows_at": rows_at}
     is_text = kind.startswith(SHOWN_TEXT)
     if input is not None and not is_text:
         size = input["size"]  # opening it restores a session
@@ -158,6 +179,9 @@ async def _preview(request: Request, name: str, raw: str, open: Open, input: Inp
             if is_text:
                 values |= await _text(file, kind)
     thread = request.path_params["thread"]
+    if values["kind"] == "prose":
+        there = Addresses(base_of(request), await backend_of(request).thread(thread)) if input is None else None
+        values["prose"] = await asyncio.to_thread(_prose, values["text"], there)
     answer = await page(request, "file.html.jinja", thread=thread, name=name, size=size, raw=raw, input=input, **values)
     if kind == PDF:
         answer.headers["Content-Security-Policy"] = f"{policy_of(request)}; object-src 'self'; frame-src 'self'"
@@ -173,9 +197,15 @@ async def _text(file: PublishedFile, kind: str) -> dict[str, Any]:
         separator = _separator(text, SEPARATORS[kind])
         rows, cut = await asyncio.to_thread(_rows, text, separator, whole=file.size <= PREVIEW)
         values |= {"kind": "table", "rows": rows, "cut": cut} if rows else {}
-    elif kind == "text/markdown":
-        values["kind"] = "prose"
+    elif kind in FORMS:
+        values["kind"] = FORMS[kind]
     return values
+
+
+def _prose(text: str, there: Addresses | None) -> Markup:
+    """Markdown as HTML, with the pictures and files of its thread where it is one of the thread's own."""
+    made = prose(text, picture=there.picture, link=there.link) if there is not None else prose(text)
+    return Markup(made)  # noqa: S704 - it was made harmless
 
 
 def decoded(data: bytes) -> str:

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from stepwell.amounts import ago_text, duration_text, size_text
 from stepwell.exports.markdown import prose
-from stepwell.exports.report import diff_lines, highlighted, stylesheet
+from stepwell.exports.report import diff_lines, highlighted, stylesheet, variables_in
 from stepwell.page.backend import Backend
 from storage.clean_text import clean, shown_code
 
@@ -114,6 +114,7 @@ def environment() -> "Environment":
         "numeric": _numeric,
         "days": _days,
         "shorter": _shorter,
+        "variables": variables_in,
     }
     made.globals |= {"STATUS": STATUS}
     return made

@@ -1,7 +1,7 @@
 """A thread as the page's templates show it: questions with their cells and answers, files, what it took."""
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -16,27 +16,14 @@ from nodes.restoration.line import left_aside
 from stepwell.errors import ThreadError
 from stepwell.exports.analysis import Analysis, analysis_of
 from stepwell.exports.archive import published
+from stepwell.exports.beside import PICTURES, Figure, figures_beside
 from stepwell.exports.markdown import prose
 from stepwell.exports.report import ShownCell, ShownTurn, shown_cell, shown_turn
 from stepwell.page.backend import ThreadView
 from stepwell.thread_summaries import last_question
 from storage.clean_text import clean
 
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-
-
-MOST_FIGURES = 12
-"""Figures beside one answer."""
 SIMPLE = {"int": int, "float": float, "str": str}
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A picture that stands beside an answer."""
-
-    address: str
-    name: str
-    cell: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +93,10 @@ class Addresses:
         """A published file."""
         return f"{self.thread}/artifacts/{quote(name)}"
 
+    def of_picture(self, one: Artifact) -> tuple[str, ...]:
+        """Every address under which a published picture may stand in an answer."""
+        return self.artifact(one["name"]), self.picture(one.get("path") or one["name"])
+
 
 def figures_of(base: str, thread: str, step: str = "") -> Callable[[int, str], str]:
     """Gives the address of a figure of a thread, as it was after a cell."""
@@ -146,21 +137,12 @@ def shown_thread(view: ThreadView, base: str) -> ShownThread:
         cells=len(cells),
         seconds=sum(cell["seconds"] for cell in cells),
         tokens=sum(tokens_spent(state)),
-        figures={turn.number: tuple(_figures(view, turn, addresses)) for turn in turns if turn.answer},
+        figures=(
+            figures_beside(analysis, {turn.number: turn.answer for turn in turns}, addresses.of_picture)
+            if analysis is not None
+            else {}
+        ),
     )
-
-
-def _figures(view: ThreadView, turn: ShownTurn, addresses: Addresses) -> Iterator[Figure]:
-    """The pictures that were published of a turn's cells, each once, without those that its answer shows."""
-    cells = {cell.number for cell in turn.cells if cell.status == "ok" and not cell.aside}
-    seen: set[str] = set()
-    for one in published(view.state):
-        address = addresses.artifact(one["name"])
-        if one["mime"] not in PICTURES or one["cell"] not in cells or one["sha256"] in seen:
-            continue
-        seen.add(one["sha256"])
-        if f'src="{address}"' not in turn.answer and len(seen) <= MOST_FIGURES:
-            yield Figure(address, clean(one["name"]), one["cell"])
 
 
 def shown_proposal(asked: ApprovalAsked, namespace: Sequence[Variable]) -> ShownProposal:

@@ -27,7 +27,7 @@ from stepwell.page.forms import (
 from stepwell.page.rendering import backend_of, base_of, page
 from stepwell.page.shown_thread import figures_of, shown_answer, shown_thread
 from stepwell.page.thread_routes import to_latest
-from stepwell.page.variables import VariableWindow
+from stepwell.page.variables import TABLE_FILES, VariableWindow
 from stepwell.steps import parse_step_name
 from stepwell.thread_summaries import ANY
 
@@ -125,7 +125,7 @@ async def _step_page(
         cell=shown_cell(cell, figure) if cell is not None else None,
         before=line[-2].name if len(line) > 1 else "0" if cell is not None else "",
         after=after,
-        others=[step.name for step in tree.all() if step.name != detail.step.name],
+        others=[step for step in tree.all() if step.name != detail.step.name],
         running=view.running,
         offer=await backend.offer(),
         typed=typed or knobs_as_typed(view.context),
@@ -134,6 +134,7 @@ async def _step_page(
         code=code or (tried[-1].code if tried else ""),
         refused=refused,
         tried=tried,
+        tables=TABLE_FILES,
         busy=bool(tried) and not tried[-1].over,
     )
 
@@ -228,7 +229,9 @@ def _side(view: ThreadView, base: str, common: int, prefix: str) -> dict[str, ob
     cells = [cell for turn in whole.turns for cell in turn.cells if cell.number > common]
     answer = str(shown_answer(view, base)).replace('href="#cell-', f'href="#{prefix}cell-')
     safe = Markup(answer)  # noqa: S704 - it was made harmless
-    return {"view": view, "title": view.name or whole.title, "cells": cells, "answer": safe, "prefix": prefix}
+    figures = whole.figures.get(whole.turns[-1].number, ()) if whole.turns and answer else ()
+    title = view.name or whole.title
+    return {"view": view, "title": title, "cells": cells, "answer": safe, "figures": figures, "prefix": prefix}
 
 
 routes = [
@@ -237,6 +240,6 @@ routes = [
     Route("/threads/{thread}/steps/{step}", go_on_from, methods=["POST"]),
     Route("/threads/{thread}/steps/{step}/prompt", try_out, methods=["POST"]),
     Route("/threads/{thread}/steps/{step}/prompt/stop", stop_trying, methods=["POST"]),
-    Route("/threads/{thread}/steps/{step}/variables/{name}", show_variable),
+    Route("/threads/{thread}/steps/{step}/variables/{name:path}", show_variable),
     Route("/compare", compare),
 ]

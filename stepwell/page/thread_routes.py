@@ -9,10 +9,11 @@ from starlette.routing import Route
 
 from stepwell.errors import ThreadError
 from stepwell.exports.analysis import analysis_of
+from stepwell.exports.beside import PICTURES
 from stepwell.page.backend import Backend, ThreadView
 from stepwell.page.forms import fingerprint, form_of, knobs_as_typed, text_of
 from stepwell.page.rendering import backend_of, base_of, long_page, page
-from stepwell.page.shown_thread import PICTURES, shown_proposal, shown_thread
+from stepwell.page.shown_thread import shown_proposal, shown_thread
 from stepwell.thread_summaries import ThreadFilter
 
 AT_ONCE, MOST = 30, 3_000

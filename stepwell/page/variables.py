@@ -1,4 +1,4 @@
-"""Variables of a step, part by part, as a session that was restored for it tells them."""
+"""Variables and tables in files of a step, part by part, as a session that was restored for it tells them."""
 
 import asyncio
 import secrets
@@ -15,6 +15,10 @@ MAX_BYTES, MAX_ITEMS = 8 << 20, 100_000
 SECONDS = 30.0
 TAKING = "__import__('importlib').import_module('stepwell_kernel.windows').write({path!r}, {name!r}, {window});"
 """A window is what `write` takes after the name."""
+
+
+TABLE_FILES = (".parquet", ".feather", ".csv", ".tsv", ".xlsx", ".xls")
+"""Endings of files whose rows are read as those of a variable are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,10 @@ class VariablePage:
 
 
 async def read_window(session: RestoredStep, name: str, window: VariableWindow) -> VariablePage:
-    """Read a part of a variable of a session.
+    """Read a part of a variable of a session, or of a table in one of its files.
 
     Raises:
-        ThreadError: there is no such variable.
+        ThreadError: there is neither.
         SandboxError: the session cannot tell.
     """
     path, target = f"window-{secrets.token_hex(8)}.json", session.folder / f"{secrets.token_hex(8)}.json"
@@ -82,7 +86,7 @@ def _read(name: str, window: VariableWindow, said: Any) -> VariablePage:
     """What a sandbox said, taken for nothing but text and numbers."""
     told = said if isinstance(said, dict) else {}
     if told.get("kind") == "gone":
-        raise ThreadError(f"There is no variable {name} at this step.")
+        raise ThreadError(f"There is no variable {name} at this step, and no table in a file of that name.")
     if told.get("kind") != "table":
         return VariablePage(name, str(told.get("type", "")), text=str(told.get("text", "")))
     return VariablePage(

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -169,6 +170,8 @@ async def test_the_archive_holds_all_of_it(thread: str, settings: Settings, tmp_
         assert archive.testzip() is None
         names = archive.namelist()
         assert {"answers.md", "report.html", "notebook.ipynb", "analysis.py", "a.csv"} <= set(names)
+        for name in re.findall(r"\]\(([^)]+)\)", archive.read("answers.md").decode()):
+            assert name in names, "its links lead to files of the archive"
         nbformat.validate(nbformat.reads(archive.read("notebook.ipynb").decode(), as_version=4))
         await stepwell.export(thread, tmp_path / "r.html", settings=settings)
         assert archive.read("report.html") == (tmp_path / "r.html").read_bytes()

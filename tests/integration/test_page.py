@@ -195,7 +195,12 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
         assert 'aria-sort="descending"' in down
         assert f"row=100&amp;column=0&amp;sort={units}&amp;down=1" in down, "and the next page goes on in that order"
         assert "int" in (await page.client.get(f"{at}/1/variables/north")).text
-        for name in ("nothing", quote("__import__('os').getcwd()")):
+        assert f'href="{at}/1/variables/outputs/first.csv"' in step
+        rows = (await page.client.get(f"{at}/1/variables/outputs/first.csv")).text
+        assert "<code>outputs/first.csv</code> <small>table</small>" in rows
+        published = (await page.client.get(f"/threads/{thread}/files/first.csv")).text
+        assert f'href="{at}/1/variables/outputs/first.csv">Look at its rows' in published
+        for name in ("nothing", "outputs/nothing.csv", quote("__import__('os').getcwd()")):
             gone = await page.client.get(f"{at}/1/variables/{name}")
             assert gone.status_code == 409
             assert "There is no variable" in gone.text
@@ -267,6 +272,7 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         shown = (await page.client.get(f"/threads/{fork}")).text
         assert "<title>Twice that? · Stepwell</title>" in shown
         assert f'A fork of <a href="/threads/{thread}">another thread</a> at' in shown
+        assert f'<a href="/compare?a={thread}&amp;b={fork}">compare the two</a>' in shown
         same = await fork_thread(thread, step=1, settings=page.backend.settings)
         title = f"Fork at step 1 of: {ASKED['question']}"
         assert f"<title>{title} · Stepwell</title>" in (await page.client.get(f"/threads/{same}")).text
@@ -344,6 +350,8 @@ async def test_an_approval_is_about_what_was_shown(settings: Settings) -> None:
         shown = await finished(page, thread)
         of = re.findall(r'name="of" value="(\w+)"', shown)[0]
         assert "Cell 1 waits for you" in shown
+        report = (await page.client.get(f"/threads/{thread}/export?format=html")).text
+        assert "This question has not been answered yet: it waits for a decision." in report
         wrong = await page.client.post(f"/threads/{thread}/decide", data={"verdict": "approve", "of": "0" * 32})
         assert wrong.status_code == 409
         assert "Something else waits" in wrong.text
@@ -379,6 +387,7 @@ async def test_a_plan_and_a_call_are_shown_whole_before_they_are_approved(settin
         at, of = f"/threads/{thread}/decide", re.compile(r'name="of" value="(\w+)"')
         shown = await finished(page, thread)
         assert "A plan waits for you" in shown
+        assert "<summary>Plan</summary>" not in shown, "it is there once"
         assert "<li>Look &lt;b&gt;</li>" in shown
         edit = {"verdict": "edit", "of": of.findall(shown)[0], "code": "Order tea\r\nSay so"}
         assert (await page.client.post(at, data=edit)).status_code == 303

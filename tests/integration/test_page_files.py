@@ -12,13 +12,16 @@ from langchain_core.messages import HumanMessage
 
 from graph.settings import Settings
 from graph.state import Artifact, SandboxRef, Turn
+from graph.wiring import make_blobs
 from stepwell.threads import open_graph
-from storage.artifacts import Artifacts
+from storage.artifacts import Artifacts, mime_of
 from tests.page_process import PageInside, page_inside
 from tests.states import make_input, make_state
 
 PIECE = {"Content-Type": "application/offset+octet-stream"}
 MOVIE = bytes(range(256)) * 2_000
+SAID = b"![Units](outputs/a.png), [the film](movie.mp4)"
+ROWS = b"region,units\nnorth,7\n"
 
 
 @pytest.fixture
@@ -65,16 +68,26 @@ async def test_what_is_too_large_is_refused_before_it_is_sent(page: PageInside) 
     assert refused.status_code == 413
     assert refused.json()["detail"] == "100,001 bytes are too many; one file may have 100,000."
     assert (await page.client.options("/uploads")).headers["tus-max-size"] == "100000"
-    assert 'data-most="100000"' in (await page.client.get("/new")).text
+    new = (await page.client.get("/new")).text
+    assert 'data-most="100000"' in new
+    assert "so the built-in playbook answers" in new, "before it is asked"
 
 
 def publish(folder: Path) -> list[Artifact]:
     folder.mkdir(parents=True)
     published = []
-    for name, kind, data in (("movie.mp4", "video/mp4", MOVIE), ("report.pdf", "application/pdf", b"%PDF-1.4 x")):
+    files = {
+        "movie.mp4": MOVIE,
+        "report.pdf": b"%PDF-1.4 x",
+        "a.png": b"png",
+        "answer.md": SAID,
+        "analysis.py": b"x = 1",
+    }
+    for name, data in files.items():
         (folder / name).write_bytes(data)
         digest = hashlib.sha256(data).hexdigest()
-        published.append(Artifact(name=name, url=str(folder / name), size=len(data), sha256=digest, mime=kind, cell=1))
+        mime = mime_of(name)
+        published.append(Artifact(name=name, url=str(folder / name), size=len(data), sha256=digest, mime=mime, cell=1))
     return published
 
 
@@ -84,8 +97,9 @@ async def movie(page: PageInside) -> str:
     thread = str(uuid.uuid4())
     published = await asyncio.to_thread(publish, Path(Artifacts.at(page.backend.settings.artifacts).folder(thread)))
     turn = Turn(number=1, question="What?", plan=[], answer="This.")
+    known = {**make_input("inputs/rows.csv"), "sha256": hashlib.sha256(ROWS).hexdigest(), "size": len(ROWS)}
     state = make_state(turns=[turn], answer="This.", artifacts=published, concerns=[], question="What?",
-                       messages=[HumanMessage("What?")], inputs=[make_input("inputs/rows.parquet")],
+                       messages=[HumanMessage("What?")], inputs=[make_input("inputs/rows.parquet"), known],
                        sandbox=SandboxRef(kind="local", id=thread, snapshot=""))  # fmt: skip
     async with open_graph(page.backend.settings) as (graph, _):
         await graph.aupdate_state({"configurable": {"thread_id": thread}}, dict(state), as_node="upload")
@@ -128,3 +142,23 @@ async def test_what_is_known_of_an_input_is_shown_without_a_session(page: PageIn
     assert shown.status_code == 200, "nothing of this thread could be restored"
     assert "CSV, 3 columns" in shown.text
     assert "10 B" in shown.text
+
+
+async def test_an_input_that_the_store_has_is_shown_without_a_session(
+    page: PageInside, movie: str, tmp_path: Path
+) -> None:
+    rows = tmp_path / "rows.csv"
+    await asyncio.to_thread(rows.write_bytes, ROWS)
+    await make_blobs(page.backend.settings).add_file(rows, hashlib.sha256(ROWS).hexdigest())
+    shown = await page.client.get(movie.replace("artifacts/movie.mp4", "inputs/inputs/rows.csv"))
+    assert shown.status_code == 200, "nothing of this thread could be restored"
+    assert "<td>7</td>" in shown.text
+    assert (await page.client.get(movie.replace("artifacts/movie.mp4", "input-files/inputs/rows.csv"))).content == ROWS
+
+
+async def test_an_answer_and_a_script_are_previewed_as_what_they_are(page: PageInside, movie: str) -> None:
+    thread = movie.removesuffix("/artifacts/movie.mp4")
+    answer = (await page.client.get(f"{thread}/files/answer.md")).text
+    assert f'<img src="{thread}/artifacts/a.png" alt="Units">' in answer
+    assert f'<a href="{thread}/files/movie.mp4"' in answer
+    assert '<span class="mi">1</span>' in (await page.client.get(f"{thread}/files/analysis.py")).text

@@ -1,5 +1,6 @@
 """What matters now is in view: what runs, what waits, the answer, the number that was followed, a lost connection."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,10 @@ WAIT = "import time\nfor number in range(4): print('tick', number, flush=True); 
 def first_answer() -> list[Scripted]:
     return [
         Call("run_python", purpose="Print much", code=LONG),
-        Call("run_python", purpose="Draw", code=DRAW),
-        Call("submit_answer", answer="The total is {{total:,.2f}}; see `figures/cell-002-1.png`.", skipped=[]),
+        Call("run_python", purpose="Draw", code=DRAW,
+             answer="The total is {{total:,.2f}}, half of it {{total / 2:,.2f}}; see `figures/cell-002-1.png`."),
         Call("submit_review", good_enough=True, missing=[]),
-    ]
+    ]  # fmt: skip
 
 
 async def answered(page: Page, text: str) -> Locator:
@@ -124,7 +125,7 @@ async def test_a_number_that_is_followed_is_marked_where_it_was_printed(tmp_path
         page = visit.page
         await ask(page, "What is the total?", [])
         answer = await answered(page, "15,529.94")
-        await answer.locator("a.number").click()
+        await answer.locator("a.number").first.click()
         cell = page.locator("#cell-2:target")
         await expect(cell).to_contain_text("total 15529.94")
         await page.wait_for_function("CSS.highlights.size === 1")
@@ -134,6 +135,11 @@ async def test_a_number_that_is_followed_is_marked_where_it_was_printed(tmp_path
             f"""() => {{ const at = {marked}.getBoundingClientRect(), box = {marked}.startContainer.parentElement
                 .getBoundingClientRect(); return box.left <= at.left && at.right <= box.right; }}"""
         ), "a wide output is moved to it"
+        await page.go_back()
+        await answer.locator("a.number").last.click()
+        await page.wait_for_function("[...(CSS.highlights.get('number') ?? [])].join() === '7,764.97'")
+        await expect(cell.locator("dd").last).to_be_in_viewport()
+        await expect(cell.locator("dt a").last).to_have_attribute("href", re.compile(r"/steps/2/variables/total$"))
         await page.go_back()
         await answer.get_by_role("link", name="figures/cell-002-1.png").click()
         await expect(page.locator("main img")).to_have_js_property("complete", True)

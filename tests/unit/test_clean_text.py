@@ -72,6 +72,13 @@ def test_an_answer_is_published_without_escape_sequences_and_with_links_that_lea
     assert doubted == "# What?\n\nFour.\n\nNot verified:\n\n- 4 was printed by no cell.\n- a.csv is empty.\n"
 
 
+def test_links_of_an_answer_lead_to_what_is_published_wherever_the_answer_says_it_lies() -> None:
+    answer = "[a](outputs/a.csv), [a](a.csv), [b](outputs/answer.md), ![c](figures/c.png)"
+    published = [artifact(name, "") for name in ("a.csv", "answer.md", "outputs/answer.md", "figures/c.png")]
+    text = as_document("What?", answer, published)
+    assert text == "# What?\n\n[a](a.csv), [a](a.csv), [b](outputs/answer.md), ![c](figures/c.png)\n"
+
+
 @pytest.mark.parametrize("part", [" ", "<", '"', "](", '](a "', "](a>", "\t\n"])
 def test_no_answer_takes_long_to_be_published(part: str) -> None:
     """Each would have taken minutes and more."""

@@ -20,14 +20,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from graph.state import Turn
 from server.file_response import RangeFileResponse
 from stepwell.errors import RefusedError
-from stepwell.exports.archive import ArchiveEntry, zip_stream
+from stepwell.exports.archive import ArchiveEntry, archive_stream, zip_stream
 from stepwell.exports.file_response import range_of
 from stepwell.exports.served_files import disposition
 from storage.artifacts import Artifacts, StorageError
 from storage.blobs import Blobs
 from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain, open_published
+from tests.states import make_state
 
 THREAD = "0f0f0f0f-1111-4222-8333-444444444444"
 CONTENT = bytes(range(256)) * 4_000
@@ -237,6 +239,16 @@ async def test_an_archive_holds_all_files_and_names_those_that_are_gone(artifact
         assert archive.namelist() == ["answers.md", "data.bin", "figures/plot.png", "empty.csv", "missing.txt"]
         assert archive.read("data.bin") == CONTENT
         assert archive.read("missing.txt").decode().splitlines()[1:] == ["link.csv", "none.csv"]
+
+
+async def test_the_answers_of_an_archive_link_its_files(artifacts: Artifacts) -> None:
+    published = [{"name": "data.bin", "url": "", "size": 1, "sha256": "", "mime": "", "cell": 1}]
+    turn = Turn(number=1, question="What?", plan=[], answer="[It](outputs/data.bin), [gone](outputs/gone.csv)")
+    state = make_state(turns=[turn], artifacts=published)
+    stream = archive_stream(state, lambda one: open_published(artifacts, THREAD, one["name"]), {})
+    pieces = [piece async for piece in stream]
+    with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
+        assert "[It](data.bin), [gone](outputs/gone.csv)" in archive.read("answers.md").decode()
 
 
 async def test_a_storage_that_cannot_be_reached_is_said_to_be_away() -> None:

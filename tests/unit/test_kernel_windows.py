@@ -1,5 +1,7 @@
 """A window of a variable: part of a table as text, whatever kind of table it is, and whatever its values do."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sandboxes.inside.kernel.windows import TEXT, WHOLE, window
+from sandboxes.inside.kernel.windows import TEXT, WHOLE, window, write
 
 ROWS = {"a": list(range(10)), "b": [f"<{n}>" for n in range(10)], "c": [None] * 10}
 
@@ -109,3 +111,24 @@ def test_values_that_raise_are_shown_all_the_same() -> None:
 def test_texts_are_cut() -> None:
     assert len(window(["x" * 9_999], 0, 0, 1, 1)["cells"][0][0]) == TEXT
     assert len(window("x" * 99_999, 0, 0, 1, 1)["text"]) == WHOLE
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "xlsx"])
+def test_a_table_in_a_file_is_shown_like_a_variable(ending: str, tmp_path: Path) -> None:
+    file, said = tmp_path / f"Sales.{ending}", tmp_path / "said.json"
+    frame = pd.DataFrame({"region": ["north", "south"], "units": [7, 9]})
+    if ending == "xlsx":
+        with pd.ExcelWriter(file) as book:
+            frame.to_excel(book, sheet_name="first", index=False)
+            frame.to_excel(book, sheet_name="second", index=False)
+    else:
+        getattr(frame, f"to_{ending}")(file, index=False)
+    write(str(said), str(file), 0, 0, 5, 5, 1, descending=True)
+    shown = json.loads(said.read_text())
+    assert shown["cells"] == [["south", "9"], ["north", "7"]]
+    assert shown["type"] == ("sheet first; its other sheets are not shown: second" if ending == "xlsx" else "table")
+    file.write_bytes(b"\xff no table")
+    write(str(said), str(file), 0, 0, 5, 5)
+    assert ending == "csv" or "It cannot be read as a table" in json.loads(said.read_text())["text"]
+    write(str(said), str(tmp_path), 0, 0, 5, 5)
+    assert json.loads(said.read_text()) == {"kind": "gone"}

@@ -230,11 +230,17 @@ def test_the_script_holds_what_ran_and_can_be_compiled() -> None:
         make_cell(5, code="import os\nos._exit(1)", status="killed"),
         make_cell(6, code="z = y + 1", turn=2),
     ]
-    inputs = [make_input(), {**make_input("inputs/b.csv"), "source": "https://ann:secret@example.org/b.csv"}]
+    uploaded = f"/home/ann/.stepwell/uploads/{'a' * 40}/{'b' * 32}/named/c.csv"
+    inputs = [
+        make_input(),
+        {**make_input("inputs/b.csv"), "source": "https://ann:secret@example.org/b.csv"},
+        {**make_input("inputs/c.csv"), "source": uploaded},
+    ]
     state = make_state(cells=cells, turn=2, question="And then?", turns=[], inputs=inputs)
     script = as_script(state)
     assert "# inputs/sales.csv is a copy of /data/sales.csv\n" in script
     assert "secret" not in script
+    assert "/home/ann" not in script
     namespace: dict[str, Any] = {}
     exec(compile(script, "analysis.py", "exec"), namespace)
     assert namespace["z"] == 2

@@ -8,7 +8,7 @@ from graph.events import ApprovalAsked
 from graph.state import Turn, Variable
 from nodes.computed_answers import ONLY_VALUES
 from stepwell.exports.markdown import prose
-from stepwell.exports.report import ShownCell, shown_cell
+from stepwell.exports.report import ShownCell, shown_cell, variables_in
 from stepwell.page.backend import ThreadView
 from stepwell.page.file_routes import decoded
 from stepwell.page.rendering import environment, part
@@ -147,15 +147,16 @@ def test_inputs_are_linked_once_they_are_the_threads() -> None:
 
 
 def test_pictures_that_a_turn_delivered_stand_beside_its_answer_once() -> None:
-    cells = [make_cell(1), make_cell(2), make_cell(3, status="error"), make_cell(4, turn=2)]
+    cells = [make_cell(1, figures=["figures/f.png"]), make_cell(2), make_cell(3, status="error"), make_cell(4, turn=2)]
 
     def picture(name: str, cell: int, sha256: str = "") -> dict[str, object]:
         return {"name": name, "url": "", "size": 1, "sha256": sha256 or name, "mime": "image/png", "cell": cell}
 
     artifacts = [picture("a.png", 1), picture("b.png", 2), picture("copy.png", 2, "b.png"), picture("c.png", 3),
-                 picture("d.png", 4), {**picture("e.csv", 2), "mime": "text/csv"}]  # fmt: skip
+                 picture("d.png", 4), picture("figures/f.png", 1),
+                 {**picture("e.csv", 2), "mime": "text/csv"}]  # fmt: skip
     turns = [
-        Turn(number=1, question="?", plan=[], answer="See ![it](a.png)."),
+        Turn(number=1, question="?", plan=[], answer="See ![it](a.png) and ![f](figures/f.png)."),
         Turn(number=2, question="?", plan=[], answer="So."),
     ]
     state = make_state(cells=cells, turns=turns, turn=2, artifacts=artifacts)
@@ -163,3 +164,10 @@ def test_pictures_that_a_turn_delivered_stand_beside_its_answer_once() -> None:
     figures = shown_thread(view, "/ui").figures
     assert [(one.address, one.cell) for one in figures[1]] == [("/ui/threads/t/artifacts/b.png", 2)]
     assert [one.name for one in figures[2]] == ["d.png"]
+
+
+def test_the_variables_behind_a_value_are_those_that_its_expression_reads() -> None:
+    assert variables_in("round(by_region['units'].iloc[0] / total, digits)") == ["by_region", "total", "digits"]
+    assert variables_in("sum(one * rate for one in prices if (big := one))") == ["rate", "prices"]
+    assert variables_in("(lambda one: one + n)(1)") == ["n"]
+    assert variables_in("no ) Python") == variables_in("(" * 1_000) == []

@@ -64,8 +64,8 @@ def answered(answer: str, **changes: object) -> State:
     return make_state(**{"answer": answer, "turns": [turn], **changes})
 
 
-def page_of(state: State, drawn: Drawn | None = None, **changes: str) -> Elements:
-    return Elements(report(analysis_of("0f0f0f0f-1111", state), drawn or Drawn({}, {}), **changes))
+def page_of(state: State, drawn: Drawn | None = None, made: str = "") -> Elements:
+    return Elements(report(analysis_of("0f0f0f0f-1111", state), drawn or Drawn({}, {}), made=made))
 
 
 def test_numbers_lead_to_their_cells_with_the_expression() -> None:
@@ -142,6 +142,35 @@ def test_figures_are_in_the_page_and_a_lost_one_is_named() -> None:
     ]
     assert "[Other]" in page.text
     assert "figures/b.png is no longer kept." in page.text
+
+
+def test_the_pictures_of_an_answer_stand_beside_it_once_and_are_there_in_print() -> None:
+    paths = [f"figures/{name}.png" for name in ("shown", "drawn", "again", "old", "un")]
+    data = {path: PNG + path.encode() for path in paths}
+    outputs = [{"kind": "figure", "text": "", "path": path} for path in paths[:3]]
+    cells = [make_cell(1, turn=1), make_cell(2, turn=2, figures=paths[:3], outputs=outputs)]
+    published = [
+        {"name": path, "url": "", "size": 9, "sha256": sha256, "mime": "image/png", "cell": cell}
+        for path, sha256, cell in zip(paths, ("a", "b", "b", "d", "e"), (2, 2, 2, 1, 1), strict=True)
+    ]
+    answer = (
+        "![Sales](figures/shown.png), see `figures/drawn.png`; before it was ./figures/old.png, not figures/un.png3."
+    )
+    turn = {"number": 2, "question": "?", "answer": answer, "plan": []}
+    state = make_state(turn=2, answer=answer, turns=[turn], cells=cells, artifacts=published)
+    text = report(analysis_of("0f0f", state), Drawn({2: data}, data))
+    beside, _, below = text.partition('class="figures"')[2].partition("</article>")[0].partition("</div>")
+    assert re.findall(r"<figcaption>([^ ]+)", beside) == ["figures/drawn.png", "figures/old.png"]
+    assert re.findall(r"<figcaption>([^ <]+)", below) == paths[:3]
+    assert [one.get("loading") for one in Elements(text).named("img")] == [None] * 6
+    assert '<a href="data:' not in text  # no browser goes there
+
+
+def test_the_sign_of_a_number_belongs_to_its_link() -> None:
+    values = [{"expression": expression, "text": text} for expression, text in (("low", "-5.25"), ("high", "9.75"))]
+    text = report(analysis_of("0f0f", answered("From -5.25 (not 8-9.75).", cells=[make_cell(1, values=values)])),
+                  Drawn({}, {}))  # fmt: skip
+    assert re.findall(r'class="number"[^>]*>([^<]*)<', text) == ["-5.25", "9.75"]
 
 
 def test_what_is_not_a_picture_is_not_put_in_as_one() -> None:

@@ -1,7 +1,12 @@
-"""A window of a variable: some rows and columns of a table as text, or the beginning of what any value looks like."""
+"""A window of a variable: some rows and columns of a table as text, or the beginning of what any value looks like.
+
+A file of the workspace that holds a table is shown like a variable.
+"""
 
 import json
+import os.path
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
@@ -11,16 +16,19 @@ TEXT = 300
 WHOLE = 20_000
 """Characters of a value that is no table."""
 MIDNIGHT = " 00:00:00"
+READERS = {".parquet": "read_parquet", ".feather": "read_feather", ".csv": "read_csv", ".tsv": "read_table",
+           ".xlsx": "read_excel", ".xls": "read_excel"}  # fmt: skip
+"""What of pandas reads a table, by the ending of its file."""
 
 
 def write(
     path: str, name: str, row: int, column: int, rows: int, columns: int, sort: int = -1, descending: bool = False
 ) -> None:
-    """Write a window of a variable of `__main__` as JSON.
+    """Write a window of a variable of `__main__`, or of a table in a file, as JSON.
 
     Args:
         path: The file: `kind` (`table`, `text` or `gone`), `type`, and what belongs to the kind.
-        name: The variable.
+        name: The variable, or the file's path.
         row: The first row, from 0, in the order that is asked for.
         column: The first column, from 0.
         rows: How many at most.
@@ -29,14 +37,33 @@ def write(
         descending: Whether the largest comes first.
     """
     namespace = sys.modules["__main__"].__dict__
-    if name not in namespace:
+    there = name in namespace
+    if not there and (os.path.splitext(name)[1].lower() not in READERS or not os.path.isfile(name)):
         found: dict[str, Any] = {"kind": "gone"}
     else:
-        value = namespace[name]
+        value, kind = (namespace[name], "") if there else _read(name)
         part = window(value, row, column, rows, columns, sort, descending=descending)
-        found = {"kind": "text", **part, "type": _text(type(value).__name__)}
+        found = {"kind": "text", **part, "type": _text(kind or type(value).__name__)}
     with open(path, "w", encoding="utf-8", errors="replace") as file:
         json.dump(found, file)
+
+
+def _read(path: str) -> tuple[Any, str]:
+    """A table from a file, and what it is; of a workbook the first sheet, and a sentence where it cannot be read."""
+    try:
+        import pandas
+
+        reader = READERS[os.path.splitext(path)[1].lower()]
+        if reader != "read_excel":
+            return getattr(pandas, reader)(path), "table"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sheets = pandas.read_excel(path, sheet_name=None)
+        first, *others = map(str, sheets)
+        more = f"; its other sheets are not shown: {', '.join(others)}" if others else ""
+        return next(iter(sheets.values())), f"sheet {first}{more}"
+    except Exception as error:  # whatever lies there, whatever is installed
+        return f"It cannot be read as a table: {error}", "file"
 
 
 def window(

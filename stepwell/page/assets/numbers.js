@@ -28,6 +28,7 @@ function mark(cell, wanted) {
         if (details) details.open = true;
         const at = range.getBoundingClientRect(), box = output.getBoundingClientRect();
         if (at.right > box.right || at.left < box.left) output.scrollLeft += at.left - box.left - box.width / 2;
+        if (at.bottom > innerHeight || at.top < 0) node.parentElement.scrollIntoView({ block: "center" });
         if (at.bottom > box.bottom || at.top < box.top) output.scrollTop += at.top - box.top - box.height / 2;
         return;
       }
