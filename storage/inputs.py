@@ -289,8 +289,10 @@ def _local_files(spec: str) -> tuple[list[str], list[str]]:
         found, leading_out = within(path, sorted(files))
         nothing = f"The folder {spec} holds no files."
     elif path.exists() or not glob.has_magic(spec):
-        if not path.exists():
-            raise InputError(f"{spec} does not exist.")
+        try:
+            path.stat()  # `exists` says no of a name that is too long, too, from Python 3.14 on
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(f"{spec} does not exist.") from None
         return [spec], []
     else:
         matches = sorted(file for file in glob.glob(str(path), recursive=True) if Path(file).is_file())  # noqa: PTH207 - absolute globs

@@ -39,6 +39,8 @@ test -d "$P" && exec python3 -P -s "$P/bridge/start.py" do "$B" <<'{mark}'
 CHECK = """import sys
 if sys.version_info < (3, 11):
     sys.exit("{needs} its python3 is %s." % sys.version.split()[0])
+if "t" in getattr(sys, "abiflags", ""):
+    sys.exit("{needs} its python3 is one without the global interpreter lock.")
 """
 NEEDS = "Stepwell needs Python 3.11 or newer in the sandbox;"
 UNPACK = """B="$PWD/{folder}"; P="$B/programs/{name}"; T="$P.$$"

@@ -1,5 +1,7 @@
 """After a restore in a new process functions and classes are alive: they see the variables of that session."""
 
+import sys
+
 import pytest
 
 from tests.contract.conftest import Steps
@@ -314,6 +316,7 @@ async def test_classes_come_back_with_their_slots(steps: Steps) -> None:
     )
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the next test is of those that Python makes itself")
 async def test_annotations_that_are_made_when_they_are_read_are_kept(steps: Steps) -> None:
     """From Python 3.14 on classes have them; here a class that does the same stands for it on older ones."""
     await steps.run("""
@@ -332,3 +335,41 @@ async def test_annotations_that_are_made_when_they_are_read_are_kept(steps: Step
     await steps.take_up()
     printed = "{'a': <class 'int'>, 'b': <class 'str'>} {'c': <class 'int'>}\n"
     assert await steps.run("print(Row.__annotations__, Plain.__annotations__)") == printed
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are made with the function or the class")
+async def test_annotations_that_python_makes_when_they_are_read_are_kept(steps: Steps) -> None:
+    """Those that name what a later cell defines take nothing down, and find it then."""
+    await steps.run("""
+        import dataclasses, typing
+        class Plain:
+            a: int
+            b: Later
+        class Below(Plain):
+            c: str = "x"
+        @dataclasses.dataclass
+        class Data:
+            a: int
+            b: list = dataclasses.field(default_factory=list)
+        class Row(typing.NamedTuple):
+            x: int
+            y: str = "y"
+        class Shape(typing.TypedDict):
+            k: int
+        def known(a: int, b: "str" = 1) -> Plain: pass
+        def early(a: Later, *, b: Later | None = None) -> list[Later]: pass
+        class Has:
+            def method(self, a: Later) -> Has: pass
+    """)
+    await steps.take_up()
+    assert await steps.run("""
+        class Later: pass
+        for one in (Below, Data, Row, Shape, known, early, Has.method):
+            print({name: getattr(kind, "__name__", kind) for name, kind in one.__annotations__.items()})
+        print(typing.get_type_hints(Plain) == {"a": int, "b": Later}, Data(1), Row(1))
+    """) == (
+        "{'c': 'str'}\n{'a': 'int', 'b': 'list'}\n{'x': 'int', 'y': 'str'}\n{'k': 'int'}\n"
+        "{'a': 'int', 'b': 'str', 'return': 'Plain'}\n"
+        "{'a': 'Later', 'b': 'Union', 'return': 'list'}\n{'a': 'Later', 'return': 'Has'}\n"
+        "True Data(a=1, b=[]) Row(x=1, y='y')\n"
+    )

@@ -195,10 +195,11 @@ async def test_names_come_back_in_their_order_and_with_what_they_name_in_the_ses
     assert await steps.run("""
         print([name for name in globals() if not name.startswith("__") and name != "display"])
         print(names is globals(), own is display, out[0] is sys.stdout, out[1] is sys.modules, environ is os.environ)
-        print(shuffle.__self__ is random._inst, __annotations__, "_" in globals())
+        print(shuffle.__self__ is random._inst, "_" in globals())
+        print(globals().get("__annotations__") or __annotate__(1))
     """) == (
         "['os', 'sys', 'random', 'environ', 'shuffle', 'b', 'a', 'names', 'own', 'out', 'x', '_']\n"
-        "True True True True True\nTrue {'x': <class 'int'>} True\n"
+        "True True True True True\nTrue True\n{'x': <class 'int'>}\n"
     )
 
 

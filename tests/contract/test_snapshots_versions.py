@@ -1,4 +1,4 @@
-"""Frames and arrays come back equal with another pandas and another Python, in both directions."""
+"""Frames, arrays and what cells define come back with another pandas and another Python, in both directions."""
 
 # ruff: noqa: E501 (the lines of cells)
 
@@ -12,14 +12,21 @@ from pathlib import Path
 
 import pytest
 
+from graph.state import Cell, SandboxRef
+from nodes.restoration.line import BEGINNING, next_state_id
+from nodes.restoration.restore import restore_session
+from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
+from storage.blobs import Blobs
 from tests.aegra import found_python
 from tests.contract.conftest import printed
+from tests.installation import find_python
+from tests.states import make_cell, make_state
 
 pytestmark = pytest.mark.slow
 
-OTHER = ("pandas==2.3.3", "numpy==2.2.6", "pyarrow")
+OTHER = ("pandas==2.3.3", "numpy>=2.2.6,<2.4", "pyarrow")
 KINDS = """
 import numpy as np, pandas as pd
 frame, when = pd.DataFrame, pd.to_datetime(["2024-01-01", "2024-06-01"])
@@ -67,16 +74,18 @@ print(json.dumps({"held": _shown(held.frame), **{name: _shown(globals()[name]) f
 """
 
 
-@pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A Python with another pandas; where there is one, another Python as well."""
+@pytest.fixture(scope="module", params=["any", "newest"])
+def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Python with another pandas; where there is one, another Python as well, and from the newest to the oldest."""
+    if request.param == "any":
+        interpreter = found_python() or sys.executable
+    else:
+        interpreter = find_python("3.14" if sys.version_info < (3, 14) else "3.11")
     folder = tmp_path_factory.mktemp("other") / "environment"
     beside = Path(__file__).parents[2] / ".uv/bin/uv"
     uv = shutil.which("uv") or str(beside)
     settings = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    subprocess.run(
-        [uv, "venv", "-q", "--python", found_python() or sys.executable, str(folder)], check=True, env=settings
-    )
+    subprocess.run([uv, "venv", "-q", "--python", interpreter, str(folder)], check=True, env=settings)
     python = str(folder / "bin" / "python")
     subprocess.run([uv, "pip", "install", "-q", "--python", python, *OTHER], check=True, env=settings)
     return python
@@ -106,3 +115,42 @@ async def test_frames_with_another_pandas(tmp_path: Path, other: str, forth: boo
         assert restored.lost == ()
         assert any(version.startswith("pandas ") for version in restored.versions)
         assert await _shown(sandbox) == alive
+
+
+CODE = """
+import functools, itertools
+class Point:
+    side = 2
+    def __init__(self, x: int) -> None: self.x = x
+    def times(self, by: int) -> int: return self.x * by
+    double = functools.partialmethod(times, 2)
+def area(point: Point) -> int: return point.x * Point.side
+"""
+VALUES = """
+point, count, number = Point(3), itertools.count(7), 5
+seen = [area(point), next(count)]
+"""
+
+
+@pytest.mark.parametrize("forth", [True, False])
+async def test_functions_and_classes_with_another_python(tmp_path: Path, other: str, forth: bool) -> None:
+    """Their code is of one Python; what is made of them is made again by the cells that have them."""
+    first, second = (sys.executable, other) if forth else (other, sys.executable)
+    store, cells = SnapshotStore(Blobs.at(str(tmp_path / "store"))), list[Cell]()
+    async with (
+        Sandboxes(tmp_path / "first", cache=tmp_path / "cache", python=first) as here,
+        Sandboxes(tmp_path / "second", cache=tmp_path / "cache", python=second) as there,
+    ):
+        sandbox = await here.open("local", "one")
+        for number, code in enumerate((CODE, VALUES), 1):
+            head = next_state_id(BEGINNING, number, code)
+            printed(await sandbox.run(code, number=number, timeout=100.0, head=head))
+            kept = await store.keep(sandbox, cells, limit_bytes=1 << 30)
+            cells.append(make_cell(number, code=code, snapshot=kept.snapshot))
+        sandbox = await there.open("local", "two")
+        state = make_state(cells=cells, sandbox=SandboxRef(kind="local", id=sandbox.id, snapshot=cells[-1]["snapshot"]))
+        receipt = await restore_session(sandbox, state, store, rebuild_seconds=60.0)
+        assert receipt is not None
+        assert receipt.lost == []
+        shown = "print(point.double(), point.times(4), area(point), Point(1).x, seen, next(count), number)"
+        assert printed(await sandbox.run(shown, number=3, timeout=100.0)) == "6 12 6 1 [6, 7] 8 5\n"

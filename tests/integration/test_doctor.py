@@ -1,6 +1,7 @@
 """`stepwell doctor`: what it says of this machine is what sandboxes get."""
 
 import json
+import sys
 import venv
 from pathlib import Path
 
@@ -8,8 +9,10 @@ import pytest
 
 from graph.settings import Settings, read_settings
 from graph.wiring import make_sandboxes
+from sandboxes.base import SandboxUnavailableError
 from sandboxes.local.isolation import IN_WORDS, LEVELS, PROPERTIES
 from sandboxes.local.isolation_choice import examine
+from sandboxes.opening import Sandboxes
 from stepwell.cli.doctor import as_data
 from tests.integration.test_command import Desk, make_desk
 
@@ -97,3 +100,23 @@ def test_a_python_without_packages_is_one_sentence(desk: Desk, tmp_path: Path) -
     )
     tried = [line.split("\t")[1:3] for line in done.stdout.splitlines() if line.startswith("session\t")]
     assert tried == [["create", "works"], ["cell", "works"], ["scipy", "failed"], ["delete", "works"]]
+
+
+FREE_THREADED = """#!/bin/sh
+while case "$1" in -*) ;; *) false ;; esac; do shift; done
+exec {real} -P -s -c "import runpy, sys
+sys.abiflags, sys.argv = 't', sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name='__main__')" "$@"
+"""
+"""An interpreter that says that it is built without the lock."""
+
+
+@pytest.mark.parametrize("level", ["process", "landlock", ""])
+async def test_a_python_without_the_global_interpreter_lock_is_refused(tmp_path: Path, level: str) -> None:
+    program = tmp_path / "python3.14t"
+    program.write_text(FREE_THREADED.replace("{real}", sys.executable))
+    program.chmod(0o755)
+    async with Sandboxes(tmp_path / "home", cache=tmp_path / "cache", python=str(program), isolation=level) as opened:
+        with pytest.raises(SandboxUnavailableError, match="built without the global interpreter lock") as refused:
+            await (await opened.open("local", "one")).run("1", number=1, timeout=60.0)
+        assert "\n" not in str(refused.value)

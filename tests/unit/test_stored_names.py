@@ -10,7 +10,9 @@ STORED = {
     "set_objects",
     "connections": "connect_duckdb make_closed_sqlite make_database make_sqlite open_duckdb set_sqlite",
     "errors": "make_error set_error",
-    "functions": "make_cached make_cell make_function make_new_type set_cached set_cell set_function",
+    "functions": "make_cached make_cell make_function make_new_type make_partial_method set_cached "
+    "set_cell set_function set_partial_method",
+    "iterators": "_never make_accumulate make_chain make_cycle",
     "opened": "closed_file open_file",
     "refusing": "get_environment make_match make_memoryview",
     "tables": "make_arrow_backed make_block make_callbacks make_polars_frame make_polars_series make_series_manager "

@@ -136,7 +136,7 @@ def poke(value: Any, at: int, what: int) -> None:
 
 def exchange(value: tuple[Any, ...]) -> None:
     """Exchange two items of a tuple, as only compiled code can."""
-    items = (ctypes.c_uint64 * 2).from_address(id(value) + 24)
+    items = (ctypes.c_uint64 * 2).from_address(id(value) + object_memory.TUPLE_ITEMS)
     items[0], items[1] = items[1], items[0]
 
 
@@ -335,11 +335,12 @@ def test_memory_that_is_given_back_while_it_is_read_is_not_read() -> None:
 
 def test_looking_is_no_change(both: Both) -> None:
     them = rows()
+    them[0]["point"] = point = (len(them), "x")
     both.settle(them=them)
     looks: list[Callable[[], Any]] = [
         gc.collect, lambda: json.dumps([one["name"] for one in them]), lambda: sorted(one["score"] for one in them),
         lambda: [hash(one["name"]) for one in them], lambda: [one["ünique"].encode() for one in them],
-        lambda: [one["frozen"] in {one["frozen"]} for one in them], lambda: repr(them),
+        lambda: [one["frozen"] in {one["frozen"]} for one in them], lambda: repr(them), lambda: hash(point),
         lambda: [ctypes.pythonapi.PyUnicode_AsUTF8(ctypes.py_object(one["ünique"])) for one in them],
     ]  # fmt: skip
     for look in looks:
@@ -524,7 +525,10 @@ def test_in_a_python_of_which_nothing_is_known_all_is_pickled(both: Both, unknow
 
 @pytest.mark.parametrize(
     "name",
-    ["TEXT_STATE", "DICT_KEYS", "TABLE_COUNT", "LIST_ITEMS", "SET_TABLE", "SET_MASK", "SET_FINGER", "SIZE", "OF_TEXTS"],
+    [
+        *("TEXT_STATE", "DICT_KEYS", "TABLE_COUNT", "LIST_ITEMS", "TUPLE_ITEMS"),
+        *("SET_TABLE", "SET_MASK", "SET_FINGER", "SIZE", "OF_TEXTS"),
+    ],
 )
 def test_a_layout_that_is_another_is_found_out(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(object_memory, name, 16 if name == "SET_MASK" else 0)

@@ -170,7 +170,10 @@ class Walk:
         import copyreg
 
         reduce: Callable[[Any], Any] | None = copyreg.dispatch_table.get(kind)
-        reduced = reduce(value) if reduce is not None else value.__reduce_ex__(4)
+        if reduce is None and kind.__module__ == "itertools":
+            reduced = _iterator(value, kind)
+        else:
+            reduced = reduce(value) if reduce is not None else value.__reduce_ex__(4)
         if isinstance(reduced, str):
             return _hash(_name(kind), reduced.encode())
         make, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
@@ -186,6 +189,18 @@ def _hash(kind: str, *parts: bytes) -> bytes:
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
     return digest.digest()
+
+
+def _iterator(value: Any, kind: type) -> Any:
+    """An iterator of `itertools`, taken apart: by pickle until Python 3.14, and then as for snapshots."""
+    from .snapshots import iterators
+
+    if not iterators.needed() or kind not in iterators.LAYOUTS:
+        return value.__reduce_ex__(4)
+    reduced = iterators.reduce_iterator(None, value)
+    if reduced[0] is not kind:
+        raise TypeError("what gives the same may hold it in another way")
+    return reduced
 
 
 def _is(value: Any, module: str, name: str) -> bool:

@@ -16,6 +16,8 @@ from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from types import ModuleType
 
 BUILTINS = dict(vars(builtins))
+WITHOUT_LOCK = "Stepwell does not run on a Python that is built without the global interpreter lock"
+"""Snapshots read memory that no thread changes meanwhile, and objects are kept in another way there."""
 
 
 class _Loader(SourceFileLoader):
@@ -52,6 +54,8 @@ def run_program(folder: str, arguments: list[str]) -> None:
 
 def main() -> None:
     """Read the command line and become the kernel or the program."""
+    if "t" in getattr(sys, "abiflags", ""):
+        sys.exit(WITHOUT_LOCK)
     ours, program = sys.argv[1:], []
     if "--program" in ours:  # what follows the folder is the program's own business
         split = ours.index("--program")

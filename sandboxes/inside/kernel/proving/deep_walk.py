@@ -11,7 +11,7 @@ import gc
 import math
 import sys
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -35,6 +35,7 @@ UNSHARED = ("pandas.core.dtypes", "pandas.core.indexes", "dateutil", "pytz", "zo
 OF_PYTHON = ("builtins", "collections", "datetime", "decimal", "functools", "itertools", "types", "fractions", "uuid")
 """Modules of whose classes pickle tells all that there is."""
 ITERATORS = ("list_iterator", "dict_keyiterator", "dict_valueiterator", "dict_itemiterator", "set_iterator")
+DEQUE_ITERATOR: type = type(iter(deque[Any]()))
 HELD_OBJECTS = 20_000
 """Objects that are looked at for what a variable holds; of a larger one that is not compared."""
 ARRAYS = 2_000
@@ -257,6 +258,9 @@ class DeepWalk(Walk):
         if kind.__name__ in ITERATORS:
             _, arguments, *state = value.__reduce__()
             return _hash("iterator", self.digest(list(arguments[0])[state[0] if state else 0 :]))
+        if kind is DEQUE_ITERATOR:  # as which a deque says what is in it
+            _, (held, taken) = value.__reduce__()
+            return _hash("iterator", self.digest(list(deque.__iter__(held))[taken:]))
         library = kind.__module__ not in OF_PYTHON
         self.has_library_objects = self.has_library_objects or library
         self._inside += library

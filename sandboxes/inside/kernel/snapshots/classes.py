@@ -67,6 +67,8 @@ def is_users(kind: type) -> bool:
     return is_of_session(getattr(module, "__file__", None))
 
 
+FIRST_LINE = "__firstlineno__"
+"""From Python 3.13 on in classes. Naming their module takes it away, so that in one that was loaded it is the last."""
 METHODS = (types.FunctionType, staticmethod, classmethod, property)
 PLAIN = (str, int, float, bool, complex, bytes, type(None))
 
@@ -89,7 +91,10 @@ def as_defined(kind: type, state: dict[str, Any]) -> dict[str, Any]:
         for name, value in own.items()
         if name in state or (name not in slots and any(space.get(name, own) is value for space in inherited))
     }
-    return {**kept, **{name: value for name, value in state.items() if name not in kept}}
+    made = {**kept, **{name: value for name, value in state.items() if name not in kept}}
+    if FIRST_LINE in made:
+        made[FIRST_LINE] = made.pop(FIRST_LINE)
+    return made
 
 
 def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:

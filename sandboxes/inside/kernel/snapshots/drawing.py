@@ -3,7 +3,7 @@
 Without it a colorbar does not follow its image any more, and a slider calls nothing.
 """
 
-import copy
+import itertools
 import sys
 from typing import Any
 
@@ -18,10 +18,8 @@ WINDOW_MODULES = ("matplotlib.backend_bases", "matplotlib.pyplot", "matplotlib.b
 
 def reduce_callbacks(pickler: Any, registry: Any) -> Any:
     """Matplotlib's callbacks with all that they call. Its own pickling counts up, too: each pickle would differ."""
-    counter = copy.copy(registry._cid_gen)
     state = registry.__getstate__()
-    registry._cid_gen = counter
-    state["_cid_gen"] = next(copy.copy(counter))
+    registry._cid_gen = itertools.count(state["_cid_gen"])
     called = {
         signal: {cid: function for cid, one in known.items() if _is_kept(function := one())}
         for signal, known in registry.callbacks.items()

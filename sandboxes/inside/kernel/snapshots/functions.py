@@ -3,13 +3,14 @@
 A closure keeps its real cells, so what two functions share stays shared.
 """
 
+import functools
 import sys
 from types import CellType, FunctionType
 from typing import Any
 
 from .singletons import CurrentSession
 
-ATTRIBUTES = ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__", "__annotations__")
+ATTRIBUTES = ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__")
 
 
 def home_of(function: Any) -> str | None:
@@ -31,6 +32,10 @@ def reduce_function(function: Any, home: str) -> Any:
 def state_of(function: Any) -> tuple[Any, ...]:
     """The rest of what takes a function apart: what may refer to itself, and what puts it back."""
     state = {name: getattr(function, name) for name in ATTRIBUTES}
+    try:
+        state["__annotations__"] = function.__annotations__
+    except Exception:  # from Python 3.14 on they are made when they are read, and may name what is not there yet
+        state["__annotate__"] = function.__annotate__
     if hasattr(function, "__type_params__"):
         state["__type_params__"] = function.__type_params__
     return (state, function.__dict__), None, None, set_function
@@ -139,3 +144,21 @@ def make_parameters(kind: Any, name: str) -> Any:
     made = kind(name)
     made.__module__ = "__main__"
     return made
+
+
+def reduce_partial_method(_pickler: Any, method: Any) -> Any:
+    """A `partialmethod`, which from Python 3.14 on is not made without its function, and has more in it."""
+    state = {name: value for name, value in vars(method).items() if name not in ("_phcount", "_merger")}
+    return make_partial_method, (type(method),), state, None, None, set_partial_method
+
+
+def make_partial_method(kind: Any) -> Any:
+    """A `partialmethod` that is still to be filled."""
+    return object.__new__(kind)
+
+
+def set_partial_method(method: Any, state: dict[str, Any]) -> None:
+    """Fill a `partialmethod`."""
+    vars(method).update(state)
+    again = functools.partialmethod(method.func, *method.args, **method.keywords)
+    vars(method).update(vars(again))

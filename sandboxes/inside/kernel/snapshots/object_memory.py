@@ -1,7 +1,7 @@
 """Finds the memory that says what plain objects are: dicts, lists and the like, down to the numbers and texts in them.
 
 It is read where CPython keeps it, by NumPy, many objects at a time, and nothing is written by that: not even the counts
-of references, which any other way to look at an object changes. The layout is that of 3.11 to 3.13. It is tried out
+of references, which any other way to look at an object changes. The layout is that of 3.11 to 3.14. It is tried out
 before it is relied on, on objects that are known.
 """
 
@@ -20,7 +20,7 @@ from .block_digests import TRACKED
 from .memo_table import BITS
 from .written_pages import PAGE
 
-OLDEST, NEWEST = (3, 11), (3, 13)
+OLDEST, NEWEST = (3, 11), (3, 14)
 """The versions of CPython whose layout is known and was tried."""
 LEVELS = 64
 """How deep objects may lie in each other; each level is one round through all of it."""
@@ -37,8 +37,10 @@ SPACE = 1 << 47
 """Addresses that a process can have."""
 LARGEST_SMALL = 256
 """Numbers from -5 to this are made once, with the interpreter."""
-TYPE, SIZE, CONTENT = 8, 16, 24
-"""Places in an object: its type, after the count of references; its size; and what comes then."""
+TYPE, SIZE = 8, 16
+"""Places in an object: its type, after the count of references; and its size."""
+TUPLE_ITEMS = 32 if sys.version_info >= (3, 14) else 24
+"""Where the items of a tuple begin: from 3.14 on after its hash, which asking for it writes and which is no change."""
 LIST_ITEMS, BYTES_DATA, SET_MASK, SET_TABLE, DICT_KEYS, DICT_VALUES = 24, 32, 32, 40, 32, 40
 SET_FINGER = 56
 """Where a set says which item the next `pop` gives: that may be all that a `pop` and an `add` have changed."""
@@ -132,7 +134,7 @@ class _Walk:
 
     def tuples(self, them: Any) -> bool:
         self.note(them + TYPE, 2)
-        self.follow(self.content(them + CONTENT, self.word(them + SIZE)))
+        self.follow(self.content(them + TUPLE_ITEMS, self.word(them + SIZE)))
         return True
 
     def sets(self, them: Any) -> bool:
@@ -347,7 +349,7 @@ def _reader(numpy: Any) -> Reader | None:
     if "t" in sys.abiflags or sys.byteorder != "little" or object.__basicsize__ != 16:
         return None
     sizes = (dict.__basicsize__, list.__basicsize__, tuple.__basicsize__, set.__basicsize__, float.__basicsize__)
-    if sizes != (48, 40, 24, 200, 24):
+    if sizes != (48, 40, TUPLE_ITEMS, 200, 24):
         return None
     try:
         made = Reader(numpy)

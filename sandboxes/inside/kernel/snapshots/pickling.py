@@ -27,6 +27,7 @@ from . import (
     drawing,
     errors,
     functions,
+    iterators,
     library_patches,
     namespaces,
     opened,
@@ -51,6 +52,7 @@ BUILT_IN: dict[type, Reduce] = {
     BuiltinFunctionType: library_patches.reduce_builtin,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): functions.reduce_cached,
+    functools.partialmethod: functions.reduce_partial_method,
     typing.NewType: functions.reduce_new_type,
     typing.ParamSpec: functions.reduce_parameters,
     typing.TypeVarTuple: functions.reduce_parameters,
@@ -72,6 +74,7 @@ BUILT_IN: dict[type, Reduce] = {
     io.BufferedWriter: opened.reduce_file,
     io.BufferedRandom: opened.reduce_file,
     io.FileIO: opened.reduce_file,
+    **(dict.fromkeys(iterators.LAYOUTS, iterators.reduce_iterator) if iterators.needed() else {}),
 }
 
 EXACT: tuple[tuple[str, str, Reduce], ...] = (
