@@ -15,7 +15,7 @@ demo: .venv/ready  ## Analyse the sample data with the built-in playbook: no key
 	@sh examples/demo.sh
 
 # Bytecode is written whatever the caller's environment says: each process that a test starts would compile all it imports.
-run_tests = code=0; PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 2 --dist loadgroup -m $(1) || code=$$?; echo $$code >.venv/tests-ended; exit $$code
+run_tests = code=0; PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n auto --dist loadgroup -m $(1) || code=$$?; echo $$code >.venv/tests-ended; exit $$code
 
 test: .venv/ready  ## Run the tests that touch every promise: some minutes
 	@$(call run_tests,"not slow")

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.scripted_model import Call, Scripted, ScriptedServer
-from tests.serving import serving, with_keys
+from tests.serving import DevServer, serving, with_keys
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("chat")]
 
@@ -24,11 +24,15 @@ REVIEW = Call("submit_review", good_enough=True, missing=[])
 
 
 @pytest.fixture
-async def client(model: ScriptedServer, tmp_path: Path) -> AsyncIterator[LangGraphClient]:
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url}
-    with serving(tmp_path / "served", environment) as server:
-        async with get_client(url=server.url) as client:
-            yield client
+def model(endpoint: ScriptedServer) -> Iterator[ScriptedServer]:
+    with endpoint.for_one_test():
+        yield endpoint
+
+
+@pytest.fixture
+async def client(chat_server: DevServer) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=chat_server.url) as client:
+        yield client
 
 
 def script(model: ScriptedServer, *replies: Scripted) -> None:

@@ -14,7 +14,7 @@ from tests.serving import DevServer, serving, with_keys
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("chat-page"),
+    pytest.mark.xdist_group("chat"),
     pytest.mark.skipif(bool(MISSING), reason=f"a browser test needs {', '.join(MISSING)} on this machine"),
 ]
 
@@ -31,22 +31,30 @@ ANSWER = Call("submit_answer", answer="It is {{total}}: ![the line](figures/cell
 
 
 @pytest.fixture(scope="module")
-def page_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def page_url(page_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page, built from its source, on a server of files."""
-    with serving_files(bundled("chat_page", tmp_path_factory.mktemp("page") / "browser")) as url:
+    with serving_files(bundled("chat_page", page_sources, tmp_path_factory.mktemp("page"))) as url:
         yield url
 
 
-@pytest.fixture
-def keys(tmp_path: Path) -> tuple[dict[str, str], dict[str, str]]:
-    return with_keys(tmp_path / "settings", "alice", "bob")
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], dict[str, str]]:
+    return with_keys(tmp_path_factory.mktemp("settings"), "alice", "bob")
 
 
-@pytest.fixture
-def served(model: ScriptedServer, keys: tuple[dict[str, str], dict[str, str]], tmp_path: Path) -> Iterator[DevServer]:
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url, **keys[0]}
-    with serving(tmp_path / "served", environment) as server:
+@pytest.fixture(scope="module")
+def served(
+    endpoint: ScriptedServer, keys: tuple[dict[str, str], dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DevServer]:
+    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": endpoint.base_url, **keys[0]}
+    with serving(tmp_path_factory.mktemp("served"), environment) as server:
         yield server
+
+
+@pytest.fixture
+def model(endpoint: ScriptedServer) -> Iterator[ScriptedServer]:
+    with endpoint.for_one_test():
+        yield endpoint
 
 
 async def opened(browser: Browser, page_url: str, served: DevServer, key: str, **more: str) -> Page:

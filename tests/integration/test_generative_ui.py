@@ -1,8 +1,7 @@
 """Figures and tables for components of pages, on a real `langgraph dev`: pushed once, whatever one does to a thread."""
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
@@ -12,7 +11,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.scripted_model import Call, ScriptedServer
-from tests.serving import serving
+from tests.serving import DevServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("chat")]
 
@@ -31,11 +30,15 @@ MOST_BYTES = 700
 
 
 @pytest.fixture
-async def client(model: ScriptedServer, tmp_path: Path) -> AsyncIterator[LangGraphClient]:
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url}
-    with serving(tmp_path / "served", environment) as server:
-        async with get_client(url=server.url) as client:
-            yield client
+def model(endpoint: ScriptedServer) -> Iterator[ScriptedServer]:
+    with endpoint.for_one_test():
+        yield endpoint
+
+
+@pytest.fixture
+async def client(chat_server: DevServer) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=chat_server.url) as client:
+        yield client
 
 
 def shown_with(values: Any, message: Any) -> list[str]:
