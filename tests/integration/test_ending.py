@@ -23,10 +23,18 @@ with running_postgres() as server:
 
 LEAVES = """
 import os, pathlib, signal, subprocess, tempfile
+from tests.serving import DevServer
 
-def test_it_starts_something_and_is_killed():
-    left = tempfile.mkdtemp()
-    started = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL)
+def sleeper(folder):
+    return subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL)
+
+def server(folder):
+    server = DevServer(folder)
+    server.begin()
+    return server
+
+def test_it_starts_something_and_is_killed(tmp_path):
+    left, started = tempfile.mkdtemp(), {started}(tmp_path / "started")
     pathlib.Path(__file__).with_name("left").write_text(f"{{started.pid}} {{left}}")
     os.kill({killed}, signal.SIGKILL)
 """
@@ -50,16 +58,21 @@ def test_a_database_server_ends_with_a_worker_that_is_killed() -> None:
     assert left.name.startswith("stepwell-postgres-"), "which goes with the folder of the run"
 
 
-@pytest.mark.parametrize(("workers", "killed"), [((), "os.getpid()"), (("-n", "1"), "os.getppid()")], ids=["", "-n"])
-def test_nothing_is_left_of_tests_that_are_killed(workers: tuple[str, ...], killed: str, tmp_path: Path) -> None:
-    """Neither where the tests run in the process that is killed, nor where they run in a worker of it."""
-    (tmp_path / "test_leaving.py").write_text(LEAVES.format(killed=killed))
+@pytest.mark.parametrize(
+    ("workers", "killed", "started"),
+    [
+        pytest.param([], "os.getpid()", "sleeper", id="the tests"),
+        pytest.param(["-n", "1"], "os.getppid()", "server", id="who has workers", marks=pytest.mark.slow),
+    ],
+)
+def test_nothing_is_left_of_a_run_that_is_killed(workers: list[str], killed: str, started: str, tmp_path: Path) -> None:
+    (tmp_path / "test_leaving.py").write_text(LEAVES.format(killed=killed, started=started))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.conftest", *workers]
     command += ["-c", str(ROOT / "pyproject.toml"), "test_leaving.py"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DEBUG_TEMPROOT": str(tmp_path)}
     # Its output ends when nobody holds it any more, and the keeper does.
     done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
     assert done.returncode == -signal.SIGKILL
-    started, folder = (tmp_path / "left").read_text().split()
-    assert int(started) not in process_table.living()
+    pid, folder = (tmp_path / "left").read_text().split()
+    assert int(pid) not in process_table.living()
     assert not Path(folder).parent.exists()
