@@ -58,8 +58,9 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix="stepwell-tests-")
         Path(folder).chmod(0o1777)  # as the system's: some of what tests start is run by nobody
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # pytest's own folders stay for a while
-        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")), folder]
-        config.stash[KEEPER] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, cwd="/")
+        command = [sys.executable, "-m", "tests.keeper", folder]
+        checkout = Path(__file__).parents[1]
+        config.stash[KEEPER] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, cwd=checkout)
         os.environ[RUN_FOLDER] = os.environ["TMPDIR"] = tempfile.tempdir = folder
 
 

@@ -1,4 +1,4 @@
-"""Ends what a run of tests left running and removes its folder, once its input is closed: `python keeper.py FOLDER`.
+"""Ends what a run of tests left, and removes its folder, when its input is closed: `python -m tests.keeper FOLDER`.
 
 Its input is closed by the run when it ends, and by the system when the run is killed. What the run started has the
 folder's name in its environment, as `TMPDIR`, or works in it.
@@ -9,13 +9,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from tests import process_table
+
 
 def main() -> None:
     """Wait, then clear up."""
     folder = Path(sys.argv[1])
-    sys.path.insert(0, str(Path(__file__).parent))
-    import process_table  # by its path, as the emulated engine does: a package of tests may be missing by then
-
     while os.read(0, 1):
         pass
     try:

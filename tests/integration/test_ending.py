@@ -36,7 +36,8 @@ def server(folder):
 def test_it_starts_something_and_is_killed(tmp_path):
     left, started = tempfile.mkdtemp(), {started}(tmp_path / "started")
     pathlib.Path(__file__).with_name("left").write_text(f"{{started.pid}} {{left}}")
-    os.kill({killed}, signal.SIGKILL)
+    subprocess.Popen(["kill", "-KILL", *map(str, {killed})])
+    signal.pause()
 """
 
 
@@ -61,8 +62,10 @@ def test_a_database_server_ends_with_a_worker_that_is_killed() -> None:
 @pytest.mark.parametrize(
     ("workers", "killed", "started"),
     [
-        pytest.param([], "os.getpid()", "sleeper", id="the tests"),
-        pytest.param(["-n", "1"], "os.getppid()", "server", id="who has workers", marks=pytest.mark.slow),
+        pytest.param([], "[os.getpid()]", "sleeper", id="the tests"),
+        pytest.param(
+            ["-n", "1"], "[os.getpid(), os.getppid()]", "server", id="workers, and who has them", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_nothing_is_left_of_a_run_that_is_killed(workers: list[str], killed: str, started: str, tmp_path: Path) -> None:
