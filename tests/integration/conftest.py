@@ -1,4 +1,4 @@
-"""What takes seconds to start and several modules use: a server with users (group `http`), a database (`postgres`)."""
+"""What takes seconds to start and several modules use: servers (groups `http`, `chat`), a database (`postgres`)."""
 
 import asyncio
 import threading
@@ -86,18 +86,25 @@ async def model() -> AsyncIterator[ScriptedServer]:
 
 
 @pytest.fixture(scope="session")
-def endpoint() -> Iterator[ScriptedServer]:
-    """An endpoint for servers that several tests use; each writes its own script, see `ScriptedServer.for_one_test`."""
+def shared_endpoint() -> Iterator[ScriptedServer]:
+    """An endpoint for servers that several tests use."""
     server = ScriptedServer()
     asyncio.run(server.__aenter__())
     yield server
     asyncio.run(server.__aexit__(None, None, None))
 
 
+@pytest.fixture
+def endpoint(shared_endpoint: ScriptedServer) -> Iterator[ScriptedServer]:
+    """That endpoint, with the script of one test."""
+    with shared_endpoint.for_one_test():
+        yield shared_endpoint
+
+
 @pytest.fixture(scope="session")
-def chat_server(endpoint: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    """A server without users whose model is `endpoint`, for the group `chat`."""
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "none"}
+def chat_server(shared_endpoint: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """A server without users whose model is at `shared_endpoint`, for the group `chat`."""
+    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": shared_endpoint.base_url, "OPENAI_API_KEY": "none"}
     with serving(tmp_path_factory.mktemp("chat"), environment) as server:
         yield server
 

@@ -51,12 +51,6 @@ def page_url(page_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         yield url
 
 
-@pytest.fixture
-def model(endpoint: ScriptedServer) -> Iterator[ScriptedServer]:
-    with endpoint.for_one_test():
-        yield endpoint
-
-
 async def opened(browser: Browser, page_url: str, chat_server: DevServer, thread: str = "", **knobs: Any) -> Page:
     async with get_client(url=chat_server.url) as client:
         assistant = await client.assistants.create("stepwell", context={"review": "never", **knobs})
@@ -94,10 +88,10 @@ async def loaded(page: Page) -> list[str]:
 
 
 async def test_a_conversation_about_an_attached_file_is_shown_once_with_its_cells_and_files(
-    browser: Browser, page_url: str, chat_server: DevServer, model: ScriptedServer, tmp_path: Path
+    browser: Browser, page_url: str, chat_server: DevServer, endpoint: ScriptedServer, tmp_path: Path
 ) -> None:
     replies: list[Scripted] = [CELL, REFUSED, ANSWER, Call("submit_answer", answer="Still {{total}}.")]
-    model.script += replies
+    endpoint.script += replies
     page = await opened(browser, page_url, chat_server)
     await ask(page, "How much is it?", attached=True)
     await answered(page, "It is 42:")
@@ -123,9 +117,9 @@ async def test_a_conversation_about_an_attached_file_is_shown_once_with_its_cell
 
 
 async def test_figures_and_tables_are_shown_by_the_components_that_the_page_has(
-    browser: Browser, page_url: str, chat_server: DevServer, model: ScriptedServer, tmp_path: Path
+    browser: Browser, page_url: str, chat_server: DevServer, endpoint: ScriptedServer, tmp_path: Path
 ) -> None:
-    model.script += [CELL, ANSWER]
+    endpoint.script += [CELL, ANSWER]
     page = await opened(browser, page_url, chat_server, ui=["figure", "table"])
     await ask(page, "How much is it?", attached=True)
     await answered(page, "It is 42:")
@@ -147,12 +141,12 @@ async def test_a_cell_is_decided_with_a_button(
     browser: Browser,
     page_url: str,
     chat_server: DevServer,
-    model: ScriptedServer,
+    endpoint: ScriptedServer,
     tmp_path: Path,
     button: str,
     says: str,
 ) -> None:
-    model.script += [CELL, Call("submit_answer", answer="It is 42." if button == "Approve" else "You said: Not so.")]
+    endpoint.script += [CELL, Call("submit_answer", answer="It is 42." if button == "Approve" else "You said: Not so.")]
     page = await opened(browser, page_url, chat_server, approval="cells")
     await ask(page, "How much is it?", attached=True)
     await expect(page.get_by_label("Approval")).to_contain_text("Run this cell?", timeout=PATIENCE)

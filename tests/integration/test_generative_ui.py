@@ -1,7 +1,7 @@
 """Figures and tables for components of pages, on a real `langgraph dev`: pushed once, whatever one does to a thread."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -30,12 +30,6 @@ MOST_BYTES = 700
 
 
 @pytest.fixture
-def model(endpoint: ScriptedServer) -> Iterator[ScriptedServer]:
-    with endpoint.for_one_test():
-        yield endpoint
-
-
-@pytest.fixture
 async def client(chat_server: DevServer) -> AsyncIterator[LangGraphClient]:
     async with get_client(url=chat_server.url) as client:
         yield client
@@ -47,9 +41,9 @@ def shown_with(values: Any, message: Any) -> list[str]:
 
 
 async def test_what_is_pushed_is_a_reference_that_belongs_to_the_answer(
-    client: LangGraphClient, model: ScriptedServer
+    client: LangGraphClient, endpoint: ScriptedServer
 ) -> None:
-    model.script += [CELL, ANSWER]
+    endpoint.script += [CELL, ANSWER]
     thread = (await client.threads.create())["thread_id"]
     streamed: list[Any] = []
     values: Any = {}
@@ -74,9 +68,9 @@ async def test_what_is_pushed_is_a_reference_that_belongs_to_the_answer(
 
 
 async def test_nothing_is_there_twice_after_another_turn_a_replay_a_fork_and_a_copy(
-    client: LangGraphClient, model: ScriptedServer
+    client: LangGraphClient, endpoint: ScriptedServer
 ) -> None:
-    model.script += [CELL, ANSWER]
+    endpoint.script += [CELL, ANSWER]
     thread = (await client.threads.create())["thread_id"]
     first: Any = await client.runs.wait(thread, "stepwell", input=QUESTION, context=CONTEXT)
     ids = [one["id"] for one in first["ui"]]
@@ -93,7 +87,7 @@ async def test_nothing_is_there_twice_after_another_turn_a_replay_a_fork_and_a_c
     assert plain["ui"] == [], "this branch was made by a page without components"
     assert "![the line](" in plain["messages"][-1]["content"]
 
-    model.script += [Call("run_python", purpose="Draw", code="plt.plot([3])"), Call("submit_answer", answer="So.")]
+    endpoint.script += [Call("run_python", purpose="Draw", code="plt.plot([3])"), Call("submit_answer", answer="So.")]
     copied: Any = await client.http.post(f"/threads/{thread}/copy", json=None)
     second: Any = await client.runs.wait(copied["thread_id"], "stepwell", input=QUESTION, context=FIGURES)
     assert [one["id"] for one in second["ui"]] == ["2/figure/figures/cell-002-1.png"]
