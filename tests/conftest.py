@@ -44,7 +44,7 @@ MOST_WORKERS = 8
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more worker than processors: tests of sandboxes and servers wait for a third of their time."""
+    """One more worker than processors: a test of a sandbox or a server waits for part of its time."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(processors + 1, MOST_WORKERS)
 
