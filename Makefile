@@ -14,8 +14,10 @@ help:  ## List what can be made
 demo: .venv/ready  ## Analyse the sample data with the built-in playbook: no key, no network
 	@sh examples/demo.sh
 
+# WORKERS are one more than processors (tests/conftest.py).
+WORKERS ?= auto
 # Bytecode is written whatever the caller's environment says: each process that a test starts would compile all it imports.
-run_tests = code=0; PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 2 --dist loadgroup -m $(1) || code=$$?; echo $$code >.venv/tests-ended; exit $$code
+run_tests = code=0; PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m $(1) || code=$$?; echo $$code >.venv/tests-ended; exit $$code
 
 test: .venv/ready  ## Run the tests that touch every promise: some minutes
 	@$(call run_tests,"not slow")

@@ -5,4 +5,4 @@ import os
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read once, when LangGraph is first imported
 
 RUN_FOLDER = "TESTS_RUN_FOLDER"
-"""The variable that names the folder of a run of tests, which is removed after it."""
+"""The variable that names the folder of a run of tests: its place for temporary files, which is removed after it."""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from tests import RUN_FOLDER
 from tests.serving import PACKAGES, ROOT, answers, free_port
 
 LOCK = ROOT / "deploy/aegra/requirements.lock"
@@ -67,7 +68,8 @@ def installed(python: str) -> Path:
     """
     digest = hashlib.sha256(LOCK.read_bytes() + python.encode()).hexdigest()[:12]
     user = os.getuid()
-    folder = Path(os.environ.get("AEGRA_HOME", Path(tempfile.gettempdir()) / f"stepwell-aegra-{user}")) / digest
+    beside = Path(os.environ[RUN_FOLDER]).parent
+    folder = Path(os.environ.get("AEGRA_HOME", beside / f"stepwell-aegra-{user}")) / digest
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     assert folder.parent.stat().st_uid == user, f"{folder.parent} is somebody else's"
     with FileLock(f"{folder}.lock"):
@@ -130,6 +132,7 @@ class AegraServer:
         self._environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
+            "TMPDIR": tempfile.gettempdir(),
             "PYTHONPATH": str(self._project),
             "STEPWELL_HOME": str(self.home),
             "DATABASE_URL": settings["STEPWELL_DATABASE_URL"],

@@ -24,19 +24,41 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def bundled(page: str, folder: Path) -> Path:
-    """Build a page from its source, with the packages that the lock file names; returns the folder to be served.
+def installed(folder: Path) -> Path:
+    """Install the packages that the lock file names beside the sources of all pages.
 
     Args:
-        page: Its name among the sources, without an ending.
         folder: Of its own.
+
+    Returns:
+        The same folder.
     """
     shutil.copytree(SOURCES, folder)
     install = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
     built = subprocess.run(install, cwd=folder, capture_output=True, text=True, timeout=200)
     assert built.returncode == 0, built.stderr[-2000:]
-    bundle = ["node_modules/.bin/esbuild", f"{page}.jsx", "--bundle", "--jsx=automatic", f"--outfile={page}.js"]
-    subprocess.run(bundle, cwd=folder, check=True, capture_output=True, timeout=100)
+    return folder
+
+
+def bundled(page: str, sources: Path, folder: Path) -> Path:
+    """Build a page from its source.
+
+    Args:
+        page: Its name among the sources, without an ending.
+        sources: What `installed` returned.
+        folder: For the page, which is to be served.
+
+    Returns:
+        The same folder.
+    """
+    bundle = [
+        "node_modules/.bin/esbuild",
+        f"{page}.jsx",
+        "--bundle",
+        "--jsx=automatic",
+        f"--outfile={folder}/{page}.js",
+    ]
+    subprocess.run(bundle, cwd=sources, check=True, capture_output=True, timeout=100)
     head = '<!doctype html><meta charset="utf-8"><title>Chat</title>'
     (folder / "index.html").write_text(f'{head}<div id="page"></div><script src="{page}.js"></script>')
     return folder

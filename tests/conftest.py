@@ -2,8 +2,9 @@
 
 import gc
 import os
-import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,18 +39,36 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+MOST_WORKERS = 8
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more worker than processors: a test of a sandbox or a server waits for part of its time."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors + 1, MOST_WORKERS)
+
+
+KEEPER = pytest.StashKey[subprocess.Popen[bytes]]()
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Make a folder for what workers leave when they are killed, as they are if they end too slowly after Ctrl-C."""
+    """Make a folder for temporary files of the run, which a keeper removes when the run ends, also by a kill."""
     if not hasattr(config, "workerinput"):
-        os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="stepwell-tests-")
-        Path(os.environ[RUN_FOLDER]).chmod(0o711)  # PostgreSQL is run by nobody
+        folder = tempfile.mkdtemp(prefix="stepwell-tests-")
+        Path(folder).chmod(0o1777)  # as the system's: some of what tests start is run by nobody
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # pytest's own folders stay for a while
+        command = [sys.executable, "-m", "tests.keeper", folder]
+        checkout = Path(__file__).parents[1]
+        config.stash[KEEPER] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, cwd=checkout)
+        os.environ[RUN_FOLDER] = os.environ["TMPDIR"] = tempfile.tempdir = folder
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove it, and let what is left in this process be taken down as ever."""
+    """Have the keeper clear up, and let what is left in this process be taken down as ever."""
     gc.unfreeze()
-    if not hasattr(config, "workerinput"):
-        shutil.rmtree(os.environ.pop(RUN_FOLDER), ignore_errors=True)
+    if KEEPER in config.stash:
+        config.stash[KEEPER].communicate()
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,11 @@ def descendants(pid: int) -> set[int]:
     return _with_descendants({pid}, _table())
 
 
+def living() -> set[int]:
+    """All processes that have not ended."""
+    return set(_table())
+
+
 def end(pids: set[int]) -> None:
     """Kill processes."""
     for pid in pids:

@@ -23,7 +23,8 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -115,6 +116,18 @@ class ScriptedServer:
     ) -> None:
         self.stopping.set()
         await asyncio.to_thread(self._stop)
+        self._check(error)
+
+    @contextmanager
+    def for_one_test(self) -> Iterator[None]:
+        """The script of one test of several that share the endpoint; what is wrong with it fails that one."""
+        try:
+            yield
+            self._check(None)
+        finally:
+            self.script, self.requests, self.problems = [], [], []
+
+    def _check(self, error: BaseException | None) -> None:
         self._leave_out_verdicts()
         if self.script:
             self.problems.append(f"{len(self.script)} replies were never asked for; the next one: {self.script[0]}")

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ class DevServer:
         self._environment = {
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(folder),
+            "TMPDIR": tempfile.gettempdir(),  # by which the keeper of the run finds it
             "PYTHONPATH": str(self.project),  # the copy, and not what is installed
             "STEPWELL_HOME": str(self.home),
             "LANGGRAPH_CLI_NO_ANALYTICS": "1",
@@ -59,7 +61,8 @@ class DevServer:
         }
         self.project.mkdir(parents=True)
         for package in PACKAGES:
-            shutil.copytree(ROOT / package, self.project / package, ignore=shutil.ignore_patterns("__pycache__"))
+            # With its bytecode, which is a second of compiling; a file of that which is being written has such a name.
+            shutil.copytree(ROOT / package, self.project / package, ignore=shutil.ignore_patterns("*.pyc.*"))
         for file in ("pyproject.toml", "README.md", "LICENSE", ".env.example"):
             shutil.copy(ROOT / file, self.project / file)
         said = json.loads((ROOT / "langgraph.json").read_text())

@@ -1,8 +1,10 @@
-"""What takes seconds to start and several modules use: a server with users (group `http`), a database (`postgres`)."""
+"""What takes seconds to start and several modules use: servers (groups `http`, `chat`), a database (`postgres`)."""
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +20,7 @@ from tests.postgres_server import PostgresServer, in_database, running_postgres
 from tests.prepared_command import PREPARED
 from tests.scripted_model import ScriptedServer
 from tests.security.two_users import client_of
-from tests.serving import serving, with_keys
+from tests.serving import DevServer, serving, with_keys
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -81,6 +83,38 @@ async def model() -> AsyncIterator[ScriptedServer]:
     """An endpoint whose script a test writes."""
     async with ScriptedServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def shared_endpoint() -> Iterator[ScriptedServer]:
+    """An endpoint for servers that several tests use."""
+    server = ScriptedServer()
+    asyncio.run(server.__aenter__())
+    yield server
+    asyncio.run(server.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def endpoint(shared_endpoint: ScriptedServer) -> Iterator[ScriptedServer]:
+    """That endpoint, with the script of one test."""
+    with shared_endpoint.for_one_test():
+        yield shared_endpoint
+
+
+@pytest.fixture(scope="session")
+def chat_server(shared_endpoint: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """A server without users whose model is at `shared_endpoint`, for the group `chat`."""
+    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": shared_endpoint.base_url, "OPENAI_API_KEY": "none"}
+    with serving(tmp_path_factory.mktemp("chat"), environment) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def page_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources of chat pages and what they are built with, for the group `chat`."""
+    from tests.chat_pages import installed
+
+    return installed(tmp_path_factory.mktemp("pages") / "browser")
 
 
 @pytest.fixture

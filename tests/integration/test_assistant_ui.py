@@ -12,12 +12,12 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.chat_pages import MISSING, PATIENCE, bundled, serving_files
 from tests.scripted_model import Call, Scripted, ScriptedServer
-from tests.serving import DevServer, serving
+from tests.serving import DevServer
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("chat-page"),
+    pytest.mark.xdist_group("chat"),
     pytest.mark.skipif(bool(MISSING), reason=f"a browser test needs {', '.join(MISSING)} on this machine"),
 ]
 
@@ -45,26 +45,23 @@ new MutationObserver(() => {
 
 
 @pytest.fixture(scope="module")
-def page_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def page_url(page_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page, built from its source, on a server of files."""
-    with serving_files(bundled("assistant_page", tmp_path_factory.mktemp("page") / "browser")) as url:
+    with serving_files(bundled("assistant_page", page_sources, tmp_path_factory.mktemp("page"))) as url:
         yield url
 
 
-@pytest.fixture
-def served(model: ScriptedServer, tmp_path: Path) -> Iterator[DevServer]:
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "none"}
-    with serving(tmp_path / "served", environment) as server:
-        yield server
-
-
-async def opened(browser: Browser, page_url: str, served: DevServer, thread: str = "", **knobs: Any) -> Page:
-    async with get_client(url=served.url) as client:
+async def opened(browser: Browser, page_url: str, chat_server: DevServer, thread: str = "", **knobs: Any) -> Page:
+    async with get_client(url=chat_server.url) as client:
         assistant = await client.assistants.create("stepwell", context={"review": "never", **knobs})
     page = await browser.new_page(viewport={"width": 900, "height": 900})
     page.set_default_timeout(PATIENCE)
     await page.add_init_script(WATCH)
-    given = {"server": served.url, "assistant": assistant["assistant_id"], **({"thread": thread} if thread else {})}
+    given = {
+        "server": chat_server.url,
+        "assistant": assistant["assistant_id"],
+        **({"thread": thread} if thread else {}),
+    }
     await page.goto(f"{page_url}?{urlencode(given)}")
     return page
 
@@ -91,11 +88,11 @@ async def loaded(page: Page) -> list[str]:
 
 
 async def test_a_conversation_about_an_attached_file_is_shown_once_with_its_cells_and_files(
-    browser: Browser, page_url: str, served: DevServer, model: ScriptedServer, tmp_path: Path
+    browser: Browser, page_url: str, chat_server: DevServer, endpoint: ScriptedServer, tmp_path: Path
 ) -> None:
     replies: list[Scripted] = [CELL, REFUSED, ANSWER, Call("submit_answer", answer="Still {{total}}.")]
-    model.script += replies
-    page = await opened(browser, page_url, served)
+    endpoint.script += replies
+    page = await opened(browser, page_url, chat_server)
     await ask(page, "How much is it?", attached=True)
     await answered(page, "It is 42:")
     assert await page.locator("[data-part=call] summary").all_inner_texts() == ["run_python: Add"]
@@ -112,18 +109,18 @@ async def test_a_conversation_about_an_attached_file_is_shown_once_with_its_cell
     assert "977,113" not in said
     assert "submit_" not in said
     assert await page.evaluate("window.seen") == {"blank": 0, "twice": 0}
-    async with get_client(url=served.url) as server:
-        [thread] = await server.threads.search()
-    later = await opened(browser, page_url, served, thread["thread_id"])
+    async with get_client(url=chat_server.url) as server:
+        [thread] = await server.threads.search(sort_by="created_at", sort_order="desc", limit=1)
+    later = await opened(browser, page_url, chat_server, thread["thread_id"])
     await answered(later, "Still 42.")
     assert await later.locator("ol").inner_text() == said
 
 
 async def test_figures_and_tables_are_shown_by_the_components_that_the_page_has(
-    browser: Browser, page_url: str, served: DevServer, model: ScriptedServer, tmp_path: Path
+    browser: Browser, page_url: str, chat_server: DevServer, endpoint: ScriptedServer, tmp_path: Path
 ) -> None:
-    model.script += [CELL, ANSWER]
-    page = await opened(browser, page_url, served, ui=["figure", "table"])
+    endpoint.script += [CELL, ANSWER]
+    page = await opened(browser, page_url, chat_server, ui=["figure", "table"])
     await ask(page, "How much is it?", attached=True)
     await answered(page, "It is 42:")
     await expect(page.locator("table[data-name='top.csv'] td")).to_have_text(TABLE)
@@ -131,9 +128,9 @@ async def test_figures_and_tables_are_shown_by_the_components_that_the_page_has(
     assert await page.locator("figure img").count() == 1
     assert await page.evaluate("window.seen") == {"blank": 0, "twice": 0}
     await page.screenshot(path=tmp_path / "components.png", full_page=True)
-    async with get_client(url=served.url) as server:
-        [thread] = await server.threads.search()
-    later = await opened(browser, page_url, served, thread["thread_id"])
+    async with get_client(url=chat_server.url) as server:
+        [thread] = await server.threads.search(sort_by="created_at", sort_order="desc", limit=1)
+    later = await opened(browser, page_url, chat_server, thread["thread_id"])
     await answered(later, "It is 42:")
     await expect(later.locator("table td")).to_have_text(TABLE)
     assert await loaded(later) == ["the line"]
@@ -141,10 +138,16 @@ async def test_figures_and_tables_are_shown_by_the_components_that_the_page_has(
 
 @pytest.mark.parametrize(("button", "says"), [("Approve", "It is 42"), ("Reject", "Not so.")])
 async def test_a_cell_is_decided_with_a_button(
-    browser: Browser, page_url: str, served: DevServer, model: ScriptedServer, tmp_path: Path, button: str, says: str
+    browser: Browser,
+    page_url: str,
+    chat_server: DevServer,
+    endpoint: ScriptedServer,
+    tmp_path: Path,
+    button: str,
+    says: str,
 ) -> None:
-    model.script += [CELL, Call("submit_answer", answer="It is 42." if button == "Approve" else "You said: Not so.")]
-    page = await opened(browser, page_url, served, approval="cells")
+    endpoint.script += [CELL, Call("submit_answer", answer="It is 42." if button == "Approve" else "You said: Not so.")]
+    page = await opened(browser, page_url, chat_server, approval="cells")
     await ask(page, "How much is it?", attached=True)
     await expect(page.get_by_label("Approval")).to_contain_text("Run this cell?", timeout=PATIENCE)
     assert (await page.locator("body").inner_text()).count("sales.plot()") == 1

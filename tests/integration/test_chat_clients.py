@@ -12,7 +12,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.scripted_model import Call, Scripted, ScriptedServer
-from tests.serving import serving, with_keys
+from tests.serving import DevServer, serving, with_keys
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("chat")]
 
@@ -24,11 +24,9 @@ REVIEW = Call("submit_review", good_enough=True, missing=[])
 
 
 @pytest.fixture
-async def client(model: ScriptedServer, tmp_path: Path) -> AsyncIterator[LangGraphClient]:
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url}
-    with serving(tmp_path / "served", environment) as server:
-        async with get_client(url=server.url) as client:
-            yield client
+async def client(chat_server: DevServer) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=chat_server.url) as client:
+        yield client
 
 
 def script(model: ScriptedServer, *replies: Scripted) -> None:
@@ -36,10 +34,10 @@ def script(model: ScriptedServer, *replies: Scripted) -> None:
 
 
 async def test_a_page_shows_each_part_once_and_nothing_that_is_not_for_people(
-    client: LangGraphClient, model: ScriptedServer
+    client: LangGraphClient, endpoint: ScriptedServer
 ) -> None:
     """Pages show `values.messages` and lay streamed messages over it by their ids."""
-    script(model, SUM, REFUSED, ANSWER, REVIEW)
+    script(endpoint, SUM, REFUSED, ANSWER, REVIEW)
     thread = (await client.threads.create())["thread_id"]
     values: list[Any] = []
     streamed: dict[str, Any] = {}
@@ -73,9 +71,9 @@ async def test_a_page_shows_each_part_once_and_nothing_that_is_not_for_people(
     ],
 )
 async def test_a_cell_is_decided_in_the_shape_of_langchain(
-    client: LangGraphClient, model: ScriptedServer, decision: dict[str, Any], printed: str
+    client: LangGraphClient, endpoint: ScriptedServer, decision: dict[str, Any], printed: str
 ) -> None:
-    script(model, SUM, Call("submit_answer", answer="Done."))
+    script(endpoint, SUM, Call("submit_answer", answer="Done."))
     thread = (await client.threads.create())["thread_id"]
     context: Any = {"approval": "cells", "review": "never"}
     asked: Any = await client.runs.wait(thread, "stepwell", input=QUESTION, context=context)
@@ -92,9 +90,9 @@ async def test_a_cell_is_decided_in_the_shape_of_langchain(
     assert printed in state["values"]["cells"][0]["observation"]
 
 
-async def test_other_agents_get_the_text_of_the_answer(client: LangGraphClient, model: ScriptedServer) -> None:
+async def test_other_agents_get_the_text_of_the_answer(client: LangGraphClient, endpoint: ScriptedServer) -> None:
     """A2A answered with the Python text of a dict, in which the paths of the server's disk stood."""
-    script(model, SUM, ANSWER, REVIEW)
+    script(endpoint, SUM, ANSWER, REVIEW)
     assistant = (await client.assistants.search(graph_id="stepwell"))[0]["assistant_id"]
     message = {"role": "user", "messageId": "m", "parts": [{"kind": "text", "text": "How much is it?"}]}
     asked = {"jsonrpc": "2.0", "id": "1", "method": "message/send", "params": {"message": message}}
@@ -108,11 +106,11 @@ async def test_other_agents_get_the_text_of_the_answer(client: LangGraphClient, 
 
 
 async def test_figures_and_files_are_where_a_browser_can_fetch_them(
-    client: LangGraphClient, model: ScriptedServer
+    client: LangGraphClient, endpoint: ScriptedServer
 ) -> None:
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nopen('outputs/a b.csv', 'w').write('x\\n1\\n')\nprint(1)"
     make = Call("run_python", purpose="Draw", code=code)
-    script(model, make, Call("submit_answer", answer="See ![the line](figures/cell-001-1.png)."), REVIEW)
+    script(endpoint, make, Call("submit_answer", answer="See ![the line](figures/cell-001-1.png)."), REVIEW)
     thread = (await client.threads.create())["thread_id"]
     done: Any = await client.runs.wait(thread, "stepwell", input=QUESTION)
     shown = done["messages"][-1]["content"]

@@ -14,7 +14,7 @@ from tests.serving import DevServer, serving, with_keys
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("chat-page"),
+    pytest.mark.xdist_group("chat"),
     pytest.mark.skipif(bool(MISSING), reason=f"a browser test needs {', '.join(MISSING)} on this machine"),
 ]
 
@@ -31,21 +31,25 @@ ANSWER = Call("submit_answer", answer="It is {{total}}: ![the line](figures/cell
 
 
 @pytest.fixture(scope="module")
-def page_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def page_url(page_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page, built from its source, on a server of files."""
-    with serving_files(bundled("chat_page", tmp_path_factory.mktemp("page") / "browser")) as url:
+    with serving_files(bundled("chat_page", page_sources, tmp_path_factory.mktemp("page"))) as url:
         yield url
 
 
-@pytest.fixture
-def keys(tmp_path: Path) -> tuple[dict[str, str], dict[str, str]]:
-    return with_keys(tmp_path / "settings", "alice", "bob")
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], dict[str, str]]:
+    return with_keys(tmp_path_factory.mktemp("settings"), "alice", "bob")
 
 
-@pytest.fixture
-def served(model: ScriptedServer, keys: tuple[dict[str, str], dict[str, str]], tmp_path: Path) -> Iterator[DevServer]:
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url, **keys[0]}
-    with serving(tmp_path / "served", environment) as server:
+@pytest.fixture(scope="module")
+def served(
+    shared_endpoint: ScriptedServer,
+    keys: tuple[dict[str, str], dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[DevServer]:
+    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": shared_endpoint.base_url, **keys[0]}
+    with serving(tmp_path_factory.mktemp("served"), environment) as server:
         yield server
 
 
@@ -74,12 +78,12 @@ async def test_a_conversation_is_never_blank_shown_once_and_has_its_pictures(
     browser: Browser,
     page_url: str,
     served: DevServer,
-    model: ScriptedServer,
+    endpoint: ScriptedServer,
     keys: tuple[dict[str, str], dict[str, str]],
     tmp_path: Path,
 ) -> None:
     replies: list[Scripted] = [CELL, REFUSED, ANSWER, Call("submit_answer", answer="Still {{total}}.")]
-    model.script += replies
+    endpoint.script += replies
     page = await opened(browser, page_url, served, keys[1]["alice"])
     await ask(page, "How much is it?")
     await ended(page)
@@ -110,13 +114,13 @@ async def test_figures_and_tables_are_shown_by_the_pages_own_components_and_once
     browser: Browser,
     page_url: str,
     served: DevServer,
-    model: ScriptedServer,
+    endpoint: ScriptedServer,
     keys: tuple[dict[str, str], dict[str, str]],
     tmp_path: Path,
 ) -> None:
     """Over an approval, which runs the graph twice, a further turn, and when the thread is opened again."""
     more = Call("run_python", purpose="Draw", code="plt.plot([3, 4])")
-    model.script += [WITH_TABLE, ANSWER, more, Call("submit_answer", answer="Still 42.")]
+    endpoint.script += [WITH_TABLE, ANSWER, more, Call("submit_answer", answer="Still 42.")]
     alice = {"key": keys[1]["alice"], "ui": "figure,table"}
     page = await opened(browser, page_url, served, approval="cells", **alice)
     await ask(page, "How much is it?")
@@ -156,12 +160,12 @@ async def test_a_cell_is_decided_with_a_button(
     browser: Browser,
     page_url: str,
     served: DevServer,
-    model: ScriptedServer,
+    endpoint: ScriptedServer,
     keys: tuple[dict[str, str], dict[str, str]],
     button: str,
     says: str,
 ) -> None:
-    model.script += [CELL, Call("submit_answer", answer="It is 42." if button == "Approve" else "You said: Not so.")]
+    endpoint.script += [CELL, Call("submit_answer", answer="It is 42." if button == "Approve" else "You said: Not so.")]
     page = await opened(browser, page_url, served, keys[1]["alice"], approval="cells")
     await ask(page, "How much is it?")
     await expect(page.get_by_label("Approval")).to_contain_text("total = 40 + 2", timeout=PATIENCE)

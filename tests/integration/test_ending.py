@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests import RUN_FOLDER
+from tests import RUN_FOLDER, process_table
 
 ROOT = Path(__file__).parents[2]
 STARTS = """
@@ -19,6 +19,25 @@ from tests.postgres_server import running_postgres
 with running_postgres() as server:
     print(server.url, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+LEAVES = """
+import os, pathlib, signal, subprocess, tempfile
+from tests.serving import DevServer
+
+def sleeper(folder):
+    return subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL)
+
+def server(folder):
+    server = DevServer(folder)
+    server.begin()
+    return server
+
+def test_it_starts_something_and_is_killed(tmp_path):
+    left, started = tempfile.mkdtemp(), {started}(tmp_path / "started")
+    pathlib.Path(__file__).with_name("left").write_text(f"{{started.pid}} {{left}}")
+    subprocess.Popen(["kill", "-KILL", *map(str, {killed})])
+    signal.pause()
 """
 
 
@@ -38,3 +57,25 @@ def test_a_database_server_ends_with_a_worker_that_is_killed() -> None:
         connect_until_refused(done.stdout.strip())
     (left,) = run.iterdir()
     assert left.name.startswith("stepwell-postgres-"), "which goes with the folder of the run"
+
+
+@pytest.mark.parametrize(
+    ("workers", "killed", "started"),
+    [
+        pytest.param([], "[os.getpid()]", "sleeper", id="the tests"),
+        pytest.param(
+            ["-n", "1"], "[os.getpid(), os.getppid()]", "server", id="workers, and who has them", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_nothing_is_left_of_a_run_that_is_killed(workers: list[str], killed: str, started: str, tmp_path: Path) -> None:
+    (tmp_path / "test_leaving.py").write_text(LEAVES.format(killed=killed, started=started))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.conftest", *workers]
+    command += ["-c", str(ROOT / "pyproject.toml"), "test_leaving.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DEBUG_TEMPROOT": str(tmp_path)}
+    # Its output ends when nobody holds it any more, and the keeper does.
+    done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+    assert done.returncode == -signal.SIGKILL
+    pid, folder = (tmp_path / "left").read_text().split()
+    assert int(pid) not in process_table.living()
+    assert not Path(folder).parent.exists()

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,7 +11,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.scripted_model import Call, ScriptedServer
-from tests.serving import serving
+from tests.serving import DevServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("chat")]
 
@@ -31,11 +30,9 @@ MOST_BYTES = 700
 
 
 @pytest.fixture
-async def client(model: ScriptedServer, tmp_path: Path) -> AsyncIterator[LangGraphClient]:
-    environment = {"STEPWELL_MODEL": "scripted", "OPENAI_BASE_URL": model.base_url}
-    with serving(tmp_path / "served", environment) as server:
-        async with get_client(url=server.url) as client:
-            yield client
+async def client(chat_server: DevServer) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=chat_server.url) as client:
+        yield client
 
 
 def shown_with(values: Any, message: Any) -> list[str]:
@@ -44,9 +41,9 @@ def shown_with(values: Any, message: Any) -> list[str]:
 
 
 async def test_what_is_pushed_is_a_reference_that_belongs_to_the_answer(
-    client: LangGraphClient, model: ScriptedServer
+    client: LangGraphClient, endpoint: ScriptedServer
 ) -> None:
-    model.script += [CELL, ANSWER]
+    endpoint.script += [CELL, ANSWER]
     thread = (await client.threads.create())["thread_id"]
     streamed: list[Any] = []
     values: Any = {}
@@ -71,9 +68,9 @@ async def test_what_is_pushed_is_a_reference_that_belongs_to_the_answer(
 
 
 async def test_nothing_is_there_twice_after_another_turn_a_replay_a_fork_and_a_copy(
-    client: LangGraphClient, model: ScriptedServer
+    client: LangGraphClient, endpoint: ScriptedServer
 ) -> None:
-    model.script += [CELL, ANSWER]
+    endpoint.script += [CELL, ANSWER]
     thread = (await client.threads.create())["thread_id"]
     first: Any = await client.runs.wait(thread, "stepwell", input=QUESTION, context=CONTEXT)
     ids = [one["id"] for one in first["ui"]]
@@ -90,7 +87,7 @@ async def test_nothing_is_there_twice_after_another_turn_a_replay_a_fork_and_a_c
     assert plain["ui"] == [], "this branch was made by a page without components"
     assert "![the line](" in plain["messages"][-1]["content"]
 
-    model.script += [Call("run_python", purpose="Draw", code="plt.plot([3])"), Call("submit_answer", answer="So.")]
+    endpoint.script += [Call("run_python", purpose="Draw", code="plt.plot([3])"), Call("submit_answer", answer="So.")]
     copied: Any = await client.http.post(f"/threads/{thread}/copy", json=None)
     second: Any = await client.runs.wait(copied["thread_id"], "stepwell", input=QUESTION, context=FIGURES)
     assert [one["id"] for one in second["ui"]] == ["2/figure/figures/cell-002-1.png"]

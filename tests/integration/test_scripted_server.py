@@ -35,6 +35,16 @@ async def test_a_reply_that_nobody_asked_for_fails_the_test() -> None:
             pass
 
 
+async def test_what_is_wrong_with_one_test_of_several_fails_that_one() -> None:
+    async with ScriptedServer() as server:
+        with pytest.raises(AssertionError, match="1 replies were never asked for"), server.for_one_test():
+            server.script.append(Say("hello"))
+        with server.for_one_test():
+            server.script.append(Say("hello"))
+            await asyncio.to_thread(post, server.base_url)
+            assert len(server.requests) == 1
+
+
 async def test_a_request_that_has_no_reply_fails_the_test() -> None:
     with pytest.raises(AssertionError, match="request 1 has no reply: … 'hi'"):
         await ask_once([])

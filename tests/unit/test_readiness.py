@@ -23,8 +23,10 @@ pytestmark = pytest.mark.timeout(120)
 
 @pytest.fixture(autouse=True)
 def thawed() -> Iterator[None]:
-    yield
+    """What the tests froze is thawed for one, and frozen again: each collection would go through it, for a second."""
     gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def readiness_of(settings: Settings, sandboxes: Sandboxes) -> Readiness:

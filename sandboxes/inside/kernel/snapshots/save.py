@@ -120,22 +120,7 @@ class SnapshotWriter:
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
         aliases = modules.aliases(values)
-        self._modules.look(interpreter_state.PRELOADED, self.start.modules)
-        found = {name: value for name, value in values.items() if name not in aliases}
-        found |= {
-            SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
-        }
-        found |= {SETTING_PREFIX + name: value for name, value in patches.items()}
-        made = namespaces.registered(self._modules.made, list(self._cell_sources().values()))
-        cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
-        found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
-        stale: list[Lost] = []
-        for module_name, module in self._modules.of_workspace.items():
-            kept = module_state.capture(module)
-            found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
-            if module_state.is_stale(module):
-                path = os.path.relpath(str(module.__file__), self._root)
-                stale.append({"name": path, "type": "file", "reason": STALE.format(module_name)})
+        found, stale = self._pickled(values, aliases, patches)
         reasons: dict[str, str] = {}
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:  # whatever looks for itself in __main__ by name must not find itself: it would not be there when loaded
@@ -176,6 +161,28 @@ class SnapshotWriter:
         self.buffers.settle()
         self._partition.settle(of_units)
         return id, new, lost
+
+    def _pickled(
+        self, values: dict[str, Any], aliases: dict[str, str], patches: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[Lost]]:
+        """What is pickled, variables and state of modules, by name; and the modules that are no longer their files."""
+        self._modules.look(interpreter_state.PRELOADED, self.start.modules)
+        found = {name: value for name, value in values.items() if name not in aliases}
+        found |= {
+            SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
+        }
+        found |= {SETTING_PREFIX + name: value for name, value in patches.items()}
+        made = namespaces.registered(self._modules.made, list(self._cell_sources().values()))
+        cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
+        found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
+        stale: list[Lost] = []
+        for module_name, module in self._modules.of_workspace.items():
+            kept = module_state.capture(module)
+            found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
+            if module_state.is_stale(module):
+                path = os.path.relpath(str(module.__file__), self._root)
+                stale.append({"name": path, "type": "file", "reason": STALE.format(module_name)})
+        return found, stale
 
     def restore_functions(self, names: list[str]) -> None:
         """Put the functions of the host where a snapshot had them."""
