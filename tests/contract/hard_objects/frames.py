@@ -80,7 +80,7 @@ SESSIONS = {
         rec = np.array([(1, "a", 2.5), (2, "b", 3.5)], dtype=[("i", "i4"), ("s", "U3"), ("f", "f8")]); ra = rec.view(np.recarray)
         f = np.asfortranarray(np.arange(6).reshape(2, 3)); big = np.arange(3, dtype=">i4"); dates = np.array(["2024-01-01", "NaT"], "M8[D]"); td = np.array([1, 2], "m8[h]")
         m = np.ma.array([1.0, 2, 3], mask=[0, 1, 0], fill_value=-1); mm = np.matrix([[1, 2], [3, 4]]); ob = np.array([1, "a", None, [2]], dtype=object)
-        zero = np.array(5.0); empty = np.zeros((0, 3)); ro = np.arange(3); ro.flags.writeable = False
+        zero = np.array(5.0); empty = np.zeros((0, 3)); ro = np.arange(3); ro.flags.writeable = False; shut = np.arange(6.0); door = shut[2:]; shut.flags.writeable = False
         st = np.lib.stride_tricks.sliding_window_view(np.arange(6), 3); b = np.broadcast_to(np.arange(3), (2, 3)); neg = np.arange(5)[::-1]
         class Unit(np.ndarray):
             def __array_finalize__(self, o): self.unit = getattr(o, "unit", None)
@@ -94,6 +94,7 @@ SESSIONS = {
         f.flags.f_contiguous, big.dtype.byteorder, dates.tolist(), td.dtype
         m.sum(), m.fill_value, m.mask.tolist(), mm * mm
         ob.tolist(), zero.ndim, empty.shape, ro.flags.writeable
+        shut.flags.writeable, door.flags.writeable, door.base is shut, np.multiply(door, 2, out=door).tolist(), shut.tolist()
         st.shape, st[1].tolist(), b.strides, neg.tolist()
         u.unit, type(u).__name__, u[1:].unit
         vec([1, 2]).tolist(), poly(2), pol(2)

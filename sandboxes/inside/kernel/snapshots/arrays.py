@@ -7,6 +7,7 @@ bytearray), an offset and strides. Nothing of a large array goes through the str
 import array as standard
 import os
 import sys
+from contextlib import suppress
 from pickle import PickleBuffer
 from typing import Any
 
@@ -177,13 +178,27 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
 
     if type(root) in PLAIN_OWNERS:
         return _sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
+    # A view that was made before its root was sealed can be written to still.
+    unsealed = writeable and not root.flags.writeable
+    if unsealed:
+        with suppress(ValueError):  # its memory is for reading only now
+            root.flags.writeable = True
+    try:
+        return _sealed(_view(root, offset, shape, strides, dtype), writeable)
+    finally:
+        if unsealed:
+            root.flags.writeable = False
+
+
+def _view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any) -> Any:
+    import numpy
+
     plain = root.view(numpy.ndarray)
     order = dense_order(plain)
     flat = plain.transpose(order).reshape(-1)
     if dtype.hasobject:
-        start = flat[offset // flat.itemsize :]
-        return _sealed(numpy.lib.stride_tricks.as_strided(start, shape, strides), writeable)
-    return _sealed(numpy.ndarray(shape, dtype, flat.view("u1"), offset, strides), writeable)
+        return numpy.lib.stride_tricks.as_strided(flat[offset // flat.itemsize :], shape, strides)
+    return numpy.ndarray(shape, dtype, flat.view("u1"), offset, strides)
 
 
 def _sealed(array: Any, writeable: bool) -> Any:
