@@ -133,6 +133,8 @@ def _hashes(step: SnapshotManifest, packs: dict[str, bytes]) -> dict[str, str]:
             if "pack" in stream:
                 data = packs[step.packs[stream["pack"]]][stream["at"] : stream["at"] + stream["size"]]
                 place = hashlib.sha256(data).hexdigest()
+            elif "text" in stream:
+                place = hashlib.sha256(stream["text"].encode("latin-1")).hexdigest()
             else:
                 place = ",".join(stream["blobs"])
             whole = json.dumps([unit["names"], place, [_content_of(one, step.packs) for one in unit["buffers"]]])

@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,8 +94,8 @@ class BlobBackend(Protocol):
 ARRIVING = "arriving"
 OWNERS = "owners"
 NAME_LENGTH = 64
-AT_ONCE = 8
-"""Files that are made durable at the same time."""
+SYNCING = ThreadPoolExecutor(32, "stepwell-sync")
+"""Where files are made durable beside each other. It stays: to start threads for each step costs more than it saves."""
 
 
 class FolderBackend:
@@ -121,6 +121,8 @@ class FolderBackend:
     def staging(self) -> Path:
         """A folder on the same file system, so that what arrives can be renamed."""
         folder = self._root / ARRIVING
+        if folder.is_dir():
+            return folder
         self._root.parent.mkdir(parents=True, exist_ok=True)
         self._root.mkdir(mode=0o700, exist_ok=True)  # it has the user's data
         folder.mkdir(exist_ok=True)
@@ -129,29 +131,31 @@ class FolderBackend:
     @contextmanager
     def batch_writer(self) -> Iterator[Callable[[Path, str], None]]:
         """Take files in: on leaving, their contents are made durable together, then they get their names, in order."""
-        coming: list[tuple[Path, Path]] = []
+        coming: list[tuple[str, str]] = []
 
         def put(file: Path, name: str) -> None:
-            target = self._file(name)
+            source, target = str(file), str(self._file(name))
             try:
                 os.utime(target)
             except OSError:  # not there, or another user's: then it is written anew
-                coming.append((file, target))
+                coming.append((source, target))
             else:
-                file.unlink()
+                os.unlink(source)
 
         yield put
-        folders: dict[Path, None] = {}
-        with ThreadPoolExecutor(AT_ONCE) as pool:  # a disk takes many at once in little more time than one
-            list(pool.map(_finish, [file for file, _ in coming]))
-            for file, target in coming:
-                if not target.parent.exists():
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    folders[self._root] = None
-                file.replace(target)
-                os.utime(target)  # a file that was moved in may be old
-                folders[target.parent] = None
-            list(pool.map(_sync, folders))
+        folders: dict[str, None] = {}
+        _at_once(_finish, [source for source, _ in coming])
+        for source, target in coming:
+            shard = os.path.dirname(target)
+            try:
+                os.replace(source, target)
+            except FileNotFoundError:
+                os.makedirs(shard, exist_ok=True)
+                folders[str(self._root)] = None
+                os.replace(source, target)
+            os.utime(target)  # a file that was moved in may be old
+            folders[shard] = None
+        _at_once(_sync, list(folders))
 
     def open(self, name: str) -> BinaryIO:
         """Read one."""
@@ -245,13 +249,29 @@ def _remove_folder(folder: Path) -> bool:
     return True
 
 
-def _finish(file: Path) -> None:
-    file.chmod(0o444)
-    _sync(file)
+def _at_once(call: Callable[[str], None], paths: list[str]) -> None:
+    """Call something with each path, side by side, the last one in this thread; it has ended for all when this ends."""
+    waiting = [SYNCING.submit(call, path) for path in paths[:-1]]
+    try:
+        for path in paths[-1:]:
+            call(path)
+    finally:
+        wait(waiting)
+    for one in waiting:
+        one.result()
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def _finish(file: str) -> None:
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fchmod(descriptor, 0o444)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

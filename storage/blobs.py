@@ -70,6 +70,8 @@ class Blobs:
         self._backend = backend
         self._owner = owner
         self._shown = shown
+        self._emptied: set[str] = set()
+        """Folders of `staging` that are removed already, because all that was in them is stored."""
 
     @classmethod
     def at(cls, location: str, *, owner: Path | None = None, shown: str = "") -> Self:
@@ -122,7 +124,12 @@ class Blobs:
             size = sum(file.stat().st_size for file, _ in named)
             if size > max_bytes:
                 raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
-            return self._add(named, move=True, hashes=hashes)
+            stored = self._add(named, move=True, hashes=hashes)
+            for folder in {str(file.parent) for file, _ in named}:
+                with suppress(OSError):  # there is more in it, which `staging` removes
+                    os.rmdir(folder)
+                    self._emptied.add(folder)
+            return stored
 
         return await self._do(ingest)
 
@@ -137,7 +144,10 @@ class Blobs:
         try:
             yield folder
         finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            if str(folder) in self._emptied:
+                self._emptied.remove(str(folder))
+            else:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def fetch(self, name: str, target: Path) -> int:
         """Copy a blob to a host path, whole or not at all, read-only.
@@ -165,7 +175,8 @@ class Blobs:
         """The content of a file in a folder of `staging`, which nobody has checked yet.
 
         Raises:
-            BlobError: it is larger than `max_bytes`, or cannot be read.
+            BlobTooLargeError: it is larger than `max_bytes`.
+            BlobError: it cannot be read.
         """
         return await self._do(_bounded, lambda: file.open("rb"), file.name, max_bytes)
 

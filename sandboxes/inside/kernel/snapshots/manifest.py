@@ -48,8 +48,13 @@ SMALL = 256 << 10
 MAX_PACKS = 32
 """A snapshot that would need more of them writes anew what is in those from which it needs least, half of them."""
 
+IN_MANIFEST = 1 << 10
+"""Bytes of streams that are in the manifest itself while they are no more together: a blob for each small cell would
+cost more than all else. The first snapshot in which they are more puts them into a pack."""
+
 Place = dict[str, Any]
-"""Where bytes are: `{"pack": n, "at": offset, "size": bytes}`, or `{"blobs": […], "size": bytes}`."""
+"""Where bytes are: `{"pack": n, "at": offset, "size": bytes}`, or `{"blobs": […], "size": bytes}`, or the bytes
+themselves as Latin-1: `{"text": …, "size": bytes}`. Earlier versions know of no `text`, and refuse it."""
 
 
 class Packs:
@@ -63,13 +68,16 @@ class Packs:
         if "pack" in place:
             self._known[hash_of(data)] = (packs[place["pack"]], place["at"])
 
-    def place(self, streams: list[memoryview], spool: Spool) -> tuple[list[Place], list[str]]:
-        """Put streams into blobs.
+    def place(
+        self, streams: list[memoryview], patches: list[memoryview], spool: Spool
+    ) -> tuple[list[Place], list[str]]:
+        """Put streams, and patches, into blobs, or a few small streams into the manifest.
 
         Returns:
             Their places, in their order, and the packs that these name by number. What is known of new packs counts
             only once `settle` is called.
         """
+        count, streams = len(streams), [*streams, *patches]
         names = [hash_of(data) if len(data) <= SMALL else "" for data in streams]
         live = {name: self._known[name] for name in names if name in self._known}
         if len({pack for pack, _ in live.values()}) >= MAX_PACKS:
@@ -85,6 +93,8 @@ class Packs:
             if name and name not in live and name not in fresh:
                 fresh[name] = len(joined)
                 joined += data
+        if len(joined) <= IN_MANIFEST and fresh.keys().isdisjoint(names[count:]):
+            fresh = {}
         if fresh:
             pack = spool.put(joined)
             live.update({name: (pack, at) for name, at in fresh.items()})
@@ -92,7 +102,9 @@ class Packs:
         packs = sorted({pack for pack, _ in live.values()})
         places: list[Place] = []
         for data, name in zip(streams, names, strict=True):
-            if name:
+            if name and name not in live:
+                places.append({"text": bytes(data).decode("latin-1"), "size": len(data)})
+            elif name:
                 pack, at = live[name]
                 places.append({"pack": packs.index(pack), "at": at, "size": len(data)})
             else:
@@ -115,4 +127,6 @@ def read(place: Place, packs: list[str], blobs: Blobs, cache: dict[str, bytes]) 
         if name not in cache:
             cache[name] = blobs.read(name)
         return cache[name][place["at"] : place["at"] + place["size"]]
+    if "text" in place:
+        return str(place["text"]).encode("latin-1")
     return b"".join(blobs.read(name) for name in place["blobs"])
