@@ -131,30 +131,29 @@ class FolderBackend:
     @contextmanager
     def batch_writer(self) -> Iterator[Callable[[Path, str], None]]:
         """Take files in: on leaving, their contents are made durable together, then they get their names, in order."""
-        coming: list[tuple[str, str]] = []
+        coming: list[tuple[Path, Path]] = []
 
         def put(file: Path, name: str) -> None:
-            source, target = str(file), str(self._file(name))
+            target = self._file(name)
             try:
                 os.utime(target)
             except OSError:  # not there, or another user's: then it is written anew
-                coming.append((source, target))
+                coming.append((file, target))
             else:
-                os.unlink(source)
+                file.unlink()
 
         yield put
-        folders: dict[str, None] = {}
-        _at_once(_finish, [source for source, _ in coming])
-        for source, target in coming:
-            shard = os.path.dirname(target)
+        folders: dict[Path, None] = {}
+        _at_once(_finish, [file for file, _ in coming])
+        for file, target in coming:
             try:
-                os.replace(source, target)
+                file.replace(target)
             except FileNotFoundError:
-                os.makedirs(shard, exist_ok=True)
-                folders[str(self._root)] = None
-                os.replace(source, target)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                folders[self._root] = None
+                file.replace(target)
             os.utime(target)  # a file that was moved in may be old
-            folders[shard] = None
+            folders[target.parent] = None
         _at_once(_sync, list(folders))
 
     def open(self, name: str) -> BinaryIO:
@@ -249,7 +248,7 @@ def _remove_folder(folder: Path) -> bool:
     return True
 
 
-def _at_once(call: Callable[[str], None], paths: list[str]) -> None:
+def _at_once(call: Callable[[Path], None], paths: list[Path]) -> None:
     """Call something with each path, side by side, the last one in this thread; it has ended for all when this ends."""
     waiting = [SYNCING.submit(call, path) for path in paths[:-1]]
     try:
@@ -261,7 +260,7 @@ def _at_once(call: Callable[[str], None], paths: list[str]) -> None:
         one.result()
 
 
-def _finish(file: str) -> None:
+def _finish(file: Path) -> None:
     descriptor = os.open(file, os.O_RDONLY)
     try:
         os.fchmod(descriptor, 0o444)
@@ -270,7 +269,7 @@ def _finish(file: str) -> None:
         os.close(descriptor)
 
 
-def _sync(folder: str) -> None:
+def _sync(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -70,7 +70,7 @@ class Blobs:
         self._backend = backend
         self._owner = owner
         self._shown = shown
-        self._emptied: set[str] = set()
+        self._emptied: set[Path] = set()
         """Folders of `staging` that are removed already, because all that was in them is stored."""
 
     @classmethod
@@ -125,9 +125,9 @@ class Blobs:
             if size > max_bytes:
                 raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
             stored = self._add(named, move=True, hashes=hashes)
-            for folder in {str(file.parent) for file, _ in named}:
+            for folder in {file.parent for file, _ in named}:
                 with suppress(OSError):  # there is more in it, which `staging` removes
-                    os.rmdir(folder)
+                    folder.rmdir()
                     self._emptied.add(folder)
             return stored
 
@@ -144,8 +144,8 @@ class Blobs:
         try:
             yield folder
         finally:
-            if str(folder) in self._emptied:
-                self._emptied.remove(str(folder))
+            if folder in self._emptied:
+                self._emptied.remove(folder)
             else:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 

@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,15 +49,15 @@ def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | No
     left, turn = [room], threading.Lock()
 
     def take_one(name: str) -> str:
-        partial = os.path.join(folder, f"{PARTIAL}{name}")
-        with _opened(spool, name) as reading, open(partial, "wb", buffering=0) as writing:
+        partial = folder / f"{PARTIAL}{name}"
+        with _opened(spool, name) as reading, partial.open("wb", buffering=0) as writing:
             size = os.fstat(reading.fileno()).st_size
             with turn:
                 left[0] -= size
                 if left[0] < 0:
                     raise too_large(size, max_bytes or 0)
             found = _copy(reading.fileno(), writing.fileno(), size)
-        os.replace(partial, os.path.join(folder, name))
+        partial.replace(folder / name)
         return found
 
     if size < SEVERAL:
@@ -77,14 +76,14 @@ def too_large(size: int, limit: int) -> SnapshotTooLargeError:
 def _size(spool: Path, name: str) -> int:
     """How many bytes a blob seems to have; what is copied is looked at again once it is open."""
     try:
-        return os.lstat(os.path.join(spool, name)).st_size
+        return (spool / name).lstat().st_size
     except OSError as error:
         raise SnapshotMissingError(f"The sandbox has no blob {name}.") from error
 
 
 def _opened(spool: Path, name: str) -> BinaryIO:
     try:
-        descriptor = os.open(os.path.join(spool, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(spool / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise SnapshotMissingError(f"The sandbox has no blob {name}.") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -142,8 +141,7 @@ def _hole(source: int, at: int) -> int:
 def drop(folder: Path, names: Iterable[str]) -> None:
     """Remove blobs."""
     for name in names:
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, checked(name)))
+        (folder / checked(name)).unlink(missing_ok=True)
 
 
 def supply(folder: Path, files: Iterable[Path], *, link: bool = False) -> None:

@@ -216,7 +216,7 @@ def _virtual_subclasses() -> Any:
 
 class _Registered:
     none_until: object = None
-    """How often classes had been registered, anywhere, when none of a cell was found: until it is more, there is none."""
+    """How often any classes had been registered when none of a cell was found: until it is more, there is none."""
 
 
 def _register_again(before: Any) -> None:

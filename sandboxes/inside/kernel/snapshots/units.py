@@ -272,8 +272,10 @@ MANY = 64
 
 
 def _is_plain_setting(value: Any) -> bool:
-    """Whether a setting is small values and nothing else, in a container or in a tuple of such: what a user made is
-    at no place where it could be part of something else."""
+    """Whether a setting is small values and nothing else, in a container or in a tuple of them.
+
+    What a user gave a library is within another container, if it is kept as it was given.
+    """
     if type(value) is tuple and len(value) <= MANY:
         return all(_is_small(item) or _holds_values(item) for item in value)
     return _holds_values(value)
