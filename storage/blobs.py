@@ -70,8 +70,6 @@ class Blobs:
         self._backend = backend
         self._owner = owner
         self._shown = shown
-        self._emptied: set[Path] = set()
-        """Folders of `staging` that are removed already, because all that was in them is stored."""
 
     @classmethod
     def at(cls, location: str, *, owner: Path | None = None, shown: str = "") -> Self:
@@ -124,12 +122,7 @@ class Blobs:
             size = sum(file.stat().st_size for file, _ in named)
             if size > max_bytes:
                 raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
-            stored = self._add(named, move=True, hashes=hashes)
-            for folder in {file.parent for file, _ in named}:
-                with suppress(OSError):  # there is more in it, which `staging` removes
-                    folder.rmdir()
-                    self._emptied.add(folder)
-            return stored
+            return self._add(named, move=True, hashes=hashes)
 
         return await self._do(ingest)
 
@@ -144,10 +137,7 @@ class Blobs:
         try:
             yield folder
         finally:
-            if folder in self._emptied:
-                self._emptied.remove(folder)
-            else:
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def fetch(self, name: str, target: Path) -> int:
         """Copy a blob to a host path, whole or not at all, read-only.
@@ -175,8 +165,7 @@ class Blobs:
         """The content of a file in a folder of `staging`, which nobody has checked yet.
 
         Raises:
-            BlobTooLargeError: it is larger than `max_bytes`.
-            BlobError: it cannot be read.
+            BlobError: it is larger than `max_bytes`, or cannot be read.
         """
         return await self._do(_bounded, lambda: file.open("rb"), file.name, max_bytes)
 

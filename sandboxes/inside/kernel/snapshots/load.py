@@ -123,7 +123,7 @@ class SnapshotReader:
                 self._taking.buffers.learn(place, buffer, looked[place])
                 patch(view, buffer, named, self._blobs, cache)
                 for at, size, pack, start in buffer.get("patches", ()):
-                    self._taking.packs.learn(view[at : at + size], {"pack": pack, "at": start}, named)
+                    self._taking.packs.learn_patch(view[at : at + size], (named[pack], start))
         self._blobs.check(set(content["blobs"]) - known - set(cache))
         self._taking.spool.known.update(content["blobs"])
         return parts

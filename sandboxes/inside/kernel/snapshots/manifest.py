@@ -72,8 +72,12 @@ class Packs:
     def __init__(self) -> None:
         self._known: dict[str, Spot] = {}
 
+    def learn_patch(self, data: memoryview, spot: Spot) -> None:
+        """Note where a restored snapshot has a patch, which is not cut."""
+        self._known[hash_of(data)] = spot
+
     def learn(self, data: bytes | memoryview, place: Place, packs: list[str]) -> None:
-        """Note where a restored snapshot has a stream."""
+        """Note where a restored snapshot has a stream, piece by piece."""
         if not (runs := _runs(place)) or not data:
             return
         ends = list(itertools.accumulate(size for _, _, size in runs))
