@@ -63,13 +63,16 @@ def judge(results: Results, idle: Idle, large: Large) -> list[Aim]:
         if not one.right
     ]
     restores = sum(2 * len(methods[OURS]) for methods in results.values())
-    late = {name: p95(methods[OURS]) for name, methods in results.items()}
+    if all(run.waits for methods in results.values() for run in methods[OURS]):
+        late = {name: p95(methods[OURS]) for name, methods in results.items()}
+        aims.append(
+            Aim(
+                f"from the end of a cell to the model's call at most {1e3 * WAIT_SECONDS:g} ms (p95), each workload",
+                ", ".join(f"{name} {1e3 * one:.1f} ms" for name, one in late.items()),
+                max(late.values()) <= WAIT_SECONDS,
+            )
+        )
     aims += [
-        Aim(
-            f"from the end of a cell until the model is asked at most {1e3 * WAIT_SECONDS:g} ms (p95) in each workload",
-            ", ".join(f"{name} {1e3 * one:.1f} ms" for name, one in late.items()),
-            max(late.values()) <= WAIT_SECONDS,
-        ),
         Aim("no wrong restore", "; ".join(wrong) or f"none of {restores}", not wrong),
         Aim(
             f"a cell that changes nothing costs at most {1e3 * IDLE_SECONDS:g} ms, "

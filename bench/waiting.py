@@ -1,8 +1,10 @@
 """How long the model waits after a cell, when the step is kept while it is asked."""
 
+import asyncio
 import time
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from langchain_core.messages import HumanMessage
@@ -31,7 +33,8 @@ async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -
     Returns:
         The seconds after each cell until the model was asked.
     """
-    settings = Settings(home=folder)
+    settings = await asyncio.to_thread(partial(Settings, home=folder))
+    files = await asyncio.to_thread(lambda: sorted(inputs.glob("*")) if inputs is not None else [])
     model = ScriptedChat(cells=list(cells))
 
     async def choose(name: str) -> ScriptedChat:
@@ -43,10 +46,9 @@ async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -
 
         async def opened(kind: str, id: str) -> Sandbox:
             sandbox = await sandboxes.open(kind, id)
-            if inputs is not None and inputs.exists() and id not in filled:
-                filled.add(id)
-                for file in sorted(inputs.iterdir()):
-                    await sandbox.put(file, f"inputs/{file.name}")
+            for file in files if id not in filled else []:
+                await sandbox.put(file, f"inputs/{file.name}")
+            filled.add(id)
             return sandbox
 
         builder = build_graph(

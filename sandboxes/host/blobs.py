@@ -74,11 +74,8 @@ def too_large(size: int, limit: int) -> SnapshotTooLargeError:
 
 
 def _size(spool: Path, name: str) -> int:
-    """How many bytes a blob seems to have; what is copied is looked at again once it is open."""
-    try:
-        return (spool / name).lstat().st_size
-    except OSError as error:
-        raise SnapshotMissingError(f"The sandbox has no blob {name}.") from error
+    with _opened(spool, name) as reading:
+        return os.fstat(reading.fileno()).st_size
 
 
 def _opened(spool: Path, name: str) -> BinaryIO:

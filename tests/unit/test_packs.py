@@ -98,8 +98,8 @@ def test_without_numpy_streams_are_kept_whole(kept: Kept, monkeypatch: pytest.Mo
     kept.keep(data)
     monkeypatch.delitem(sys.modules, "numpy")
     places, _ = kept.keep(data, data[:40_000])
-    assert all("pack" in place for place in places)
-    assert kept.size == len(data) + 40_000
+    assert "pack" in places[1]
+    assert kept.size == 40_000
 
 
 def test_pieces_are_all_of_a_stream_in_its_order() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .blobs import Blobs, MissingBlobError, Spool, hash_of
 from .blobs import cut as cut_evenly
-from .cutting import cut_by_content
+from .cutting import WHOLE, cut_by_content
 
 FORMAT = 1
 
@@ -71,6 +71,9 @@ class Packs:
 
     def __init__(self) -> None:
         self._known: dict[str, Spot] = {}
+        self._cuts: dict[str, list[tuple[str, int]]] = {}
+        """By the hash of a stream, the names and sizes of its pieces: what has not changed is not cut again."""
+        self._waiting: tuple[dict[str, Spot], dict[str, list[tuple[str, int]]]] = {}, {}
 
     def learn_patch(self, data: memoryview, spot: Spot) -> None:
         """Note where a restored snapshot has a patch, which is not cut."""
@@ -98,21 +101,22 @@ class Packs:
             Their places, in their order, and the packs that these name by number. What is known of new packs counts
             only once `settle` is called.
         """
-        cuts = [cut_by_content(data) if len(data) <= SMALL else [] for data in streams] + [[data] for data in patches]
-        named = [[(hash_of(piece), piece) for piece in cut] for cut in cuts]
+        cuts: dict[str, list[tuple[str, int]]] = {}
+        named = [self._pieces(data, cuts) if len(data) <= SMALL else [] for data in streams]
+        small = {cut[0][0] for cut in named if len(cut) == 1}
+        named += [[(hash_of(data), data)] for data in patches]
         live = self._live(named)
         fresh: dict[str, memoryview] = {}
         for name, piece in itertools.chain.from_iterable(named):
             if name not in live:
                 fresh[name] = piece
-        whole = {cut[0][0] for cut in named[: len(streams)] if len(cut) == 1}
-        if sum(map(len, fresh.values())) <= IN_MANIFEST and fresh.keys() <= whole:
+        if not patches and sum(map(len, fresh.values())) <= IN_MANIFEST and fresh.keys() <= small:
             fresh = {}
         if fresh:
             pack = spool.put(b"".join(fresh.values()))
             ends = itertools.accumulate(map(len, fresh.values()), initial=0)
             live.update({name: (pack, at) for name, at in zip(fresh, ends, strict=False)})
-        self._waiting = live
+        self._waiting = live, cuts
         packs = sorted({pack for pack, _ in live.values()})
         numbers = {pack: number for number, pack in enumerate(packs)}
         places: list[Place] = []
@@ -125,6 +129,17 @@ class Packs:
                 runs = _joined([(*live[name], len(piece)) for name, piece in cut])
                 places.append(_place([[numbers[pack], at, size] for pack, at, size in runs], len(data)))
         return places, packs
+
+    def _pieces(self, data: memoryview, cuts: dict[str, list[tuple[str, int]]]) -> list[tuple[str, memoryview]]:
+        """The pieces of a stream by their names; how it is cut is noted in `cuts`."""
+        whole = hash_of(data)
+        if len(data) < WHOLE:
+            return [(whole, data)]
+        if (known := self._cuts.get(whole)) is None:
+            known = [(hash_of(piece), len(piece)) for piece in cut_by_content(data)]
+        cuts[whole] = known
+        ends = list(itertools.accumulate(size for _, size in known))
+        return [(name, data[end - size : end]) for (name, size), end in zip(known, ends, strict=True)]
 
     def _live(self, named: list[list[tuple[str, memoryview]]]) -> dict[str, Spot]:
         """Where pieces are already, without those that are to be written anew to have them at fewer places."""
@@ -146,7 +161,7 @@ class Packs:
 
     def settle(self) -> None:
         """The snapshot was written: its packs may be named by the next."""
-        self._known = self._waiting
+        self._known, self._cuts = self._waiting
 
 
 def _joined(spots: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
