@@ -54,8 +54,8 @@ eval: .venv/ready  ## Run the suite SUITE=… (JSON Lines) on the files of DATA=
 
 FAULTS ?= 1000
 
-chaos: .venv/ready  ## Disturb and resume analyses until FAULTS (1000) faults were done; SEED=… repeats a choice of them
-	@$(BIN)/python -m tests.chaos --faults $(FAULTS) $(if $(SEED),--seed $(SEED))
+chaos: .venv/ready  ## Disturb and resume analyses until FAULTS (1000) faults were done; SEED=… repeats a choice of them; KILLS=1 only kills
+	@$(BIN)/python -m tests.chaos --faults $(FAULTS) $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills)
 
 PROGRAMS ?= 1000
 

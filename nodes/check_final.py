@@ -115,10 +115,10 @@ async def _reviewed(
 
 
 def worth_reviewing(state: State, context: Context) -> bool:
-    """Whether the model's review can find something: several steps, files made, many cells, or a cell that failed.
+    """Whether the model's review can find something: several steps or files, many cells, or a cell that failed.
 
-    In 18 questions that one cell answered, it found nothing that the checks had not found. What somebody wants of an
-    answer besides, only the review can find.
+    In 18 questions that one cell answered, it found nothing that the checks had not found, nor in ten where that cell
+    also wrote a file. What somebody wants of an answer besides, only the review can find.
     """
     if context.review != "auto":
         return context.review == "always"
@@ -126,7 +126,9 @@ def worth_reviewing(state: State, context: Context) -> bool:
         return True
     own = [cell for cell in state.get("cells") or [] if cell["turn"] == state["turn"]]
     failed = any(cell["status"] != "ok" for cell in own)
-    return len(state.get("plan") or []) > 1 or len(own) >= MANY_CELLS or failed or bool(files_made(state))
+    made = len(files_made({"cells": own}))
+    several = len(state.get("plan") or []) > 1 or made > 1 or (made == 1 and len(own) > 1)
+    return several or len(own) >= MANY_CELLS or failed
 
 
 def _read(reply: Reply) -> list[str]:

@@ -59,12 +59,18 @@ def read_profiles(files: Iterable[PromptInput]) -> Inputs:
 
 
 def _tables(path: str, abstract: str) -> list[ProfiledTable]:
-    """The tables of a file: a profile has a heading for each of several, and the expression that reads it."""
-    label, found = path.removeprefix("inputs/"), dict[str, str]()
+    """The tables of a file: a profile has a heading for each of several, and the expression that reads it.
+
+    A sheet of notes has them too, and is no table.
+    """
+    label, found, notes = path.removeprefix("inputs/"), dict[str, str](), False
     for line in abstract.splitlines():
         if line.startswith("## "):
             label = f"{path.removeprefix('inputs/')} [{(line[3:].rpartition(':')[0] or line[3:]).strip()}]"
-        elif line.startswith("read with:") and _is_expression(expression := line.partition(":")[2].strip()):
+            notes = line.endswith(" of text")
+        elif notes or not line.startswith("read with:"):
+            continue
+        elif _is_expression(expression := line.partition(":")[2].strip()):
             found[label if label not in found else f"{label} ({len(found) + 1})"] = expression
     return [ProfiledTable(name, path, expression) for name, expression in found.items()]
 

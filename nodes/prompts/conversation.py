@@ -10,7 +10,7 @@ the same between calls and providers can cache it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,8 @@ BOUND = re.compile(
     re.M,
 )
 """Names that a cell binds at its first level."""
+CHANGED = re.compile(r"^([^\W\d_]\w{0,60})(?:\.\w{1,60})?\[[^\n]{1,200}?\][ ]?[-+*/|&]?=(?!=)", re.M)
+"""Names of what a cell changes an item of: `orders["Total"] =`, `frame.loc[rows, "a"] +=`."""
 NAMES_SHOWN = 12
 UNCUT = 1 << 40
 LEAST = 4_000
@@ -191,9 +193,15 @@ def _ended(turn: Turn, own: Sequence[Cell]) -> str:
         return f"(Turn {turn['number']} ran no cells.)\n\n"
     found = (one or other for cell in ran for one, other in BOUND.findall(cell["code"]))
     each = (name.strip() for names in found for name in names.split(","))
-    names = [name for name in dict.fromkeys(each) if not name.startswith("_")]
-    named = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
-    return f"(Turn {turn['number']} ended at step {ran[-1]['number']}{named and f'; it bound {named}'}.)\n\n"
+    bound = dict.fromkeys(name for name in each if not name.startswith("_"))
+    changed = dict.fromkeys(name for cell in ran for name in CHANGED.findall(cell["code"]) if name not in bound)
+    said = (f"; it {verb} {_named(names)}" for verb, names in (("bound", bound), ("changed", changed)) if names)
+    return f"(Turn {turn['number']} ended at step {ran[-1]['number']}{''.join(said)}.)\n\n"
+
+
+def _named(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:NAMES_SHOWN]) + (", …" if len(listed) > NAMES_SHOWN else "")
 
 
 def _opening(turn: Turn, own: Sequence[Cell], detail: Detail, *, cut: int) -> str:
@@ -240,7 +248,8 @@ def _line(cell: Cell) -> str:
     body = [line.strip() for line in cell["observation"].splitlines()[1:] if not SAYS_LITTLE.fullmatch(line)]
     said = cell["error"] or (body[-1] if body else "")
     back = f"back to {cell['back_to']} · " if "back_to" in cell else ""
-    line = " ".join(f"{cell['number']} · {back}{cell['status']} · {cell['purpose']}: {said}".split())
+    found = f"{cell['purpose']}: {said}" if said else cell["purpose"]
+    line = " ".join(f"{cell['number']} · {back}{cell['status']} · {found}".split())
     return shorten(line, LINE).replace("\n", " ")
 
 
@@ -346,8 +355,9 @@ def namespace_table(rows: Sequence[Variable]) -> str:
     room = NAMESPACE_CHARS - sum(len(line) + 1 for line in lines)
     named: list[str] = []
     for row in reversed(older):
-        size = " ".join(_size(row["summary"]).split()) or row["kind"]
-        named.append(f"{row['name']} ({size if len(size) <= SHORT_SUMMARY else row['kind']})")
+        size = " ".join(_size(row["summary"]).split())
+        known = size and len(size) <= SHORT_SUMMARY and not size.startswith("(")  # the signature of a function, a base
+        named.append(f"{row['name']} ({size if known else row['kind']})")
         room -= len(named[-1]) + 2
         if room < 0:
             named.pop()

@@ -16,11 +16,13 @@ def main() -> int:
     parser.add_argument("--parallel", type=int, default=2)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     parser.add_argument("--go-on", action="store_true", help="Do not stop at the first problem.")
+    parser.add_argument("--kills", action="store_true", help="Only kill: the process, its group, or one below it.")
     options = parser.parse_args()
     tell = sys.stdout.write
     tell(f"seed {options.seed}\n")
     began = time.monotonic()
-    report = asyncio.run(chaos(options.faults, parallel=options.parallel, seed=options.seed, go_on=options.go_on))
+    chosen = {"parallel": options.parallel, "seed": options.seed, "go_on": options.go_on, "kills": options.kills}
+    report = asyncio.run(chaos(options.faults, **chosen))
     seconds = time.monotonic() - began
     tell(f"{report.faults.total()} faults, {report.analyses} analyses, {report.lives} processes, {seconds:.0f} s\n")
     for what, count in sorted(report.faults.items(), key=lambda item: -item[1]):

@@ -55,6 +55,7 @@ class Analysis:
         counted: Whether the cells of kind `inside` run without walls, so that their runs can be counted.
         disk: Whether it has a small disk of its own, which fills; the parent has mounts of its own then.
         chance: Decides what happens when; None: nothing happens.
+        kills: Whether nothing but kills happens.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Analysis:
         *,
         counted: bool,
         disk: bool = False,
+        kills: bool = False,
     ) -> None:
         self.history = History(kind, counted)
         self.faults: Counter[str] = Counter()
@@ -74,6 +76,7 @@ class Analysis:
         self.files: dict[str, str] = {}
         self._parent, self._home, self._kind, self._chance = parent, home, kind, chance
         self._counted = counted
+        self._kills = kills
         self._accept = False
         self._on_a_disk, self._disk = disk, home
         """Where its home is to be seen from here."""
@@ -153,13 +156,15 @@ class Analysis:
 
     async def _life(self, words: list[str], endpoint: Endpoint, *, quiet: bool = False) -> Life:
         chance = self._chance if self.lives < FAULTY_LIVES and not quiet else None
-        shift = chance.choice((0, 0, *CLOCKS)) if chance is not None else 0
+        shift = 0 if chance is None or self._kills else chance.choice((0, 0, *CLOCKS))
         self.faults["clock set forward" if shift > 0 else "clock set back"] += shift != 0
         walls = "process" if self._counted or self._kind == "outside" else ""
         temporary = self._home if self._on_a_disk else Path(tempfile.gettempdir())
         found = environment(self._home, await endpoint.url(), walls, shift, temporary)
         ended, disk = len(self.history.statuses), self._disk if self._on_a_disk else None
-        fault = next_fault(self._kind, ended, chance, disk=self._on_a_disk) if chance is not None else None
+        fault = None
+        if chance is not None:
+            fault = next_fault(self._kind, ended, chance, disk=self._on_a_disk, kills=self._kills)
         life = await go_through(self._parent, words, found, self._home, fault, endpoint, disk)
         if not quiet:
             self.lives += 1
@@ -176,7 +181,9 @@ class Analysis:
         chance = self._chance
         if self._on_a_disk and (chance is None or self.lives > FAULTY_LIVES or chance.random() < 0.7):
             await asyncio.to_thread(make_room, self._disk)
-        if chance is None or not begun or self._kind != "inside" or chance.random() > 0.4 or self.lives > FAULTY_LIVES:
+        if chance is None or self._kills or not begun or self._kind != "inside":
+            return
+        if chance.random() > 0.4 or self.lives > FAULTY_LIVES:
             return
         what = chance.choice(DELETIONS)
         if what == "input and its source" and (self._accept or "1" not in self.history.over):

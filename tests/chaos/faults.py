@@ -32,6 +32,8 @@ WITHIN: dict[Kind, tuple[str, ...]] = {
 """What may happen while a process is at work."""
 ON_A_DISK = (FULL, FULL, FULL, "SIGTERM", "kill", SINGLE)
 """The same where the analysis has a disk of its own."""
+KILLS = ("kill", "kill the group", SINGLE)
+"""The same where nothing else is to happen."""
 DISK_MEGABYTES = 64
 FILLER = "filler"
 CLOCKS = (5 * 365 * 86_400, -365 * 86_400, 3_600, -60)
@@ -53,7 +55,7 @@ class Fault:
     """Between 0 and 1: which process is killed."""
 
 
-def next_fault(kind: Kind, ended: int, chance: random.Random, *, disk: bool) -> Fault:
+def next_fault(kind: Kind, ended: int, chance: random.Random, *, disk: bool, kills: bool) -> Fault:
     """Any fault, at any event that is still to come.
 
     Args:
@@ -61,10 +63,11 @@ def next_fault(kind: Kind, ended: int, chance: random.Random, *, disk: bool) -> 
         ended: How many of them have ended.
         chance: Decides.
         disk: Whether the analysis has a disk of its own.
+        kills: Whether nothing but kills may happen.
     """
     delay = chance.choice((0.0, 0.0, 0.005, 0.02, 0.1)) * chance.random()
     return Fault(
-        chance.choice(ON_A_DISK if disk else WITHIN[kind]),
+        chance.choice(KILLS if kills else ON_A_DISK if disk else WITHIN[kind]),
         chance.randrange(1, max(8, EVENTS - EVENTS_OF_A_CELL * ended)),
         delay,
         chance.random(),

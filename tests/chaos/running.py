@@ -54,6 +54,7 @@ async def chaos(
     seed: int = 0,
     home: Path | None = None,
     go_on: bool = False,
+    kills: bool = False,
 ) -> Report:
     """Do so many faults, at least.
 
@@ -63,6 +64,7 @@ async def chaos(
         seed: Of what happens when.
         home: A folder for their data; default: a temporary one, removed when nothing went wrong.
         go_on: Whether it goes on after a problem.
+        kills: Whether nothing but kills happens.
     """
     folder = home or Path(tempfile.mkdtemp(prefix="stepwell-chaos-"))
     report = Report()
@@ -72,7 +74,7 @@ async def chaos(
         reference = Analysis(parent, folder / "reference", "inside", None, counted=False)
         await reference.run({})
         report.problems += reference.history.problems
-        turns = [turn for turn in TURNS if disks or not turn[2]]
+        turns = [turn for turn in TURNS if (disks and not kills) or not turn[2]]
         begun = 0
 
         async def work() -> None:
@@ -82,7 +84,7 @@ async def chaos(
                 kind, counted, disk = turns[number % len(turns)]
                 chance = random.Random(f"{seed}/{number}")
                 above = mounting if disk else parent
-                analysis = Analysis(above, folder / str(number), kind, chance, counted=counted, disk=disk)
+                analysis = Analysis(above, folder / str(number), kind, chance, counted=counted, disk=disk, kills=kills)
                 await analysis.run(reference.files)
                 report.add(f"{number} ({kind}{', on a small disk' if disk else ''})", analysis)
                 if home is None and not analysis.history.problems:

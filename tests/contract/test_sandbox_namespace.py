@@ -44,6 +44,8 @@ async def test_tables_and_arrays(run: Run) -> None:
 import numpy as np, pandas as pd, polars as pl
 frame = pd.DataFrame({'day': pd.to_datetime(['2024-01-01'] * 5000), 'price': 1.5})
 wide = pd.DataFrame(np.zeros((2, 3000)))
+merged = pd.DataFrame({name: [1] for name in
+    ('Order Date Shop Product Customer Pieces Price Status Sales Name Region Category Weight Grams').split()})
 pairs = [(1, 2)] * 65
 distinct = {(1, n) for n in range(65)}
 series = frame['price']
@@ -61,6 +63,8 @@ model = LinearRegression().fit([[1], [2]], [1, 2])
     assert found["frame"][1].endswith("], price float64")
     assert found["wide"][1].startswith("2 x 3,000: 0 float64")
     assert found["wide"][1].endswith(", …, 2998 float64, 2999 float64")  # the newest are never left out
+    names = "Order, Date, Shop, Product, Customer, Pieces, Price, Status, Sales, Name, Region, Category, Weight, Grams"
+    assert found["merged"][1] == f"1 x 14: {names}"  # all names are worth more than the types of some
     assert found["pairs"] == ("list", "65 items, the first 12 each tuple of 2")
     assert found["distinct"] == ("set", "65 items, the first 12 each tuple of 2")
     assert found["series"] == ("Series", "5,000 x float64 price")

@@ -134,10 +134,10 @@ class _Lives:
             self._report.named[f"{one.type}: {re.sub(OWNER, 'V_', one.reason)[:90]}"] += 1
 
     def _taint(self, cell: int, tainted: set[str]) -> None:
-        """Leave out, too, what a cell makes of that."""
+        """Leave out, too, what a cell makes of that, also by a name that an earlier cell gave it."""
         for statement in self._session.cells[cell]:
             if (named := set(OWNER.findall(statement))) & tainted:
-                tainted |= named
+                tainted |= named | self._session.linked(named & tainted, cell)
 
     def _compare(self, step: int, cell: int, tainted: set[str], now: Answers) -> None:
         for prefix, thing in self._things.items():

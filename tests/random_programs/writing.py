@@ -95,6 +95,11 @@ class Session:
             [[statement for statement in cell if own.search(statement)] for cell in self.cells],
         )
 
+    def linked(self, things: set[str], cell: int) -> set[str]:
+        """What the statements before a cell name together with one of these things."""
+        named = (set(OWNER.findall(statement)) for earlier in self.cells[:cell] for statement in earlier)
+        return set().union(*(found for found in named if found & things))
+
     def history(self, prefix: str, last: int) -> list[str]:
         """The short statements that name a thing, up to a cell: what was done after it was made."""
         return [

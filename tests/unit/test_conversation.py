@@ -245,3 +245,28 @@ def test_a_long_conversation_shows_of_earlier_turns_the_newest_cells_and_of_old_
     assert 44 in lines
     assert min(lines) > 20
     assert all(any(f"Question {n}?" in text for text in texts) for n in range(1, 17))
+
+
+def test_between_turns_it_is_said_what_was_bound_and_what_was_changed() -> None:
+    code = 'total = [5]\norders["Total"] = 1\nframe.loc[frame["a"] > 1, "b"] += 2\n'
+    code += "total[0] = 1\n_own[0] = 1\nassert x[0] == 2\n"
+    state = make_state(
+        turn=2,
+        question="And now?",
+        turns=[Turn(number=1, question="How many?", plan=[], answer="Five.")],
+        cells=[make_cell(1, turn=1, code=code)],
+    )
+    texts = [message.text for message in write_conversation(state, tools=True, limit=60_000)]
+    assert "(Turn 1 ended at step 1; it bound total; it changed orders, frame.)" in "\n".join(texts)
+
+
+def test_the_line_of_an_old_cell_that_said_nothing_ends_with_its_purpose() -> None:
+    cells = [make_cell(n, "cell 1 · ok · 0.1 s\nvalues of the answer computed: 2") for n in range(1, 61)]
+    opening = write_conversation(make_state(cells=cells), tools=True, limit=10_000)[0].text
+    assert [line for line in opening.splitlines() if "· purpose 50" in line] == ["| 50 · ok · purpose 50"]
+
+
+def test_an_older_class_or_function_is_named_with_its_type() -> None:
+    old = [Variable(name="datetime", kind="type", summary="(date)"), Variable(name="f", kind="function", summary="(a)")]
+    table = namespace_table([*old, *(Variable(name=f"n{n}", kind="int", summary="1") for n in range(12))])
+    assert "| older: datetime (type), f (function)" in table

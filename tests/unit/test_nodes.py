@@ -368,7 +368,11 @@ def test_a_review_is_asked_for_where_it_can_find_something() -> None:
     assert not reviewed(simple)
     assert reviewed(make_state(cells=[make_cell(1)], plan=[PlanStep(text=text, done=True) for text in "ab"]))
     assert reviewed(make_state(cells=[make_cell(1, status="error"), make_cell(2)]))
-    assert reviewed(make_state(cells=[make_cell(1, files=[make_file("outputs/a.csv")])]))
+    delivery = make_cell(1, files=[make_file("outputs/a.csv")])
+    assert not reviewed(make_state(cells=[delivery]))
+    assert reviewed(make_state(cells=[delivery, make_cell(2)]))
+    assert reviewed(make_state(cells=[make_cell(1, files=[make_file(f"outputs/{name}.csv") for name in "ab"])]))
+    assert not reviewed(make_state(turn=2, cells=[delivery, make_cell(2, turn=2), make_cell(3, turn=2)]))
     assert reviewed(make_state(cells=[make_cell(number) for number in range(1, 5)]))
     earlier = [make_cell(number, turn=1) for number in range(1, 5)]
     assert not reviewed(make_state(turn=2, cells=[*earlier, make_cell(5, turn=2)], plan=[]))

@@ -2,7 +2,7 @@
 
 import json
 import random
-from itertools import accumulate
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from pickle import PickleBuffer
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 from sandboxes.inside.kernel.snapshots import buffers
 from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool, hash_of
 from sandboxes.inside.kernel.snapshots.block_digests import BLOCK
-from sandboxes.inside.kernel.snapshots.buffers import BufferWriter, blobs_of, packs_of, patch
+from sandboxes.inside.kernel.snapshots.buffers import BufferWriter, FillingBuffer, blobs_of, packs_of, patch
 from sandboxes.inside.kernel.snapshots.change_detection import BufferDigests, MappedBlobs, change_detector
 from sandboxes.inside.kernel.snapshots.manifest import MAX_PACKS, Packs
 
@@ -51,11 +51,11 @@ class Keeper:
 
     def read(self, kept: str, *, learn: bool = False) -> np.ndarray:
         entry, packs = json.loads(kept)
-        memory = bytearray(b"".join(self.blobs.read(name) for name in blobs_of(entry)))
+        memory = bytearray(entry["size"])
+        with ThreadPoolExecutor(2) as pool:
+            digests = FillingBuffer(pool, self.blobs, memoryview(memory), entry).digests()
         if learn:
-            ends = list(accumulate(self.blobs.size(name) for name in blobs_of(entry)))
-            pieces = [memoryview(memory)[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-            self.writer.learn(PLACE, entry, [self.writer.look(piece) for piece in pieces])
+            self.writer.learn(PLACE, entry, digests)
         assert set(packs_of(entry, packs)) <= set(packs)
         patch(memoryview(memory), entry, packs, self.blobs, {})
         return np.frombuffer(memory, "u1")
@@ -151,3 +151,22 @@ def test_a_patch_that_does_not_fit_is_refused(keeper: Keeper, bad: Any) -> None:
     entry, packs = json.loads(keeper.keep(array))
     with pytest.raises(MissingBlobError, match="does not fit"):
         keeper.read(json.dumps([{**entry, "patches": bad}, packs]))
+
+
+def test_what_is_read_is_checked_by_the_digest_of_its_blobs_or_else_by_their_names(keeper: Keeper) -> None:
+    array = made()
+    keeper.keep(array)
+    array[1_000_000 : 1_000_000 + 8_192] ^= 1
+    entry, packs = json.loads(keeper.keep(array))
+    assert ("check" in entry) == isinstance(keeper.writer._before, BufferDigests)
+    for check in (None, "", "0" * 32, 5):  # of an older version, or taken while a thread wrote
+        other = {**entry, "check": check} if check is not None else {k: v for k, v in entry.items() if k != "check"}
+        assert keeper.read(json.dumps([other, packs])).tobytes() == array.tobytes()
+    name = blobs_of(entry)[1]
+    file = Path(keeper.spool.folder) / name
+    whole = file.read_bytes()
+    for damaged in (bytes([whole[0] ^ 1]) + whole[1:], whole[:-1] + bytes([whole[-1] ^ 128]), whole[1:], whole + b"x"):
+        file.write_bytes(damaged)
+        for other in (entry, {**entry, "check": "0" * 32}):
+            with pytest.raises(MissingBlobError, match=name if len(damaged) == len(whole) else "damaged|has"):
+                keeper.read(json.dumps([other, packs]))

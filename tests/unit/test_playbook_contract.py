@@ -143,6 +143,7 @@ def test_the_tables_of_a_real_profile_are_found(tmp_path: Path) -> None:
 
 def test_a_workbook_has_a_table_for_each_sheet_and_half_an_expression_is_none() -> None:
     profile = "### inputs/b.xlsx\na workbook\n## one: 2 rows\nread with: pd.read_excel('b', sheet_name=0)\n"
+    profile += '## sheet "Notes": 1 line of text\nread with: pd.read_excel("b", sheet_name="Notes")\n  A note.\n'
     profile += "## two\nread with: pd.read_excel('b', sheet_name=1)\n"
     broken = "### inputs/c.csv\nread with: pd.read_csv(…)\n"
     found = read_profiles([make_input("inputs/b.xlsx", profile), make_input("inputs/c.csv", broken)])

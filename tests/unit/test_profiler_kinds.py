@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
+import pandas
 import pypdf
 import pytest
 
@@ -345,3 +346,38 @@ def test_empty_rows_of_a_sheet_are_counted(tmp_path: Path) -> None:
     text = abstract(tmp_path / "a.xlsx")
     assert "23 rows (exact)" in text
     assert "2 rows are empty, which pandas reads as missing; the figures below leave them out" in text
+
+
+def test_a_sheet_of_notes_is_shown_whole(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    notes = ["Staff", "read with: nothing", "Codes of departments are texts: 010 and 10 are two departments."]
+    for note in notes:
+        book.active.append([None, note])
+    comments = book.create_sheet("Comments")
+    for number in range(50):
+        comments.append([f"comment {number} on what the customer said about it"])
+    book.save(tmp_path / "a.xlsx")
+    text = abstract(tmp_path / "a.xlsx")
+    assert '## sheet "Sheet": 3 lines of text' in text
+    assert "".join(f"\n  {note}" for note in notes) in text  # indented: no line of the profile's own
+    read = text.split("read with: ")[1].split("\n")[0].replace("pd.", "pandas.")
+    assert eval(read, {"pandas": pandas}).iloc[:, 0].tolist() == notes
+    table = text.split('## sheet "Comments"')[1]
+    assert "lines of text" not in table
+    assert "first rows:" in table
+
+
+def test_of_a_column_with_two_types_all_values_of_the_second_are_told_of(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for number in range(40):
+        pay = f"{number},500" if number > 29 else number * 1_000
+        day = f"{number - 20} January 2022" if number > 29 else files.START
+        book.active.append([f"p{number}", pay, day, pay if number < 39 else "none yet"])
+    book.active.insert_rows(1)
+    for place, name in enumerate(("name", "pay", "day", "bonus"), 1):
+        book.active.cell(1, place, name)
+    book.save(tmp_path / "a.xlsx")
+    text = abstract(tmp_path / "a.xlsx")
+    assert 'but also "30,500" (1), "31,500" (1), "32,500" (1) and 7 more, all of them numbers written as text' in text
+    assert 'but also "10 January 2022" (1), "11 January 2022" (1), "12 January 2022" (1) and 7 more' in text
+    assert '"32,500" (1) and 7 more\n' in text

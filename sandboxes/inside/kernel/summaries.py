@@ -140,6 +140,8 @@ MAX_SUMMARY = 200
 MAX_NAME = 100
 COLUMNS = 12
 """Columns and items that are looked at for one summary."""
+NAMED = 40
+"""Columns that are looked at where their names alone are to stand."""
 NEWEST, COLUMNS_CHARS = 2, 165
 """Columns at the end of a table that are named in any case, and characters for the names of all."""
 
@@ -276,13 +278,24 @@ def _label(name: object) -> str:
 
 def _frame(value: Any) -> str:
     names, types = value.columns, value.dtypes
-    return _table(len(value.index), len(names), lambda place: f"{_label(names[place])} {types.iloc[place]}")
+    return _table(len(value.index), len(names), lambda place: _label(names[place]), types.iloc.__getitem__)
 
 
-def _table(height: int, width: int, column: Callable[[int], str]) -> str:
-    """Rows, columns and their names; where not all have room the last ones stay, which are the newest."""
+def _table(height: int, width: int, name: Callable[[int], str], kind: Callable[[int], object]) -> str:
+    """Rows, columns, their names and types; without the types where all names have room only so.
+
+    Where not even the names have room the last ones stay, which are the newest.
+    """
+
+    def column(place: int) -> str:
+        return f"{name(place)} {kind(place)}"
+
     named = listing((column(place) for place in range(min(width, COLUMNS))), COLUMNS_CHARS)
-    if width > COLUMNS or named.endswith("…"):
+    whole = width <= COLUMNS and not named.endswith("…")
+    if not whole and width <= NAMED:
+        named = listing((name(place) for place in range(width)), COLUMNS_CHARS)
+        whole = not named.endswith("…")
+    if not whole:
         last = ", ".join(column(place) for place in range(max(width - NEWEST, 0), width))
         room = COLUMNS_CHARS - min(len(last), 80) - len(", …")
         first = listing((column(place) for place in range(min(width - NEWEST, COLUMNS))), room)
@@ -304,7 +317,7 @@ def _array(value: Any) -> str:
 
 def _polars(value: Any) -> str:
     names, types = value.columns, value.dtypes
-    return _table(value.height, value.width, lambda place: f"{_label(names[place])} {types[place]}")
+    return _table(value.height, value.width, lambda place: _label(names[place]), types.__getitem__)
 
 
 def _arrow(value: Any) -> str:
@@ -312,7 +325,8 @@ def _arrow(value: Any) -> str:
     return _table(
         value.num_rows,
         value.num_columns,
-        lambda place: f"{_label(schema.field(place).name)} {schema.field(place).type}",
+        lambda place: _label(schema.field(place).name),
+        lambda place: schema.field(place).type,
     )
 
 

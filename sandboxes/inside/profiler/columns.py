@@ -261,8 +261,23 @@ def _formatted_numbers(
             f"numbers stored as text such as {quoted(minus or written[0])}{' (negative)' * bool(minus)}"
         )
     if other:
-        shown = ", ".join(f"{quoted(value)} ({strange[value]:,})" for value in other[:3])
-        column.remarks.append(f"mostly numbers, but also {shown}")
+        column.remarks.append(
+            f"mostly numbers, but also {_listed(Counter({value: strange[value] for value in other}))}"
+        )
+
+
+def _listed(values: Counter[str]) -> str:
+    """The three most frequent values, how many others there are, and whether all are numbers or dates in writing."""
+    often = values.most_common(3)
+    shown = ", ".join(f"{quoted(value)} ({count:,})" for value, count in often)
+    if more := sum(values.values()) - sum(count for _, count in often):
+        shown += f" and {more:,} more"
+    labels = [classify(value) for value in values]
+    if all(label in NUMBERS for label in labels):
+        return f"{shown}, all of them numbers written as text"
+    if all(label.startswith("date") for label in labels):
+        return f"{shown}, all of them dates written as text"
+    return shown
 
 
 def _dates(column: Column, reading: ReaderHints, values: dict[str, int], classes: Counter[str], *, whole: bool) -> None:
@@ -473,8 +488,7 @@ def _mixed(column: Column, real: list[object], groups: Counter[str], *, whole: b
         _text(column, [str(value) for value in real if _group(value) == "text"], whole=whole)
     column.kind = "mixed"
     others = Counter(clean(value) for value in real if _group(value) != most)
-    shown = ", ".join(f"{quoted(value)} ({count:,})" for value, count in others.most_common(3))
-    column.remarks.insert(0, f"{often:,} of type {most}, but also {shown}")
+    column.remarks.insert(0, f"{often:,} of type {most}, but also {_listed(others)}")
     return column
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 CELL_CHARS = 40
 """Longest cell value that an abstract shows."""
+TEXT_CHARS = 300
+"""Longest line of a table that is text."""
 
 
 class UnreadableError(Exception):
@@ -50,6 +52,8 @@ class Table:
     """All of its columns, also those that were not looked at."""
     rows: list[list[str]] = field(default_factory=list)
     row_note: str = "first rows"
+    text: list[str] = field(default_factory=list)
+    """What is to be read instead of described, line by line."""
 
 
 @dataclass
@@ -192,6 +196,9 @@ def _table(table: Table, room: int) -> str:
         fits = len(table.read_with) < max(0.6 * room, room - 200)
         head.append(f"read with: {table.read_with if fits else table.read_with.split('(', 1)[0] + '(…)'}")
     head += [f"! {clean(remark, 240)}" for remark in table.remarks]
+    if table.text:
+        # Indented, so that no line of it is taken for one of the profile's own.
+        return _within([*head, *(f"  {clean(line, TEXT_CHARS)}" for line in table.text)], room)
     text = _within(head, room)
     rows = _rows(table, room)
     # The two rows stand even when the columns want all the room.

@@ -16,7 +16,18 @@ from itertools import pairwise, zip_longest
 from .columns import describe_values
 from .delimited import column_names, row_blemishes
 from .dialect import has_header
-from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, list_text, literal, size_text
+from .findings import (
+    CELL_CHARS,
+    Findings,
+    Inspection,
+    Table,
+    UnreadableError,
+    clean,
+    count_text,
+    list_text,
+    literal,
+    size_text,
+)
 from .values import NUMBERS, classify
 
 CELLS = 300_000
@@ -28,6 +39,8 @@ SPARSE = 20
 """So many times more cells in that rectangle than are filled mean that some stand far away."""
 VAST = 20_000_000
 """Cells of it from which a sheet that is so sparse is not read by an engine that makes room for all of them."""
+NOTES = 40
+"""So many cells of text in one column are notes, which are shown whole, if one is too long for an example."""
 FAR_ROWS, FAR_COLUMNS = 1_000, 100
 """Empty rows or columns between a table and cells that do not belong to it."""
 
@@ -120,6 +133,11 @@ def sheet_table(sheet: Sheet, path: str) -> Table:
     sheet.bounded = sheet.bounded or (
         sheet.finished and (sheet.reach[0] > sheet.last + 1 or sheet.reach[1] > left + width)
     )
+    if notes := _notes(sheet):
+        table.size = f"{count_text(len(notes), 'line')} of text"
+        table.read_with = _read_excel(sheet, path, 0, left, width, [], [], sheet.last + 1)
+        table.column_count, table.text = width, notes
+        return table
     start = _start(sheet, left, width)
     header, below = (
         _texts(sheet.head[start], left, width),
@@ -146,6 +164,15 @@ def sheet_table(sheet: Sheet, path: str) -> Table:
     table.column_count = width
     table.rows = [_texts(row, left, width) for row in sheet.head[first:] if row][:5]
     return table
+
+
+def _notes(sheet: Sheet) -> list[str]:
+    """The cells of a sheet that is no table but a few lines of text, one below the other."""
+    cells = [value for _, row in sheet.sample for value in row if value is not None]
+    if not sheet.finished or not sheet.even or len(cells) > NOTES or len(cells) > len(sheet.sample):
+        return []
+    texts = [value for value in cells if isinstance(value, str)]
+    return texts if len(texts) == len(cells) and max(map(len, texts)) > CELL_CHARS else []
 
 
 def _leave_out_far_cells(sheet: Sheet) -> None:

@@ -50,6 +50,16 @@ class _Tracked:
     used: bool = True
 
 
+def digests_of(piece: memoryview, digest: Digest) -> list[bytes]:
+    """The digests of the blocks of a piece."""
+    return [digest(piece[start : start + BLOCK]) for start in range(0, len(piece), BLOCK)]
+
+
+def check_of(digests: Digests, digest: Digest) -> str:
+    """One digest of all of them, in hex."""
+    return digest(memoryview(b"".join(one for piece in digests for one in piece))).hex()
+
+
 class BlockDigests:
     """Takes digests of buffers, snapshot by snapshot.
 
@@ -150,7 +160,8 @@ class BlockDigests:
 
     def plain(self, piece: memoryview) -> list[bytes]:
         """The digests of the blocks of a piece, whatever is known of it."""
-        return [self._one(piece[start : start + BLOCK]) for start in range(0, len(piece), BLOCK)]
+        self.read += len(piece)
+        return digests_of(piece, self._digest)
 
     def _one(self, block: memoryview) -> bytes:
         self.read += len(block)

@@ -6,13 +6,15 @@ to another patch: a buffer is read as its blobs with the newest patches over the
 is small. A blob of which much has changed is written anew.
 """
 
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pickle import PickleBuffer
 from typing import Any
 
 from . import manifest
-from .blobs import CHUNK, Blobs, MissingBlobError, Spool
-from .block_digests import BLOCK
-from .change_detection import SMALLEST, BufferDigests, MappedBlobs
+from .blobs import CHUNK, Blobs, MissingBlobError, Spool, verify
+from .block_digests import BLOCK, Digests, check_of, digests_of
+from .change_detection import SMALLEST, BufferDigests, MappedBlobs, fast_digest
 
 ROW = 64 << 10
 """Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
@@ -24,7 +26,8 @@ MAX_PATCHES = 2_048
 Entry = dict[str, Any]
 """`{"size", "blobs"}`, or with patches `{"size", "base", "patches"}`: offset, bytes, number of the pack, place in it.
 
-`base` is not called `blobs`, so that versions which know of no patches refuse it."""
+`base` is not called `blobs`, so that versions which know of no patches refuse it. `check` is a digest of what its blobs
+hold, by which they are checked in a tenth of the time that hashing them takes; it is missing where xxhash was."""
 
 
 class BufferWriter:
@@ -71,9 +74,12 @@ class BufferWriter:
         whole = [name or next(fresh) for name in names]
         self._before.note(key, whole, [not name for name in names])
         self._patches += patches
-        if not patches:
-            return {"size": size, "blobs": whole}
-        return {"size": size, "base": whole, "patches": [place for place, _ in patches]}
+        entry: Entry = {"size": size, "base" if patches else "blobs": whole}
+        if patches:
+            entry["patches"] = [place for place, _ in patches]
+        if check := self._before.check(key):
+            entry["check"] = check
+        return entry
 
     def patches(self) -> list[memoryview]:
         """What patches of this snapshot hold, to be put into packs."""
@@ -85,13 +91,13 @@ class BufferWriter:
             patch += [place["pack"], place["at"]]
 
     def look(self, piece: memoryview) -> list[bytes]:
-        """What `learn` has to know of a piece that was read from its blob."""
+        """What `kept_digests` has of a piece like this."""
         return self._before.look(piece)
 
-    def learn(self, place: tuple[str, int], entry: Entry, looked: list[list[bytes]]) -> None:
-        """Note what a restored snapshot has of a buffer, before patches: `looked` is what `look` said of its blobs."""
+    def learn(self, place: tuple[str, int], entry: Entry, digests: Digests) -> None:
+        """Note what a restored snapshot has of a buffer, before patches: those of its blobs."""
         if entry["size"] >= SMALLEST:
-            self._before.learn((*place, entry["size"]), blobs_of(entry), looked)
+            self._before.learn((*place, entry["size"]), blobs_of(entry), digests)
 
     def kept_digests(self, key: tuple[str, int, int]) -> list[list[bytes]]:
         """The digests of a buffer's blocks, patches included, as the last snapshot has it; empty: there are none."""
@@ -100,6 +106,66 @@ class BufferWriter:
     def settle(self) -> None:
         """The snapshot was written."""
         self._before.settle()
+
+
+class FillingBuffer:
+    """Memory that is being filled with the blobs of a buffer, patches aside.
+
+    Each piece is checked as soon as it is read, as long as it is in the processor's cache.
+
+    Args:
+        pool: Reads them.
+        blobs: Where they are.
+        target: The memory.
+        entry: The buffer.
+        wait: Returns once a blob is there.
+
+    Raises:
+        MissingBlobError: one is not there, or they have another size.
+    """
+
+    def __init__(
+        self,
+        pool: ThreadPoolExecutor,
+        blobs: Blobs,
+        target: memoryview,
+        entry: Entry,
+        wait: Callable[[str], object] = lambda name: None,
+    ) -> None:
+        names, digest, start = blobs_of(entry), fast_digest(), 0
+        self._digest = digest
+        self._check = entry.get("check", "") if digest else ""
+        self._pieces: list[tuple[str, memoryview]] = []
+        self._jobs: list[Future[list[bytes]]] = []
+
+        def fill(name: str, piece: memoryview) -> list[bytes]:
+            blobs.read_into(name, piece, check=not self._check)
+            return digests_of(piece, digest) if digest else []
+
+        for name in names:
+            wait(name)
+            end = start + blobs.size(name)
+            self._pieces.append((name, target[start:end]))
+            self._jobs.append(pool.submit(fill, *self._pieces[-1]))
+            start = end
+        if start != len(target):
+            blobs.check(names)
+            raise MissingBlobError(f"the blobs of a variable have {start} bytes instead of {len(target)}")
+
+    def digests(self) -> Digests:
+        """Wait until all is there.
+
+        Returns:
+            The digests of the blocks of each blob; without xxhash of none.
+
+        Raises:
+            MissingBlobError: one is not there, or damaged.
+        """
+        digests = [job.result() for job in self._jobs]
+        if self._digest and self._check and check_of(digests, self._digest) != self._check:
+            for name, piece in self._pieces:
+                verify(piece, name)  # which one it is; none where a thread wrote while the snapshot was taken
+        return digests
 
 
 def blobs_of(entry: Entry) -> list[str]:

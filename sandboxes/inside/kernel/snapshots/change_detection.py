@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .blobs import THREADS
-from .block_digests import BLOCK, BlockDigests, Digest
+from .block_digests import BLOCK, BlockDigests, Digest, check_of
 from .vendored import installed
 from .written_pages import WrittenPages
 
@@ -88,6 +88,10 @@ class MappedBlobs:
         """Note which blobs a buffer is now, patches aside, and which of them were written anew."""
         self._now[key] = names
 
+    def check(self, key: Key) -> str:
+        """What tells whether the blobs of a buffer, as it was noted, were read well: nothing but their names."""
+        return ""
+
     def look(self, piece: memoryview) -> list[bytes]:
         """What has to be known of a piece that is a blob now, to see later whether it still is: nothing."""
         return []
@@ -140,6 +144,7 @@ class BufferDigests:
     """
 
     def __init__(self, digest: Digest, pages: WrittenPages | None = None) -> None:
+        self._digest = digest
         self.blocks = BlockDigests(digest, pages)
         self._known: dict[Key, list[tuple[str, list[bytes]]]] = {}
         """The blobs of each buffer, and the digests of their blocks."""
@@ -174,6 +179,10 @@ class BufferDigests:
             (name, fresh[place] if is_new else known[place][1])
             for place, (name, is_new) in enumerate(zip(names, written, strict=True))
         ]
+
+    def check(self, key: Key) -> str:
+        """What tells whether the blobs of a buffer, as it was noted, were read well."""
+        return check_of([digests for _, digests in self._now[key]], self._digest)
 
     def look(self, piece: memoryview) -> list[bytes]:
         """What has to be known of a piece that is a blob now, to see later whether it still is."""

@@ -15,9 +15,9 @@ from typing import Any
 
 from . import manifest, memory
 from .blobs import THREADS, Blobs, MissingBlobError
-from .buffers import blobs_of, packs_of, patch
+from .buffers import FillingBuffer, blobs_of, packs_of, patch
 from .copied import nothing_copied, worth_asking
-from .load import RawUnit, fill_memory
+from .load import RawUnit
 from .partial_loading import load_partially
 from .pickling import load
 from .save import LAST_RESULT
@@ -172,14 +172,11 @@ class EarlierSnapshot:
         left = [pair for number, pair in enumerate(zip(buffers, unit["buffers"], strict=True)) if number not in there]
         for _, buffer in left:
             names += [*blobs_of(buffer), *packs_of(buffer, packs)]
-        waiting: list[Any] = []
         try:
             with ThreadPoolExecutor(1) as asking, ThreadPoolExecutor(THREADS) as pool:
                 wait = self._supply_ahead(asking, names)
-                for target, buffer in left:
-                    waiting += fill_memory(pool, self._blobs, memoryview(target), blobs_of(buffer), wait)
-                for filled in waiting:
-                    filled.result()
+                for buffer in [FillingBuffer(pool, self._blobs, memoryview(into), one, wait) for into, one in left]:
+                    buffer.digests()
                 for name in names:
                     wait(name)
             cache: dict[str, bytes] = {}

@@ -5,7 +5,6 @@ import json
 import linecache
 import sys
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any, Protocol
@@ -13,7 +12,7 @@ from typing import Any, Protocol
 from ..own_library import own_library
 from . import interpreter_state, manifest, memory, module_state, modules
 from .blobs import THREADS, Blobs, MissingBlobError
-from .buffers import blobs_of, patch
+from .buffers import FillingBuffer, blobs_of, patch
 from .partial_loading import load_foreign, load_partially
 from .pickling import load
 from .save import (
@@ -104,23 +103,20 @@ class SnapshotReader:
             self._taking.packs.learn(self._extra[name], place, named)
         parts: list[RawUnit] = []
         with ThreadPoolExecutor(THREADS) as pool:
-            waiting: dict[tuple[str, int], list[Any]] = {}
+            filling: dict[tuple[str, int], FillingBuffer] = {}
             for unit in content["variables"]["units"]:
                 stream = manifest.read(unit["stream"], named, self._blobs, cache)
                 self._taking.packs.learn(stream, unit["stream"], named)
                 buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
                 for number, (target, buffer) in enumerate(zip(buffers, unit["buffers"], strict=True)):
-                    # Looked at at once, as long as they are in the processor's cache.
-                    waiting[unit["names"][0], number] = fill_memory(
-                        pool, self._blobs, memoryview(target), blobs_of(buffer), then=self._taking.buffers.look
-                    )
+                    filling[unit["names"][0], number] = FillingBuffer(pool, self._blobs, memoryview(target), buffer)
                     known.update(blobs_of(buffer))
                 parts.append(RawUnit(unit, stream, buffers))
-            looked = {place: [filled.result() for filled in filling] for place, filling in waiting.items()}
+            digests = {place: buffer.digests() for place, buffer in filling.items()}
         for part, unit in zip(parts, content["variables"]["units"], strict=True):
             for number, (target, buffer) in enumerate(zip(part.buffers, unit["buffers"], strict=True)):
                 view, place = memoryview(target), (part.names[0], number)
-                self._taking.buffers.learn(place, buffer, looked[place])
+                self._taking.buffers.learn(place, buffer, digests[place])
                 patch(view, buffer, named, self._blobs, cache)
                 for at, size, pack, start in buffer.get("patches", ()):
                     self._taking.packs.learn_patch(view[at : at + size], (named[pack], start))
@@ -290,48 +286,6 @@ class SnapshotReader:
         for module, values in kept.items():
             if module in sys.modules:
                 module_state.restore(sys.modules[module], values)
-
-
-def fill_memory(
-    pool: ThreadPoolExecutor,
-    blobs: Blobs,
-    target: memoryview,
-    names: list[str],
-    wait: Callable[[str], object] = lambda name: None,
-    then: Callable[[memoryview], object] = lambda piece: None,
-) -> list[Any]:
-    """Fill memory from blobs that lie one after the other.
-
-    Args:
-        pool: Reads them.
-        blobs: Where they are.
-        target: The memory.
-        names: The blobs.
-        wait: Returns once a blob is there.
-        then: Called in the pool with each piece once it is filled.
-
-    Returns:
-        What is under way in the pool: of each blob, what `then` says.
-
-    Raises:
-        MissingBlobError: one is not there, or they have another size.
-    """
-    jobs: list[Any] = []
-    start = 0
-
-    def fill(name: str, piece: memoryview) -> object:
-        blobs.read_into(name, piece)
-        return then(piece)
-
-    for name in names:
-        wait(name)
-        end = start + blobs.size(name)
-        jobs.append(pool.submit(fill, name, target[start:end]))
-        start = end
-    if start != len(target):
-        blobs.check(names)
-        raise MissingBlobError(f"the blobs of a variable have {start} bytes instead of {len(target)}")
-    return jobs
 
 
 def _cell_number(name: str) -> int:
