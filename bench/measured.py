@@ -41,6 +41,12 @@ class Measured:
     sizes: tuple[int, ...]
     """Bytes stored per cell."""
     probes: int
+    cpu: tuple[float, ...] = ()
+    """Seconds of a processor per cell: all processes that keep it."""
+    cpu_inside: tuple[float, ...] = ()
+    """Of them, those in the session's own processes."""
+    waits: tuple[float, ...] = ()
+    """Seconds from the end of a cell until somebody can go on: where steps are kept meanwhile, less than `keeps`."""
     cells: float = 0.0
     """Seconds that the cells themselves took."""
     refused: tuple[str, ...] = ()

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.measured import Described, Measured, Restored
+from bench.processor import ProcessorTime
 from bench.rivals import looking
+from bench.waiting import until_asked
 from bench.workloads import Workload
 from nodes.restoration.snapshots import SaveResult, SnapshotStore
 from sandboxes.base import Sandbox
@@ -49,6 +51,7 @@ async def measure(workload: Workload, rows: int, folder: Path) -> Measured:
     live: dict[int, Described] = {}
     kept: list[SaveResult] = []
     keeps: list[float] = []
+    cpu: list[tuple[float, float]] = []
     spent = 0.0
     async with Sandboxes(folder / "threads") as sandboxes:
         sandbox = await sandboxes.open("local", "live")
@@ -56,9 +59,11 @@ async def measure(workload: Workload, rows: int, folder: Path) -> Measured:
             await sandbox.put(file, f"inputs/{file.name}")
         for number, code in enumerate(cells, 1):
             spent += await run_cell(sandbox, code, number)
+            processor = ProcessorTime()
             began = time.perf_counter()
             kept.append(await snapshots.keep(sandbox, [], limit_bytes=LIMIT))
             keeps.append(time.perf_counter() - began)
+            cpu.append(processor.spent())
             if number in (middle, last):
                 live[number] = await look(sandbox, workload.probes if number == last else [], number)
         await sandbox.close()
@@ -71,6 +76,9 @@ async def measure(workload: Workload, rows: int, folder: Path) -> Measured:
         inside=tuple(one.seconds for one in kept),
         sizes=tuple(one.bytes for one in kept),
         probes=len(workload.probes),
+        cpu=tuple(sum(one) for one in cpu),
+        cpu_inside=tuple(below for _, below in cpu),
+        waits=tuple(await until_asked(cells, inputs, folder / "asked")),
         cells=spent,
         refused=tuple(one.why_not for one in kept if one.why_not),
         middle=brought[middle],

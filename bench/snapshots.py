@@ -12,7 +12,19 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from bench import ours, rival
-from bench.aims import OURS, Results, aims_table, judge, seconds, seconds_inside, stored, total
+from bench.aims import (
+    OURS,
+    Results,
+    aims_table,
+    judge,
+    p95,
+    processor,
+    processor_inside,
+    seconds,
+    seconds_inside,
+    stored,
+    total,
+)
 from bench.measured import Measured
 from bench.restoring import idle, large
 from bench.workloads import Workload
@@ -20,10 +32,16 @@ from bench.workloads.objects import OBJECT_SESSIONS
 from bench.workloads.tables import TABLES
 
 WORKLOADS = [*TABLES, *OBJECT_SESSIONS]
-COLUMNS = ("time", "bytes", "ms/cell", "worst ms", "all s", "MB", "middle ms", "last ms", "from no process ms", "right")
+KEEPING = ("time", "CPU", "bytes", "ms/cell", "worst ms", "p95 wait ms", "all s", "CPU s", "MB")
+RESTORING = ("middle ms", "last ms", "from no process ms", "right")
+COLUMNS = (*KEEPING, *RESTORING)
 NOTES = """\
 Ratios are against Stepwell in the same run. time, ms/cell, worst ms, all s: what keeping the cells took; for Stepwell
-until the blobs are in the store, as the host sees it. middle ms, last ms: restoring that step in a new process with
+until the blobs are in the store, as the host sees it. CPU: what keeping them computed meanwhile; for Stepwell the host
+and all processes of the session, for rivals the session and its children that have ended. LangGraph's checkpoint is not
+in it. p95 wait ms: from the end of a cell until somebody can go on; for Stepwell until the model is asked, measured in
+a second run through the graph, where steps are kept while the model is asked and the next cell waits for that; for
+rivals the whole time. middle ms, last ms: restoring that step in a new process with
 the packages imported (Kishu: and its shell set up; Stepwell: and its blobs in the sandbox's folder). from no process:
 the last step with the process's start, the imports and, for Stepwell, moving blobs out of the store.
 Stepwell and Kishu sync to disk; dill and cloudpickle write files as they do by themselves. The page cache is warm.
@@ -95,14 +113,17 @@ def table(workload: Workload, rows: int, taken: dict[str, list[Measured]]) -> Ta
 
 
 def _row(runs: list[Measured], ours: list[Measured]) -> list[str]:
-    spent, size = _median(runs, seconds), _median(runs, stored)
+    spent, size, computed = _median(runs, seconds), _median(runs, stored), _median(runs, processor)
     last = [run.last for run in runs]
     return [
         f"{spent / _median(ours, seconds):.3g}x",
+        f"{computed / _median(ours, processor):.3g}x",
         f"{size / _median(ours, stored):.3g}x",
         _milliseconds(_median(runs, lambda run: statistics.median(run.keeps))),
         _milliseconds(_median(runs, lambda run: max(run.keeps))),
+        _milliseconds(p95(runs)),
         f"{spent:.2f}",
+        f"{computed:.2f}",
         f"{size / 1e6:,.2f}",
         _restoring(runs[0].middle.failed, statistics.median(run.middle.seconds for run in runs))
         if runs[0].middle.seconds
@@ -116,11 +137,14 @@ def _row(runs: list[Measured], ours: list[Measured]) -> list[str]:
 def _inside(runs: list[Measured]) -> list[str]:
     return [
         f"{_median(runs, seconds_inside) / _median(runs, seconds):.3g}x",
+        f"{_median(runs, processor_inside) / _median(runs, processor):.3g}x",
         "",
         _milliseconds(_median(runs, lambda run: statistics.median(run.inside))),
         _milliseconds(_median(runs, lambda run: max(run.inside))),
+        "",
         f"{_median(runs, seconds_inside):.2f}",
-        *[""] * 5,
+        f"{_median(runs, processor_inside):.2f}",
+        *[""] * (1 + len(RESTORING)),
     ]
 
 
@@ -143,17 +167,20 @@ def _good(run: Measured) -> int:
 def whole(results: Results) -> Table:
     """All workloads together, by method."""
     made = Table(title="All workloads together")
-    for name in ("", "time", "bytes", "s", "MB", "probes right", "restores that fail"):
+    for name in ("", "time", "CPU", "bytes", "s", "CPU s", "MB", "probes right", "restores that fail"):
         made.add_column(name, justify="left" if not name else "right")
     for name in next(iter(results.values())):
         spent, size = total(results, name, seconds), total(results, name, stored)
+        computed = total(results, name, processor)
         runs = [methods[name][0] for methods in results.values()]
         good = sum(_good(run) for run in runs)
         made.add_row(
             name,
             f"{spent / total(results, OURS, seconds):.3g}x",
+            f"{computed / total(results, OURS, processor):.3g}x",
             f"{size / total(results, OURS, stored):.3g}x",
             f"{spent:.1f}",
+            f"{computed:.1f}",
             f"{size / 1e6:,.1f}",
             f"{good}/{sum(one.probes for one in runs)}",
             str(sum(bool(one.failed) for run in runs for one in (run.middle, run.last))),

@@ -3,28 +3,20 @@
 import statistics
 import tempfile
 import time
-import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from langchain_core.messages import HumanMessage
 from rich.console import RenderableType
 from rich.table import Table
 
 from bench.ours import LIMIT, run_cell
 from bench.restoring import FRAME
-from bench.scripted import ScriptedChat
-from graph.build import build_graph
-from graph.checkpoints.factory import open_checkpoints
-from graph.context import Context
-from graph.settings import Settings
+from bench.waiting import until_asked
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
-from storage.artifacts import Artifacts
 from storage.blobs import Blobs
-from storage.inputs import InputSource
 
 REPEATS = 12
 DICTS = """
@@ -98,7 +90,8 @@ async def measure(*, quick: bool) -> AsyncIterator[RenderableType]:
         waits.add_column(name, justify="right" if name else "left")
     for case in cases(quick=quick):
         with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
-            spent = await until_asked(case, Path(folder))
+            cells = [case.first, *(case.then.format(number=number) for number in range(2, 2 + REPEATS))]
+            spent = (await until_asked(cells, None, Path(folder)))[2:]
         waits.add_row(case.what, f"{1e3 * statistics.median(spent):,.1f}", f"{1e3 * max(spent):,.1f}")
     yield waits
     yield NOTES
@@ -130,47 +123,6 @@ async def cost_of(case: StepCase, folder: Path) -> StepCost:
             rows.append((kept.seconds, await _cpu(sandbox) - before, spent, cpu, kept.bytes))
     kernel, kernel_cpu, host, host_cpu, size = (statistics.median(one) for one in zip(*rows[2:], strict=True))
     return StepCost(kernel, kernel_cpu, host, host_cpu, size, first)
-
-
-async def until_asked(case: StepCase, folder: Path) -> list[float]:
-    """Run the cells of a case through the graph, with a model that answers at once.
-
-    Args:
-        case: What runs.
-        folder: A new folder.
-
-    Returns:
-        The seconds after each cell until the model was asked.
-    """
-    settings = Settings(home=folder)
-    model = ScriptedChat(cells=[case.first, *(case.then.format(number=number) for number in range(2, 2 + REPEATS))])
-
-    async def choose(name: str) -> ScriptedChat:
-        return model
-
-    spent: list[float] = []
-    async with Sandboxes(folder / "threads") as sandboxes, open_checkpoints(settings) as saver:
-        builder = build_graph(
-            choose_model=choose,
-            open_sandbox=sandboxes.open,
-            inputs=InputSource(),
-            artifacts=Artifacts(str(folder / "artifacts")),
-            snapshots=SnapshotStore(Blobs.at(str(folder / "blobs"))),
-        )
-        ended = 0.0
-        async for data in builder.compile(checkpointer=saver).astream(
-            {"messages": [HumanMessage("Do it")]},
-            {"configurable": {"thread_id": str(uuid.uuid4())}, "recursion_limit": 1_000},
-            context=Context(max_cells=100),
-            stream_mode="custom",
-            durability="sync",
-        ):
-            if data["event"] == "cell_finished":
-                ended = time.perf_counter()
-            elif data["event"] == "model_asked" and ended:
-                spent.append(time.perf_counter() - ended)
-                ended = 0.0
-    return spent[2:]
 
 
 async def _cpu(sandbox: Sandbox) -> float:

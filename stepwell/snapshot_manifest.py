@@ -119,7 +119,7 @@ async def variable_hashes(blobs: Blobs, step: SnapshotManifest) -> dict[str, str
 
 def _packs_of(step: SnapshotManifest) -> list[str]:
     try:
-        used = {unit["stream"]["pack"] for unit in step.units if "pack" in unit["stream"]}
+        used = {pack for unit in step.units for pack, _, _ in _runs(unit["stream"])}
         return [step.packs[number] for number in sorted(used)]
     except (KeyError, TypeError, IndexError) as error:
         raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
@@ -130,8 +130,10 @@ def _hashes(step: SnapshotManifest, packs: dict[str, bytes]) -> dict[str, str]:
     try:
         for unit in step.units:
             stream = unit["stream"]
-            if "pack" in stream:
-                data = packs[step.packs[stream["pack"]]][stream["at"] : stream["at"] + stream["size"]]
+            if "text" in stream:
+                place = hashlib.sha256(stream["text"].encode("latin-1")).hexdigest()
+            elif runs := _runs(stream):
+                data = b"".join(packs[step.packs[pack]][at : at + size] for pack, at, size in runs)
                 place = hashlib.sha256(data).hexdigest()
             else:
                 place = ",".join(stream["blobs"])
@@ -140,6 +142,11 @@ def _hashes(step: SnapshotManifest, packs: dict[str, bytes]) -> dict[str, str]:
     except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
         raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
     return found
+
+
+def _runs(stream: dict[str, Any]) -> list[Any]:
+    """The parts of packs that a stream is made of."""
+    return [[stream["pack"], stream["at"], stream["size"]]] if "pack" in stream else list(stream.get("runs", ()))
 
 
 def _content_of(buffer: dict[str, Any], packs: Sequence[str]) -> list[object]:

@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,8 +94,8 @@ class BlobBackend(Protocol):
 ARRIVING = "arriving"
 OWNERS = "owners"
 NAME_LENGTH = 64
-AT_ONCE = 8
-"""Files that are made durable at the same time."""
+SYNCING = ThreadPoolExecutor(32, "stepwell-sync")
+"""Where files are made durable beside each other. It stays: to start threads for each step costs more than it saves."""
 
 
 class FolderBackend:
@@ -121,6 +121,8 @@ class FolderBackend:
     def staging(self) -> Path:
         """A folder on the same file system, so that what arrives can be renamed."""
         folder = self._root / ARRIVING
+        if folder.is_dir():
+            return folder
         self._root.parent.mkdir(parents=True, exist_ok=True)
         self._root.mkdir(mode=0o700, exist_ok=True)  # it has the user's data
         folder.mkdir(exist_ok=True)
@@ -142,16 +144,17 @@ class FolderBackend:
 
         yield put
         folders: dict[Path, None] = {}
-        with ThreadPoolExecutor(AT_ONCE) as pool:  # a disk takes many at once in little more time than one
-            list(pool.map(_finish, [file for file, _ in coming]))
-            for file, target in coming:
-                if not target.parent.exists():
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    folders[self._root] = None
+        _at_once(_finish, [file for file, _ in coming])
+        for file, target in coming:
+            try:
                 file.replace(target)
-                os.utime(target)  # a file that was moved in may be old
-                folders[target.parent] = None
-            list(pool.map(_sync, folders))
+            except FileNotFoundError:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                folders[self._root] = None
+                file.replace(target)
+            os.utime(target)  # a file that was moved in may be old
+            folders[target.parent] = None
+        _at_once(_sync, list(folders))
 
     def open(self, name: str) -> BinaryIO:
         """Read one."""
@@ -245,13 +248,29 @@ def _remove_folder(folder: Path) -> bool:
     return True
 
 
+def _at_once(call: Callable[[Path], None], paths: list[Path]) -> None:
+    """Call something with each path, side by side, the last one in this thread; it has ended for all when this ends."""
+    waiting = [SYNCING.submit(call, path) for path in paths[:-1]]
+    try:
+        for path in paths[-1:]:
+            call(path)
+    finally:
+        wait(waiting)
+    for one in waiting:
+        one.result()
+
+
 def _finish(file: Path) -> None:
-    file.chmod(0o444)
-    _sync(file)
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fchmod(descriptor, 0o444)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -5,6 +5,7 @@ else has to be remembered.
 """
 
 import io
+import threading
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -94,6 +95,12 @@ def _compress(data: bytes) -> bytes:
 
 
 def _compressor() -> Any:
-    import zstandard
+    """One for each thread, since to make one takes longer than to pack a small blob."""
+    if not hasattr(_of_thread, "compressor"):
+        import zstandard
 
-    return zstandard.ZstdCompressor(level=LEVEL)
+        _of_thread.compressor = zstandard.ZstdCompressor(level=LEVEL)
+    return _of_thread.compressor
+
+
+_of_thread = threading.local()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.rivals.session import Session, serve
+from bench.rivals.session import Session, computed, serve
 
 NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 
@@ -33,7 +33,7 @@ class Kishu(Session):
         from IPython.core.interactiveshell import InteractiveShell
         from kishu import jupyterint
 
-        self._spent = 0.0
+        self._spent = self._cpu = 0.0
         self._database = store / "notebook.kishudb"
         self._size = 0
         for name in ("pre_run_cell", "post_run_cell"):
@@ -44,11 +44,12 @@ class Kishu(Session):
 
     def _timed(self, hook: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
         def timed(kishu: Any, info: Any) -> None:
-            began = time.perf_counter()
+            began, cpu = time.perf_counter(), computed()
             try:
                 hook(kishu, info)
             finally:
                 self._spent += time.perf_counter() - began
+                self._cpu += computed() - cpu
 
         return timed
 
@@ -60,13 +61,13 @@ class Kishu(Session):
 
     def run(self, code: str, number: int) -> None:
         """Run a cell, with Kishu's hooks before and after it."""
-        self._spent = 0.0
+        self._spent = self._cpu = 0.0
         self._shell.run_cell(code, store_history=True).raise_error()
 
-    def keep(self, number: int) -> tuple[float, int, str]:
+    def keep(self, number: int) -> tuple[float, int, str, float]:
         """What Kishu has kept already."""
         before, self._size = self._size, self._database.stat().st_size
-        return self._spent, max(0, self._size - before), ""
+        return self._spent, max(0, self._size - before), "", self._cpu
 
     def restore(self, number: int) -> None:
         """Check out the commit of a cell."""

@@ -8,6 +8,7 @@ import importlib
 import json
 import linecache
 import os
+import resource
 import sys
 import time
 import types
@@ -40,22 +41,22 @@ class Session(ABC):
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         exec(compile(code, name, "exec"), self.namespace)
 
-    def keep(self, number: int) -> tuple[float, int, str]:
+    def keep(self, number: int) -> tuple[float, int, str, float]:
         """Keep the variables after a cell.
 
         Returns:
-            The seconds that took, the bytes that were stored, and why nothing was, if so.
+            The seconds that took, the bytes that were stored, why nothing was, if so, and the seconds of a processor.
         """
         file, failed = self._file(number), ""
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), computed()
         try:
             self.dump(file)
         except BaseException as error:  # whatever pickling runs into
             failed = f"{type(error).__name__}: {error}"[:300]
-        seconds = time.perf_counter() - began
+        seconds, cpu = time.perf_counter() - began, computed() - cpu
         if failed:
             file.unlink(missing_ok=True)
-        return seconds, 0 if failed else file.stat().st_size, failed
+        return seconds, 0 if failed else file.stat().st_size, failed, cpu
 
     def restore(self, number: int) -> None:
         """Bring back the variables as they were after a cell."""
@@ -71,6 +72,12 @@ class Session(ABC):
 
     def _file(self, number: int) -> Path:
         return self.store / f"step-{number}"
+
+
+def computed() -> float:
+    """Seconds of a processor of this process and of its children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + used.ru_utime + used.ru_stime
 
 
 def serve(make: Callable[[Path], Session]) -> None:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:  # a killed server's session is brought back before LangGraph 
 
 MAX_THREADS = 64
 """Threads whose names of blobs are remembered in this process."""
+AT_ONCE = 64 << 10
+"""Bytes of a manifest up to which it is looked through at once: to change to a thread would take longer."""
 AGAIN_WITHIN = 60.0
 """A session that dies after having restored for longer than these seconds is not tried again."""
 MAX_LOST = 50
@@ -331,6 +333,8 @@ class SnapshotStore:
                 f"The list of what the snapshot holds has more than the {MAX_NEW / MEGABYTE:,.0f} MB that it may have; "
                 "pack small files into an archive, or remove them."
             ) from None
+        if len(data) <= AT_ONCE:
+            return blobs_of(data)
         return await asyncio.to_thread(blobs_of, data)
 
     async def _known(self, thread: str, cells: "Iterable[Cell]") -> _Known:

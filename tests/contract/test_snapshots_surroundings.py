@@ -216,3 +216,35 @@ async def test_what_cells_put_into_builtins_comes_back(steps: Steps) -> None:
     for _ in range(2):
         await steps.take_up()
         assert await steps.run(asked) == said == "shown ('F', None) G ['n', '__builtins__', 'f'] False True\n"
+
+
+async def test_settings_that_are_changed_after_a_step_are_in_the_next_one(steps: Steps) -> None:
+    """Those of libraries are read by few calls, and classes are looked for again only once others were registered."""
+    await steps.run(
+        "import collections.abc, logging, sys\nimport numpy as np, pandas as pd, matplotlib as mpl\nrows = [1]"
+    )
+    for _ in range(2):
+        await steps.keep()
+    await steps.run(
+        """
+        class Odd:
+            pass
+
+        collections.abc.Iterator.register(Odd)
+        pd.set_option("display.max_rows", 7)
+        mpl.rcParams["lines.linewidth"] = 5.5
+        mpl.rcParams["font.family"] = ["serif", "cursive"]
+        np.set_printoptions(precision=3)
+        logging.getLogger("mine").setLevel(17)
+        sys.argv[:] = ["x", "--fast"]
+        """
+    )
+    await steps.keep()
+    await steps.take_up()
+    said = await steps.run(
+        """
+        print(issubclass(Odd, collections.abc.Iterator), pd.get_option("display.max_rows"), mpl.rcParams["lines.linewidth"])
+        print(mpl.rcParams["font.family"], np.get_printoptions()["precision"], logging.getLogger("mine").level, sys.argv)
+        """
+    )
+    assert said == "True 7 5.5\n['serif', 'cursive'] 3 17 ['x', '--fast']\n"

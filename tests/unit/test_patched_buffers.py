@@ -38,7 +38,7 @@ class Keeper:
         self.spool.begin(1 << 30)
         self.writer.begin()
         entry = self.writer.write(PLACE, PickleBuffer(array.data))
-        places, packs = self.packs.place(self.writer.patches(), self.spool)
+        places, packs = self.packs.place([], self.writer.patches(), self.spool)
         self.writer.place(places)
         if refuse:
             self.spool.abort()

@@ -164,7 +164,7 @@ class EarlierSnapshot:
         """
         packs = self._content["packs"]
         stream = unit["stream"]
-        names = [packs[stream["pack"]]] if "pack" in stream else list(stream["blobs"])
+        names = [*manifest.packs_of(stream, packs), *stream.get("blobs", ())]
         buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
         there: set[int] = set()
         if worth_asking(unit):

@@ -15,12 +15,22 @@ from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import FillingBuffer, blobs_of, patch
 from .partial_loading import load_foreign, load_partially
 from .pickling import load
-from .save import CELL, LAST_RESULT, MODULE_PREFIX, SETTING_PREFIX, Lost, SnapshotWriter, module_key, shown_name
+from .save import (
+    CELL,
+    LAST_RESULT,
+    MODULE_PREFIX,
+    SETTING_PREFIX,
+    UNITS_OF_PRELOADED,
+    Lost,
+    SnapshotWriter,
+    module_key,
+    shown_name,
+)
 from .singletons import CurrentSession
 from .units import reason_of
 
-OF_PRELOADED = ([SETTING_PREFIX + "pandas options"], [SETTING_PREFIX + "matplotlib settings"])
-"""Units that are there wherever these libraries are loaded."""
+OF_PRELOADED = [[name] for name in UNITS_OF_PRELOADED]
+"""The names in each of these units."""
 
 
 class RawUnit:
@@ -109,7 +119,7 @@ class SnapshotReader:
                 self._taking.buffers.learn(place, buffer, digests[place])
                 patch(view, buffer, named, self._blobs, cache)
                 for at, size, pack, start in buffer.get("patches", ()):
-                    self._taking.packs.learn(view[at : at + size], {"pack": pack, "at": start}, named)
+                    self._taking.packs.learn_patch(view[at : at + size], (named[pack], start))
         self._blobs.check(set(content["blobs"]) - known - set(cache))
         self._taking.spool.known.update(content["blobs"])
         return parts

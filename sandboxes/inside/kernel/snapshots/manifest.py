@@ -1,12 +1,16 @@
 """The manifest of a snapshot, canonical JSON whose hash names it, and packs, which hold many small blobs as one."""
 
+import bisect
+import itertools
 import json
 import platform
 import sys
 from collections import Counter
 from typing import Any
 
-from .blobs import Blobs, MissingBlobError, Spool, cut, hash_of
+from .blobs import Blobs, MissingBlobError, Spool, hash_of
+from .blobs import cut as cut_evenly
+from .cutting import WHOLE, cut_by_content
 
 FORMAT = 1
 
@@ -48,60 +52,145 @@ SMALL = 256 << 10
 MAX_PACKS = 32
 """A snapshot that would need more of them writes anew what is in those from which it needs least, half of them."""
 
+IN_MANIFEST = 1 << 10
+"""Bytes of streams that are in the manifest itself while they are no more together: a blob for each small cell would
+cost more than all else. The first snapshot in which they are more puts them into a pack."""
+MAX_RUNS = 32
+"""What would lie at more places of packs is written anew, at one."""
+
 Place = dict[str, Any]
-"""Where bytes are: `{"pack": n, "at": offset, "size": bytes}`, or `{"blobs": […], "size": bytes}`."""
+"""Where bytes are: `{"pack": n, "at": offset, "size": bytes}`; or `{"blobs": […], "size": bytes}`; or in several packs,
+one piece after the other, `{"runs": [[n, offset, bytes], …], "size": bytes}`; or the bytes themselves as Latin-1,
+`{"text": …, "size": bytes}`. Earlier versions know neither of `runs` nor of `text`, and refuse them."""
+Spot = tuple[str, int]
+"""The name of a pack, and where in it."""
 
 
 class Packs:
-    """Finds places for streams; knows where those of earlier snapshots are."""
+    """Finds places for streams; knows where those of earlier snapshots are, and pieces of them."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[str, int]] = {}
+        self._known: dict[str, Spot] = {}
+        self._cuts: dict[str, list[tuple[str, int]]] = {}
+        """By the hash of a stream, the names and sizes of its pieces: what has not changed is not cut again."""
+        self._waiting: tuple[dict[str, Spot], dict[str, list[tuple[str, int]]]] = {}, {}
+
+    def learn_patch(self, data: memoryview, spot: Spot) -> None:
+        """Note where a restored snapshot has a patch, which is not cut."""
+        self._known[hash_of(data)] = spot
 
     def learn(self, data: bytes | memoryview, place: Place, packs: list[str]) -> None:
-        """Note where a restored snapshot has a stream."""
-        if "pack" in place:
-            self._known[hash_of(data)] = (packs[place["pack"]], place["at"])
+        """Note where a restored snapshot has a stream, piece by piece."""
+        if not (runs := _runs(place)) or not data:
+            return
+        ends = list(itertools.accumulate(size for _, _, size in runs))
+        start = 0
+        for piece in cut_by_content(memoryview(data)):
+            run = bisect.bisect_right(ends, start)
+            if start + len(piece) <= ends[run]:
+                pack, at, size = runs[run]
+                self._known[hash_of(piece)] = packs[pack], at + start - (ends[run] - size)
+            start += len(piece)
 
-    def place(self, streams: list[memoryview], spool: Spool) -> tuple[list[Place], list[str]]:
-        """Put streams into blobs.
+    def place(
+        self, streams: list[memoryview], patches: list[memoryview], spool: Spool
+    ) -> tuple[list[Place], list[str]]:
+        """Put streams, and patches, into blobs, or a few small streams into the manifest.
 
         Returns:
             Their places, in their order, and the packs that these name by number. What is known of new packs counts
             only once `settle` is called.
         """
-        names = [hash_of(data) if len(data) <= SMALL else "" for data in streams]
-        live = {name: self._known[name] for name in names if name in self._known}
+        cuts: dict[str, list[tuple[str, int]]] = {}
+        named = [self._pieces(data, cuts) if len(data) <= SMALL else [] for data in streams]
+        small = {cut[0][0] for cut in named if len(cut) == 1}
+        named += [[(hash_of(data), data)] for data in patches]
+        live = self._live(named)
+        fresh: dict[str, memoryview] = {}
+        for name, piece in itertools.chain.from_iterable(named):
+            if name not in live:
+                fresh[name] = piece
+        if not patches and sum(map(len, fresh.values())) <= IN_MANIFEST and fresh.keys() <= small:
+            fresh = {}
+        if fresh:
+            pack = spool.put(b"".join(fresh.values()))
+            ends = itertools.accumulate(map(len, fresh.values()), initial=0)
+            live.update({name: (pack, at) for name, at in zip(fresh, ends, strict=False)})
+        self._waiting = live, cuts
+        packs = sorted({pack for pack, _ in live.values()})
+        numbers = {pack: number for number, pack in enumerate(packs)}
+        places: list[Place] = []
+        for data, cut in zip([*streams, *patches], named, strict=True):
+            if not cut:
+                places.append({"blobs": spool.put_all(cut_evenly(data)), "size": len(data)})
+            elif cut[0][0] not in live:
+                places.append({"text": bytes(data).decode("latin-1"), "size": len(data)})
+            else:
+                runs = _joined([(*live[name], len(piece)) for name, piece in cut])
+                places.append(_place([[numbers[pack], at, size] for pack, at, size in runs], len(data)))
+        return places, packs
+
+    def _pieces(self, data: memoryview, cuts: dict[str, list[tuple[str, int]]]) -> list[tuple[str, memoryview]]:
+        """The pieces of a stream by their names; how it is cut is noted in `cuts`."""
+        whole = hash_of(data)
+        if len(data) < WHOLE:
+            return [(whole, data)]
+        if (known := self._cuts.get(whole)) is None:
+            known = [(hash_of(piece), len(piece)) for piece in cut_by_content(data)]
+        cuts[whole] = known
+        ends = list(itertools.accumulate(size for _, size in known))
+        return [(name, data[end - size : end]) for (name, size), end in zip(known, ends, strict=True)]
+
+    def _live(self, named: list[list[tuple[str, memoryview]]]) -> dict[str, Spot]:
+        """Where pieces are already, without those that are to be written anew to have them at fewer places."""
+        sizes = {name: len(piece) for name, piece in itertools.chain.from_iterable(named)}
+        live = {name: self._known[name] for name in sizes if name in self._known}
         if len({pack for pack, _ in live.values()}) >= MAX_PACKS:
             needed: Counter[str] = Counter()
-            for name, size in dict(zip(names, map(len, streams), strict=True)).items():
-                if name in live:
-                    needed[live[name][0]] += size
+            for name, (pack, _) in live.items():
+                needed[pack] += sizes[name]
             large = {pack for pack, _ in needed.most_common(MAX_PACKS // 2)}
-            live = {name: place for name, place in live.items() if place[0] in large}
-        joined = bytearray()
-        fresh: dict[str, int] = {}
-        for data, name in zip(streams, names, strict=True):
-            if name and name not in live and name not in fresh:
-                fresh[name] = len(joined)
-                joined += data
-        if fresh:
-            pack = spool.put(joined)
-            live.update({name: (pack, at) for name, at in fresh.items()})
-        self._waiting = live
-        packs = sorted({pack for pack, _ in live.values()})
-        places: list[Place] = []
-        for data, name in zip(streams, names, strict=True):
-            if name:
-                pack, at = live[name]
-                places.append({"pack": packs.index(pack), "at": at, "size": len(data)})
-            else:
-                places.append({"blobs": spool.put_all(cut(data)), "size": len(data)})
-        return places, packs
+            live = {name: spot for name, spot in live.items() if spot[0] in large}
+        for cut in named:
+            if len(cut) > MAX_RUNS:
+                spots = [(*live.get(name, ("", 0)), len(piece)) for name, piece in cut]
+                if len(_joined(spots)) > MAX_RUNS:
+                    for name, _ in cut:
+                        live.pop(name, None)
+        return live
 
     def settle(self) -> None:
         """The snapshot was written: its packs may be named by the next."""
-        self._known = self._waiting
+        self._known, self._cuts = self._waiting
+
+
+def _joined(spots: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Pack, offset and size of pieces, with those as one that follow each other; new ones, without a pack, will."""
+    runs: list[tuple[str, int, int]] = []
+    for pack, at, size in spots:
+        if runs and runs[-1][0] == pack and (not pack or runs[-1][1] + runs[-1][2] == at):
+            runs[-1] = (pack, runs[-1][1], runs[-1][2] + size)
+        else:
+            runs.append((pack, at, size))
+    return runs
+
+
+def _place(runs: list[list[int]], size: int) -> Place:
+    if len(runs) == 1:
+        return {"pack": runs[0][0], "at": runs[0][1], "size": size}
+    return {"runs": runs, "size": size}
+
+
+def _runs(place: Place) -> list[list[int]]:
+    """The parts of packs that a place names, one after the other."""
+    if "pack" in place:
+        return [[place["pack"], place["at"], place["size"]]]
+    return list(place.get("runs", ()))
+
+
+def packs_of(place: Place, packs: list[str]) -> list[str]:
+    """The packs in which a place is."""
+    return [packs[number] for number in sorted({run[0] for run in _runs(place)})]
 
 
 def read(place: Place, packs: list[str], blobs: Blobs, cache: dict[str, bytes]) -> bytes:
@@ -110,9 +199,14 @@ def read(place: Place, packs: list[str], blobs: Blobs, cache: dict[str, bytes]) 
     Raises:
         MissingBlobError: a blob is missing or damaged.
     """
-    if "pack" in place:
-        name = packs[place["pack"]]
+    if "text" in place:
+        return str(place["text"]).encode("latin-1")
+    if "blobs" in place:
+        return b"".join(blobs.read(name) for name in place["blobs"])
+    found: list[bytes] = []
+    for pack, at, size in _runs(place):
+        name = packs[pack]
         if name not in cache:
             cache[name] = blobs.read(name)
-        return cache[name][place["at"] : place["at"] + place["size"]]
-    return b"".join(blobs.read(name) for name in place["blobs"])
+        found.append(cache[name][at : at + size])
+    return found[0] if len(found) == 1 else b"".join(found)

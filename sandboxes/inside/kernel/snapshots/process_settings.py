@@ -198,6 +198,9 @@ def _is_of_cell(value: Any) -> bool:
 def _virtual_subclasses() -> Any:
     """Classes of cells that were registered with abstract classes of Python's own."""
     library: Any = sys.modules["_abc"]
+    if library.get_cache_token() == _Registered.none_until:
+        return None
+    token = library.get_cache_token()
     abstract = {f"collections.abc:{name}": getattr(collections.abc, name) for name in collections.abc.__all__}
     numbers = sys.modules.get("numbers")
     abstract |= {f"numbers:{name}": getattr(numbers, name) for name in getattr(numbers, "__all__", ())}
@@ -207,7 +210,13 @@ def _virtual_subclasses() -> Any:
             kinds = [kind() for kind in library._get_dump(one)[0]]
             if mine := [kind for kind in kinds if kind is not None and _is_of_cell(kind)]:
                 known[name] = mine
+    _Registered.none_until = None if known else token
     return known or None
+
+
+class _Registered:
+    none_until: object = None
+    """How often any classes had been registered when none of a cell was found: until it is more, there is none."""
 
 
 def _register_again(before: Any) -> None:

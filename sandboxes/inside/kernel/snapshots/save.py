@@ -35,6 +35,8 @@ LAST_RESULT = "_"
 MAX_LAST_RESULT = 10_000_000
 """Its bytes."""
 SETTING_PREFIX = ":ambient:"
+UNITS_OF_PRELOADED = (SETTING_PREFIX + "pandas options", SETTING_PREFIX + "matplotlib settings")
+"""Settings that are there wherever these libraries are loaded: in units of their own, which do not count as use."""
 MODULE_PREFIX = ":module:"
 CELL = "<cell "
 STALE = "{0} was imported before it was changed; after a restore the functions are those of the file, so reload {0}"
@@ -73,9 +75,13 @@ class SnapshotWriter:
         self.packs = Packs()
         self.buffers = BufferWriter(spool, change_detector([spool.folder, blobs]))
         self._partition = Partition(UnchangedObjects(fast_digest()))
+        self._partition.read_anew = tuple(SETTING_PREFIX + name for name in interpreter_state.READ_ANEW)
+        self._partition.read_alone = frozenset(UNITS_OF_PRELOADED)
         self._modules = modules.ImportedModules(root)
         self._sources: dict[str, tuple[Any, str]] = {}
         """Name of a cell's file → its entry in linecache, and what it is joined."""
+        self._of_cells: dict[str, str] = {}
+        """The source of each cell by the name of its file, as this snapshot has it."""
         self.files_of: tuple[str, dict[str, Any], dict[str, Any]] = ("", {}, {})
         """The snapshot that was taken last, and the files that it has in the workspace and outside of it."""
         self.lost_since: dict[str, tuple[int, int]] = {}
@@ -99,7 +105,8 @@ class SnapshotWriter:
         self.spool.begin(limit)
         try:
             # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
-            patches = library_patches.capture(list(self._cell_sources().values()), of_cells)
+            self._of_cells = self._cell_sources()
+            patches = library_patches.capture(list(self._of_cells.values()), of_cells)
             with quiet():
                 id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:
@@ -135,7 +142,7 @@ class SnapshotWriter:
             *(unit.stream.data for unit in units if unit.stream.place is None),
             *(memoryview(data) for data in extra.values()),
         ]
-        places, packs = self.packs.place([*small, *self.buffers.patches()], self.spool)
+        places, packs = self.packs.place(small, self.buffers.patches(), self.spool)
         self.buffers.place(places[len(small) :])
         rest = iter(places)
         of_units = {unit.names: unit.stream.place or next(rest) for unit in units}
@@ -172,7 +179,7 @@ class SnapshotWriter:
             SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
         }
         found |= {SETTING_PREFIX + name: value for name, value in patches.items()}
-        made = namespaces.registered(self._modules.made, list(self._cell_sources().values()))
+        made = namespaces.registered(self._modules.made, list(self._of_cells.values()))
         cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
         stale: list[Lost] = []
@@ -231,7 +238,7 @@ class SnapshotWriter:
             "early": json.dumps(early).encode(),
             "imported": self._modules.written,
         }
-        extra |= {name: source.encode("utf-8", "surrogatepass") for name, source in self._cell_sources().items()}
+        extra |= {name: source.encode("utf-8", "surrogatepass") for name, source in self._of_cells.items()}
         return extra
 
     def _cell_sources(self) -> dict[str, str]:

@@ -179,6 +179,10 @@ class Partition:
         self._groups: list[Names] = []
         self._bound: dict[str, int] = {}
         self.with_nans: frozenset[str] = frozenset()
+        self.read_anew: tuple[str, ...] = ()
+        """Names of settings whose containers were made when they were read, so that nobody else has them."""
+        self.read_alone: frozenset[str] = frozenset()
+        """Those of them that stay units of their own all the same."""
         self.named: dict[str, tuple[str, str]] = {}
         """What of the variables will not come back although they do: name → type, reason."""
 
@@ -207,7 +211,8 @@ class Partition:
 
     def _begin(self, values: dict[str, Any], reasons: dict[str, str]) -> list[Unit]:
         plain = tuple(name for name, value in values.items() if _is_small(value))
-        among = frozenset(plain)
+        settings = tuple(name for name in self.read_anew if name in values and _is_plain_setting(values[name]))
+        among = frozenset((*plain, *settings))
         left = {name: value for name, value in values.items() if name not in among}
         seeds: list[Names] = []
         for group in self._groups:
@@ -222,8 +227,11 @@ class Partition:
         reducers = Reducers(self.with_nans)
         reducers.named = self.named
         units = [unit for names in seeds for unit in self._find_or_pickle(names, values, reducers, reasons)]
-        if plain:
-            units.append(Unit(plain, Stream({name: values[name] for name in plain}, reducers), {}))
+        together = tuple(name for name in settings if name not in plain and name not in self.read_alone)
+        alone = [(name,) for name in settings if name in self.read_alone]
+        for names in (plain, together, *alone):
+            if names:
+                units.append(Unit(names, Stream({name: values[name] for name in names}, reducers), {}))
         return units
 
     def _find_or_pickle(
@@ -257,6 +265,26 @@ class Partition:
             if len(merged) >= len(units):  # pickling that gives other objects each time would never settle
                 return merged
             units = merged
+
+
+MANY = 64
+"""Items of a container of settings at most; random states are not put together with what hardly ever changes."""
+
+
+def _is_plain_setting(value: Any) -> bool:
+    """Whether a setting is small values and nothing else, in a container or in a tuple of them.
+
+    What a user gave a library is within another container, if it is kept as it was given.
+    """
+    if type(value) is tuple and len(value) <= MANY:
+        return all(_is_small(item) or _holds_values(item) for item in value)
+    return _holds_values(value)
+
+
+def _holds_values(value: Any) -> bool:
+    if type(value) not in (dict, list) or len(value) > MANY:
+        return False
+    return all(map(_is_small, value)) and (type(value) is list or all(map(_is_small, value.values())))
 
 
 def _is_small(value: Any) -> bool:

@@ -1,0 +1,74 @@
+"""How long the model waits after a cell, when the step is kept while it is asked."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from langchain_core.messages import HumanMessage
+
+from bench.scripted import ScriptedChat
+from graph.build import build_graph
+from graph.checkpoints.factory import open_checkpoints
+from graph.context import Context
+from graph.settings import Settings
+from nodes.restoration.snapshots import SnapshotStore
+from sandboxes.base import Sandbox
+from sandboxes.opening import Sandboxes
+from storage.artifacts import Artifacts
+from storage.blobs import Blobs
+from storage.inputs import InputSource
+
+
+async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -> list[float]:
+    """Run cells through the graph, with a model that answers at once.
+
+    Args:
+        cells: What the model wants to run, one after the other.
+        inputs: A folder whose files the sandbox gets, if it is there.
+        folder: A new folder.
+
+    Returns:
+        The seconds after each cell until the model was asked.
+    """
+    settings = await asyncio.to_thread(partial(Settings, home=folder))
+    files = await asyncio.to_thread(lambda: sorted(inputs.glob("*")) if inputs is not None else [])
+    model = ScriptedChat(cells=list(cells))
+
+    async def choose(name: str) -> ScriptedChat:
+        return model
+
+    spent: list[float] = []
+    async with Sandboxes(folder / "threads") as sandboxes, open_checkpoints(settings) as saver:
+        filled: set[str] = set()
+
+        async def opened(kind: str, id: str) -> Sandbox:
+            sandbox = await sandboxes.open(kind, id)
+            for file in files if id not in filled else []:
+                await sandbox.put(file, f"inputs/{file.name}")
+            filled.add(id)
+            return sandbox
+
+        builder = build_graph(
+            choose_model=choose,
+            open_sandbox=opened,
+            inputs=InputSource(),
+            artifacts=Artifacts(str(folder / "artifacts")),
+            snapshots=SnapshotStore(Blobs.at(str(folder / "blobs"))),
+        )
+        ended = 0.0
+        async for data in builder.compile(checkpointer=saver).astream(
+            {"messages": [HumanMessage("Do it")]},
+            {"configurable": {"thread_id": str(uuid.uuid4())}, "recursion_limit": 1_000},
+            context=Context(max_cells=100),
+            stream_mode="custom",
+            durability="sync",
+        ):
+            if data["event"] == "cell_finished":
+                ended = time.perf_counter()
+            elif data["event"] == "model_asked" and ended:
+                spent.append(time.perf_counter() - ended)
+                ended = 0.0
+    return spent
