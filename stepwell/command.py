@@ -1,6 +1,7 @@
 """The command `stepwell`: its help and its commands. What a command does is imported when it is called."""
 
 import gc
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -43,9 +44,19 @@ Examples:
 
 - stepwell open last
 
-Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a cell or a call waits for approval, 130 paused.
+Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a plan, a cell or a call waits for approval, 4 answered though none of
+the files could be read, 130 paused.
 """
 
+
+def _open_closed_streams() -> None:
+    """Open what stdin, stdout and stderr lack (`<&-`, a daemon) to nowhere: what is opened first would become them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays
+
+
+_open_closed_streams()
 # Boxes and colours for people, plain text for pipes.
 app = typer.Typer(
     cls=GroupedCommands,

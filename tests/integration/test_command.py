@@ -366,7 +366,7 @@ def test_threads_are_listed_and_found_by_their_beginning(finished: FinishedThrea
     for name in (finished.id, finished.id[:4], "last"):
         shown = finished.desk.command("show", name)
         assert shown.stdout.startswith(f"thread {finished.id}\nfinished"), shown.stderr
-        for part in ("✓ 1.", "Files:", "no language model was asked", f"stepwell ask {finished.id}"):
+        for part in ("✓ 1.", "Files:", "no language model was asked", f"stepwell ask {finished.id[:8]}"):
             assert part in shown.stdout
 
 
@@ -484,7 +484,7 @@ def test_a_signal_pauses_and_resume_finishes(after: str, number: signal.Signals,
         said = process.stderr.read()
         assert process.wait(PATIENCE) == code
     thread = thread_in(said)
-    assert f"paused; go on with: stepwell resume {thread}" in said
+    assert f"paused; go on with: stepwell resume {thread[:8]}" in said
     assert "Traceback" not in said
     assert json.loads(desk.command("threads", "--json").stdout)["status"] == "paused"
     asked = desk.command("ask", thread, "Too early?")
@@ -527,7 +527,7 @@ def test_approval_without_a_terminal_waits_for_a_decision(desk: Desk) -> None:
     first = desk.command("run", "What does this table hold?", "sales.csv", "--approve")
     assert (first.returncode, first.stdout) == (3, "")
     thread = thread_in(first.stderr)
-    assert f"stepwell resume {thread} --approve-cell" in first.stderr
+    assert f"stepwell resume {thread[:8]} --approve-cell" in first.stderr
     assert desk.command("resume", thread).returncode == 3
     shown = desk.command("show", "last").stdout
     assert "waiting" in shown
