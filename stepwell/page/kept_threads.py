@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, Self, cast
 
 from langgraph.types import StateSnapshot
@@ -21,10 +22,11 @@ from graph.checkpoints.step_tree import StepTree
 from graph.context import Context, stored_context
 from graph.events import ApprovalAsked
 from graph.settings import Settings
-from graph.state import Artifact, Cell, State
+from graph.state import Artifact, Cell, Input, State
 from graph.wiring import make_blobs
 from nodes.budget import tokens_spent
 from nodes.restoration.manifests import NotRestoredError
+from sandboxes.host.scratch import scratch_folder
 from sandboxes.inside.kernel.snapshots.blobs import CHUNK
 from sandboxes.opening import ID
 from stepwell.comparison import Difference, compare
@@ -381,11 +383,16 @@ class KeptThreads:
 
     @asynccontextmanager
     async def input_from(self, sessions: StepSessions, thread: str, path: str) -> AsyncIterator[PublishedFile]:
-        """An input of a thread, taken out of one of these sessions."""
+        """An input of a thread: as the store has it, or else taken out of one of these sessions."""
         place = await state_at_step(self.graph, thread, None)
         one = next((one for one in place.state.get("inputs") or [] if one["path"] == path), None)
         if one is None:
             raise NothingFoundError("This thread has no such input.")
+        async with scratch_folder("page-input") as folder:
+            if await self._stored_input(one, folder / "input"):
+                async with open_local(str(folder), "input") as file:
+                    yield file
+                return
         mark = place.state["sandbox"]["snapshot"]
         fetched = await sessions.use(
             f"{thread}@{place.step.name}", mark, partial(fetch_there, path=path, max_bytes=one["size"])
@@ -395,6 +402,13 @@ class KeptThreads:
                 yield file
         finally:
             await asyncio.to_thread(fetched.unlink, missing_ok=True)
+
+    async def _stored_input(self, one: Input, target: Path) -> bool:
+        try:
+            await make_blobs(self.settings).fetch(one["sha256"], target)
+        except (BlobError, ValueError):  # those of local sandboxes lie in their workspaces only
+            return False
+        return True
 
     async def _kept_file(self, cells: list[Cell], path: str) -> PublishedFile:
         """A file of the workspace as it was after the last of these cells."""

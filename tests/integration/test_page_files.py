@@ -12,12 +12,14 @@ from langchain_core.messages import HumanMessage
 
 from graph.settings import Settings
 from graph.state import Artifact, SandboxRef, Turn
+from graph.wiring import make_blobs
 from stepwell.threads import open_graph
 from storage.artifacts import Artifacts
 from tests.page_process import PageInside, page_inside
 from tests.states import make_input, make_state
 
 PIECE = {"Content-Type": "application/offset+octet-stream"}
+ROWS = b"town,rain\nOslo,12\n"
 MOVIE = bytes(range(256)) * 2_000
 
 
@@ -84,8 +86,9 @@ async def movie(page: PageInside) -> str:
     thread = str(uuid.uuid4())
     published = await asyncio.to_thread(publish, Path(Artifacts.at(page.backend.settings.artifacts).folder(thread)))
     turn = Turn(number=1, question="What?", plan=[], answer="This.")
+    kept = make_input("inputs/kept.csv") | {"size": len(ROWS), "sha256": hashlib.sha256(ROWS).hexdigest()}
     state = make_state(turns=[turn], answer="This.", artifacts=published, concerns=[], question="What?",
-                       messages=[HumanMessage("What?")], inputs=[make_input("inputs/rows.parquet")],
+                       messages=[HumanMessage("What?")], inputs=[make_input("inputs/rows.parquet"), kept],
                        sandbox=SandboxRef(kind="local", id=thread, snapshot=""))  # fmt: skip
     async with open_graph(page.backend.settings) as (graph, _):
         await graph.aupdate_state({"configurable": {"thread_id": thread}}, dict(state), as_node="upload")
@@ -128,3 +131,16 @@ async def test_what_is_known_of_an_input_is_shown_without_a_session(page: PageIn
     assert shown.status_code == 200, "nothing of this thread could be restored"
     assert "CSV, 3 columns" in shown.text
     assert "10 B" in shown.text
+
+
+async def test_an_input_that_the_store_has_is_read_without_a_session(
+    page: PageInside, movie: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.csv"
+    await asyncio.to_thread(file.write_bytes, ROWS)
+    await make_blobs(page.backend.settings).add_file(file, hashlib.sha256(ROWS).hexdigest())
+    shown = await page.client.get(movie.replace("artifacts/movie.mp4", "inputs/inputs/kept.csv"))
+    assert shown.status_code == 200, "nothing of this thread could be restored"
+    assert "Oslo" in shown.text
+    whole = await page.client.get(movie.replace("artifacts/movie.mp4", "input-files/inputs/kept.csv"))
+    assert whole.content == ROWS
