@@ -25,7 +25,10 @@ from stepwell.cli.help_groups import GroupedCommands, add_to
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
 
-Every step is kept: a run that was paused (Ctrl-C), killed or has failed goes on with `stepwell resume`, and a finished
+A thread is a question with all that follows: files, further questions, answers. Its steps are cells of Python, as in a
+notebook, each kept with its variables and files, so that you can look at it, and go back to it.
+
+A run that was paused (Ctrl-C), killed or has failed goes on with `stepwell resume`, and a finished
 one takes further questions with `stepwell ask`.
 
 The code that the model writes runs in a sandbox of its own: no network unless --network opens it, no files but its own,

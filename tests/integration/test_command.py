@@ -190,10 +190,20 @@ def test_help_is_plain_in_a_pipe_and_imports_nothing_heavy(words: tuple[str, ...
 
 
 def test_the_help_says_where_code_runs(desk: Desk) -> None:
-    text = " ".join(desk.command("--help").stdout.split())
+    told = desk.command("--help").stdout
+    assert not re.search(r"\w\.\.\.$", told, re.MULTILINE), "a command's summary is cut off"
+    text = " ".join(told.split())
     assert "runs in a sandbox of its own: no network unless --network opens it" in text
     assert "stepwell doctor" in text
     assert all(f" {name} " in text for name in COMMANDS)
+
+
+def test_standard_streams_that_are_closed_are_no_error(desk: Desk) -> None:
+    script = 'exec "$@" <&- >&-'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *COMMAND, "threads"], env=desk.environment, stderr=subprocess.PIPE, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_command_is_in_a_group_of_the_help_and_has_an_example(desk: Desk) -> None:
