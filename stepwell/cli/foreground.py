@@ -49,7 +49,8 @@ class Foreground:
         ask: Asks somebody to decide on a cell; None when nobody is there. It returns None to leave the cell waiting.
         options: What a command that goes on must be given again.
         resume: What is typed to go on with a thread; empty: the command `stepwell resume`.
-        about_files: Whether a question about the files is answered, so that the exit code tells when none was readable.
+        about_files: Whether a question is answered about the files given with it, so that the exit code tells when none
+            was readable.
     """
 
     def __init__(
@@ -161,7 +162,9 @@ class Foreground:
     def _conclude(self, last: Event | None) -> int:
         if isinstance(last, Finished):
             if self._about_files and self._readable and not any(self._readable):
-                print_error(f"none of the files could be read; the answer says why (exit code {UNREAD})")
+                print_error(
+                    f"none of the files given with the question could be read; the answer says why (exit code {UNREAD})"
+                )
                 return UNREAD
             return FAILED if last.stopped_at else FINISHED
         resume = self._resume or next_command("resume", self.thread, self._options)

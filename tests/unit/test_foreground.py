@@ -101,7 +101,7 @@ def test_an_answer_about_files_of_which_none_could_be_read_has_its_own_code(
     code, written = conduct(ScriptedRun(Started(THREAD, "q"), broken, DONE))
     assert code == UNREAD == 4, "the number is documented"
     assert "42" in written
-    assert "none of the files could be read" in capsys.readouterr().err
+    assert "none of the files given with the question could be read" in capsys.readouterr().err
     assert conduct(ScriptedRun(Started(THREAD, "q"), broken, good, DONE))[0] == FINISHED
     cells = Foreground(about_files=False)  # of a notebook: they read the files themselves
     view = PlainView(io.StringIO(), None)
