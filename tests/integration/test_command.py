@@ -169,7 +169,7 @@ class Terminal:
 
 
 def thread_in(text: str) -> str:
-    match = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text)
+    match = re.search(r"\b[0-9a-f]{8}((-[0-9a-f]{4}){3}-[0-9a-f]{12})?\b", text)
     assert match, text
     return match[0]
 
