@@ -47,7 +47,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The suite {file} cannot be read: {error}.") from None
+        raise UsageError(f"The suite {file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
 
 
 def _objects(file: Path) -> list[tuple[str, dict[str, Any]]]:

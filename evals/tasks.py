@@ -85,7 +85,7 @@ def load_plain(file: Path, data: Path) -> list[Task]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The suite {file} cannot be read: {error}.") from None
+        raise UsageError(f"The suite {file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     tasks: dict[str, Task] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():

@@ -29,11 +29,7 @@ artifacts = Artifacts.at(
     signer=links,
     hidden=settings.has_users,  # users of a server are not told where it keeps things
 )
-blobs = make_blobs(
-    settings,
-    served=not server_keeps_our_checkpoints(settings),
-    shown="the store of snapshots" if settings.has_users else "",
-)
+blobs = make_blobs(settings, served=not server_keeps_our_checkpoints(settings))
 uploads = make_uploads(settings)
 draining = Drain(settings.drain_seconds)
 policy = read_policy(settings)

@@ -52,17 +52,17 @@ def make_sandboxes(settings: Settings, root: Path | None = None, *, pool: Sessio
     )
 
 
-def make_blobs(settings: Settings, *, served: bool = False, shown: str = "") -> Blobs:
-    """Where snapshots are kept.
+def make_blobs(settings: Settings, *, served: bool = False) -> Blobs:
+    """Where snapshots are kept. Users of a server are not told where that is.
 
     Args:
         settings: What the operator configured.
         served: Whether a server's own checkpointer names them, which `stepwell gc` does not see: then they are kept
             apart.
-        shown: What errors call the store instead of naming its place.
     """
     default = settings.home / ("served-blobs" if served else "blobs")
     owner = settings.home / "blob-owner-served" if served else settings.blob_owner
+    shown = "the store of snapshots" if settings.has_users else ""
     return Blobs.at(settings.blobs or str(default), owner=owner, shown=shown)
 
 

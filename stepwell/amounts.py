@@ -1,7 +1,12 @@
-"""Sizes and times in few words, the same in the terminal and on the page."""
+"""Counts, sizes and times in few words, the same in the terminal and on the page."""
 
 THOUSAND = 1_000
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
+
+def count_text(count: int, one: str, more: str = "") -> str:
+    """`1 cell`, `1,204 cells`; a plural that does not only add an s is given."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
 def size_text(size: int) -> str:

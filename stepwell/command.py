@@ -1,6 +1,7 @@
 """The command `stepwell`: its help and its commands. What a command does is imported when it is called."""
 
 import gc
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -24,7 +25,10 @@ from stepwell.cli.help_groups import GroupedCommands, add_to
 
 HELP = """Ask a question about files; Stepwell plans, writes Python, runs it, checks the result and answers.
 
-Every step is kept: a run that was paused (Ctrl-C), killed or has failed goes on with `stepwell resume`, and a finished
+A thread is a question with all that follows: files, further questions, answers. Its steps are cells of Python, as in a
+notebook, each kept with its variables and files, so that you can look at it, and go back to it.
+
+A run that was paused (Ctrl-C), killed or has failed goes on with `stepwell resume`, and a finished
 one takes further questions with `stepwell ask`.
 
 The code that the model writes runs in a sandbox of its own: no network unless --network opens it, no files but its own,
@@ -43,9 +47,19 @@ Examples:
 
 - stepwell open last
 
-Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a cell or a call waits for approval, 130 paused.
+Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a plan, a cell or a call waits for approval, 4 answered though none of
+the files given with the question could be read, 130 paused.
 """
 
+
+def _open_closed_streams() -> None:
+    """Open what stdin, stdout and stderr lack (`<&-`, a daemon) to nowhere: what is opened first would become them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays
+
+
+_open_closed_streams()
 # Boxes and colours for people, plain text for pipes.
 app = typer.Typer(
     cls=GroupedCommands,

@@ -22,6 +22,7 @@ from graph.settings import Settings, settings_or_default
 from graph.state import Cell, State
 from graph.wiring import make_blobs, make_functions
 from nodes.calls.recorded_calls import functions_called
+from nodes.computed_answers import wanted_values
 from nodes.prompts.observation import observe
 from nodes.publishing import published_names
 from nodes.restoration.earlier_steps import EarlierSteps
@@ -364,6 +365,7 @@ async def _again(
         number=cell["number"],
         timeout=max(context.cell_timeout, 5 * cell["seconds"]),
         functions=EarlierSteps(calls, fresh.sandbox, earlier, SnapshotStore(blobs)),
+        values=wanted_values(cell.get("answer", "")),
     )
     differences = []
     if result.status != cell["status"]:
@@ -372,6 +374,9 @@ async def _again(
     after = _said(observe(result, number=cell["number"], limit=context.observation_chars, back_to=cell.get("back_to")))
     if before != after:
         differences.append(_first_difference(before, after))
+    for value, now in zip(cell.get("values") or [], result.values, strict=False):
+        if value["text"] != now:
+            differences.append(f"{{{{{value['expression']}}}}} was {value['text'][:100]!r} and is {now[:100]!r}")
     differences += await differing(fresh.sandbox, cell, blobs, fresh.folder)
     reasons = [reason for pattern, reason in MAY_DIFFER if differences and pattern.search(cell["code"])]
     if differences and calls is not None and calls.refused:

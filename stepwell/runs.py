@@ -36,7 +36,7 @@ from nodes.direct_cells import NoCodeError, direct_question, purpose_of
 from nodes.inputs import LOCAL_KIND
 from nodes.plan import NoQuestionError
 from nodes.restoration.snapshots import SnapshotStore
-from sandboxes.base import Sandbox, SandboxError, SandboxRefusedError
+from sandboxes.base import Sandbox, SandboxError, SandboxRefusedError, SandboxUnavailableError
 from sandboxes.host.workspace import digest
 from sandboxes.network import Network
 from sandboxes.opening import ID, Sandboxes
@@ -297,7 +297,8 @@ class Run:
                 budget_reached({}, context, settings.price_list)
             if (service := sandboxes.elsewhere.get(context.sandbox)) is not None:
                 await service.check()
-        except (ModelAccessError, SandboxRefusedError) as error:
+                await service.reach()
+        except (ModelAccessError, SandboxRefusedError, SandboxUnavailableError) as error:
             raise SettingsError(str(error)) from None
 
     async def _opened(self, stack: AsyncExitStack, settings: Settings) -> tuple[ThreadHold, Services]:

@@ -20,7 +20,7 @@ from nodes.restoration.line import state_id_after
 from stepwell.errors import ThreadError
 from stepwell.threads import Graph, find_thread, saver_of
 
-STEP = re.compile(r"\d{1,9}[A-Za-z]{0,3}")
+STEP = re.compile(r"\d{1,9}[A-Za-z]{0,3}|(?i:turn)\d{1,9}")
 RUNNING = (("approve_plan",), ("generate",), ("execute",))
 """What comes next in the middle of a turn."""
 MAX_SETTING_OUT = 50

@@ -131,7 +131,7 @@ async def find_thread_in(saver: Saver, prefix: str) -> str:
         )
     found = await saver.threads_beginning_with(prefix)
     if not found:
-        raise ThreadError(f"No thread begins with {prefix} or is called so; `stepwell threads` lists them.")
+        raise ThreadError(f"No thread is called {prefix}, and no id begins so; `stepwell threads` lists them.")
     if len(found) > 1 and prefix not in found:
         raise ThreadError(f"{prefix} is ambiguous: {', '.join(found)}.")
     return prefix if prefix in found else found[0]

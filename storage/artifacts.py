@@ -136,8 +136,12 @@ class Artifacts:
         except OSError as error:
             raise StorageError(f"{self.shown(thread)} cannot be removed ({error.strerror or error}).") from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise StorageError(f"{self.shown(thread)} cannot be removed ({reason}).") from None
+            raise StorageError(f"{self.shown(thread)} cannot be removed ({self._reason(error)}).") from None
+
+    def _reason(self, error: Exception) -> str:
+        """What a backend of fsspec says; it may name the place."""
+        said = "" if self.hidden else " ".join(str(error).split())[:200]
+        return said or type(error).__name__
 
     def _publish(self, thread: str, name: str, file: Path) -> str:
         folder = self.folder(thread)
@@ -158,10 +162,9 @@ class Artifacts:
                 "make room there or set STEPWELL_ARTIFACTS to another place."
             ) from None
         except ImportError as error:
-            raise StorageError(f"{self.shown(thread)} {missing(error)}.") from None
+            raise StorageError(f"{self.shown(thread)} {missing(error, served=self.hidden)}.") from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise StorageError(f"{name} cannot be written to {self.shown(thread)} ({reason}).") from None
+            raise StorageError(f"{name} cannot be written to {self.shown(thread)} ({self._reason(error)}).") from None
         return self.address(thread, name)
 
 

@@ -370,14 +370,15 @@ class Blobs:
         except BlobError:
             raise
         except ImportError as error:
-            raise BlobError(f"{self.location} {missing(error)}.") from None
+            raise BlobError(f"{self.location} {missing(error, served=bool(self._shown))}.") from None
         except OSError as error:
             raise BlobError(
                 f"The blobs in {self.location} cannot be used ({error.strerror or error}); "
                 "make room there or set STEPWELL_BLOBS to another place."
             ) from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            said = "" if self._shown else " ".join(str(error).split())[:200]  # it may name the place
+            reason = said or type(error).__name__
             raise BlobError(f"The blobs in {self.location} cannot be used ({reason}).") from None
 
 

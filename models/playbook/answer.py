@@ -20,6 +20,8 @@ SECTIONS = (
     ("Assumptions", ("Assumption",)),
     ("Left out", ("Skipped",)),
 )
+BEGUN_BY_A_FILE = ("Data", "Text")
+"""Topics whose findings begin with a file's name, which stays as it is; the others of them have their capital."""
 NOT_ENGLISH = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 USED_UP = "the cells of this turn were used up"
 
@@ -48,7 +50,9 @@ def write_answer(route: Route) -> tuple[str, list[str]]:
 
 
 def _sentence(line: str) -> str:
-    text = line.partition(": ")[2]
+    topic, _, text = line.partition(": ")
+    if topic in BEGUN_BY_A_FILE:
+        return text
     return text[0].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
 
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from models.messages import NO_MODEL
 from models.playbook.answer import write_answer
 from models.playbook.cells import STAGES
-from models.playbook.cells.loading import HELPERS, UNSORTED
+from models.playbook.cells.loading import HELPERS, MANY, UNSORTED
 from models.playbook.profiled_inputs import MAX_TABLES, loading_code, raw_code
 from models.playbook.route import LOADING, Route, plan_for, walk
 from models.situation import ProgramModel, PromptStep, Situation
@@ -77,6 +77,7 @@ def _lead(route: Route) -> str:
         case "clean":
             lines.append(raw_code(inputs, tolerant=route.again, sample=route.sampled))
         case "focus":
+            lines.append(MANY)
             lines.append(f"paths = {[table.path for table in inputs.tables[:MAX_TABLES]]!r}\nquestion = {question!r}")
         case "list":
             lines.append(f"question = {question!r}")

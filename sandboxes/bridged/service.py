@@ -55,6 +55,14 @@ class Service(ABC):
             SandboxRefusedError: the operator has to mend something first.
         """
 
+    async def reach(self) -> None:  # noqa: B027 - most are only reached when they are used
+        """Ask whether sandboxes can be made now, where that takes no time and costs nothing.
+
+        Raises:
+            SandboxRefusedError: the operator has to mend something first.
+            SandboxUnavailableError: whoever makes them cannot be reached.
+        """
+
     @abstractmethod
     def machine(self, id: str) -> Machine:
         """The machine of a thread; nothing is asked of it. It may block."""

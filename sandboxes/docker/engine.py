@@ -195,6 +195,15 @@ class ContainerEngine:
         if DOWN.search(done.complaint) and not NOT_RUN.search(done.complaint):
             raise SandboxUnavailableError(f"{self.name} could not {doing}: its engine cannot be reached ({done.said}).")
 
+    async def reach(self) -> None:
+        """Ask the engine for something that it has at once.
+
+        Raises:
+            SandboxRefusedError: it cannot be started, or may not be used.
+            SandboxUnavailableError: it cannot be reached.
+        """
+        await self.run("ps", "--quiet", "--filter", "label=none", doing="make a container")
+
     def failed(self, done: CommandResult, doing: str, *, making: bool = False) -> Exception:
         """The error that a failed command is.
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from sandboxes.base import SandboxRefusedError
 from sandboxes.bridged.service import Listed, Service
 from sandboxes.docker.engine import ContainerEngine
@@ -32,6 +34,10 @@ class Docker(Service):
         """
         if self._options.problem:
             raise SandboxRefusedError(self._options.problem)
+
+    @override
+    async def reach(self) -> None:
+        await self._engine.reach()
 
     def machine(self, id: str) -> DockerMachine:
         """The container of a thread."""

@@ -13,7 +13,7 @@ from nodes.budget import tokens_spent
 from stepwell.cli.command_options import named_files
 from stepwell.cli.exits import FINISHED, print_error
 from stepwell.cli.inspection import print_thread, show_log
-from stepwell.cli.terminal_text import clean, one_line, size_text
+from stepwell.cli.terminal_text import clean, one_line, size_text, wrapped
 from stepwell.cli.thread_lines import input_line, usage_line
 from stepwell.cli.wording import artifact_line
 from stepwell.comparison import files_by_cells
@@ -165,6 +165,8 @@ class ChatCommands:
 
     def _place(self, step: str) -> str:
         thread = self._chat.need_thread()
+        if not step:
+            raise UsageError("A step is missing: give its number, such as 3 or 4b; /steps lists them.")
         if not STEP.fullmatch(step):
             raise UsageError(
                 f"{one_line(step, 50)!r} names no step: give its number, such as 3 or 4b; /steps lists them."
@@ -206,5 +208,6 @@ class ChatCommands:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(clean(text) + "\n")
+    text = clean(text)
+    sys.stdout.write((wrapped(text) if sys.stdout.isatty() else text) + "\n")
     sys.stdout.flush()

@@ -129,13 +129,16 @@ Question = Annotated[
 ]
 Files = Annotated[
     list[str] | None,
-    typer.Argument(metavar="FILE", help="Files, folders, globs (quoted) and URLs (https://, s3://)."),
+    typer.Argument(
+        metavar="FILE",
+        help="Files, folders, globs (quoted) and URLs (https://, s3://); ./-name where a name begins with a dash.",
+    ),
 ]
 Thread = Annotated[
     str,
     typer.Argument(
         metavar="THREAD",
-        help="A thread's name, its id or the first characters of that (four), or `last`.",
+        help="A thread: its name, its id or at least four first characters of it, or `last`.",
         autocompletion=completion.threads,
     ),
 ]

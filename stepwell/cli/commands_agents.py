@@ -61,7 +61,9 @@ def install(
     remove: Annotated[bool, typer.Option("--remove", help="Take it out again.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Add Stepwell to an agent's or editor's configuration: what is written is shown first.
+    """Add Stepwell to an agent's or editor's configuration.
+
+    What is written is shown first.
 
     Example: stepwell mcp install --client cursor --files ~/data
     """
@@ -75,10 +77,10 @@ def install(
 
 
 def acp(approve: Approve = False) -> None:
-    """Be the agent of an editor that speaks the Agent Client Protocol (Zed, Neovim, JetBrains, Jupyter AI).
+    """Be the agent of an editor (Agent Client Protocol).
 
-    The editor starts this command itself, and asks, shows and approves in its own windows. Its sessions are threads
-    that `stepwell threads`, the page and exports show, too.
+    Zed, Neovim, JetBrains and Jupyter AI speak it. The editor starts this command itself, and asks, shows and approves
+    in its own windows. Its sessions are threads that `stepwell threads`, the page and exports show, too.
 
     Example, in the settings of an editor: {"command": "stepwell", "args": ["acp"]}
     """
@@ -99,10 +101,11 @@ def install_kernel(
     name: Annotated[str, typer.Option(metavar="NAME", help="What Jupyter calls it.")] = "stepwell",
     remove: Annotated[bool, typer.Option("--remove", help="Take it away again.")] = False,
 ) -> None:
-    """Tell Jupyter of the kernel: JupyterLab and VS Code then offer it for notebooks.
+    """Add the kernel to Jupyter.
 
-    A notebook's cells run in the sandbox, and each is a step: %steps lists them, %back N goes to one, %fork goes on
-    in a new thread. A restarted kernel comes back with its variables.
+    JupyterLab and VS Code then offer it for notebooks. A notebook's cells run in the sandbox, and each is a step:
+    %steps lists them, %back N goes to one, %fork goes on in a new thread. A restarted kernel comes back with its
+    variables.
 
     Example: stepwell kernel install
     """

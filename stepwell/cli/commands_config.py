@@ -79,10 +79,10 @@ def path() -> None:
 
 
 def models(as_json: AsJson = False) -> None:
-    """List which models can be used now, what the others lack, and which is the default and why.
+    """List the models that can be used now, and what others lack.
 
-    Keys are not tried. In a pipe the fields are separated by tabs: name, `ready` or `missing`, what is missing or a
-    remark, `default`.
+    It is also said which is the default, and why. Keys are not tried. In a pipe the fields are separated by tabs: name,
+    `ready` or `missing`, what is missing or a remark, `default`.
 
     Example: stepwell models
     """

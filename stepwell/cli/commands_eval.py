@@ -66,8 +66,8 @@ def evaluate(
 
 
 def compare(
-    before: Annotated[Path, typer.Argument(metavar="RUN", help="The folder with the results of an evaluation.")],
-    after: Annotated[Path, typer.Argument(metavar="RUN", help="That of another one, with the same questions.")],
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="The folder with the results of an evaluation.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="That of another one, with the same questions.")],
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the comparison goes as a page in Markdown (nowhere).")
     ] = None,

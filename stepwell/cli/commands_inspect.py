@@ -143,10 +143,12 @@ def gc(
         typer.Option("--budget", metavar="SIZE", help="Give up from the oldest on until no more is kept: 20GB, 500MB."),
     ] = "",
 ) -> None:
-    """Remove snapshots' data that no step of any thread needs any more.
+    """Remove stored data that no step of any thread needs any more.
 
-    With a rule, steps lose their snapshots first: from the oldest on, never the newest of a branch, never the end of a
-    turn before its middle. The tree of steps says so, and such a step comes back by running cells again.
+    What variables and files were at each step is stored in pieces, called blobs, which steps share. With a rule
+    (--keep-last, --older-than, --budget), steps lose their snapshots first: from the oldest on, never the newest of a
+    branch, never the end of a turn before its middle. The tree of steps says so, and such a step comes back by running
+    cells again.
 
     Analyses may go on meanwhile.
 
@@ -176,11 +178,12 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how well local sandboxes are isolated on this machine, and whether a session works in one.
+    """Test how well code is kept apart on this machine.
 
-    Each level is tried and probed; for the chosen one: what is enforced, what is soft, what is not there, and why.
-    Nothing starts that is weaker. Then a session of that level imports scipy, draws a figure, takes a snapshot, is
-    ended, and is brought back. Exit code 1: something of that, or the data folder, does not work.
+    Also whether a session works at all. Each level of isolation is tried and probed; for the chosen one: what is
+    enforced, what is soft, what is not there, and why. Nothing starts that is weaker. Then a session of that level
+    imports scipy, draws a figure, takes a snapshot, is ended, and is brought back. Exit code 1: something of that, or
+    the data folder, does not work.
 
     In a pipe the fields are separated by tabs: `level`, name, whether it works, why; `property`, name, state, why;
     `limit`, name, value; `network`, mode; `session`, what was tried, whether it works, how long it took; `caution`,
@@ -214,7 +217,9 @@ def doctor(
 
 
 def trust(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", show_default=False)] = Path(),
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder whose file is meant.", show_default=False)
+    ] = Path(),
     remove: Annotated[bool, typer.Option("--remove", help="Trust it no more.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="Only list what is trusted.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,

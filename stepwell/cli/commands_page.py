@@ -14,7 +14,7 @@ Port = Annotated[
 ]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the address.")]
 FirstThread = Annotated[
-    str, typer.Argument(metavar="[THREAD]", help="The thread to begin with; without one: the list.", show_default=False)
+    str, typer.Argument(metavar="THREAD", help="The thread to begin with; without one: the list.", show_default=False)
 ]
 
 

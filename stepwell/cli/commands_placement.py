@@ -12,10 +12,11 @@ def move(
     to: Annotated[str, typer.Option("--to", metavar="KIND", help="Where it goes on: `local`, `docker` or `daytona`.")],
     lossy: Annotated[bool, typer.Option("--lossy", help="Move it although variables would be lost there.")] = False,
 ) -> None:
-    """Have a thread go on in a sandbox of another kind, with its variables and files.
+    """Have a thread go on in a sandbox of another kind.
 
-    Its inputs are carried there now, everything else with its next cell. What the other sandbox's Python and packages
-    cannot bring back is said; where that cannot be made again, the thread is not moved unless --lossy says so.
+    Its variables and files go with it. Its inputs are carried there now, everything else with its next cell. What the
+    other sandbox's Python and packages cannot bring back is said; where that cannot be made again, the thread is not
+    moved unless --lossy says so.
 
     Example: stepwell move last --to daytona
     """
@@ -38,7 +39,9 @@ def sandboxes(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the sandboxes in Daytona, or the containers, that Stepwell has made: name, state, whether a thread names it.
+    """List the sandboxes that Stepwell has made in Daytona or Docker.
+
+    The fields: name, state, whether a thread names it.
 
     Installations that share an account, or an engine, need a STEPWELL_DAYTONA_PREFIX, or STEPWELL_DOCKER_PREFIX, each:
     --prune removes what this one does not know.

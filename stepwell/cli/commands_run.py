@@ -17,7 +17,8 @@ def run(
 ) -> None:
     """Answer a question about files, on a new thread.
 
-    Progress goes to stderr and the answer to stdout unless both are a terminal, so `stepwell run … > answer.md` works.
+    On a terminal you see each cell, what it prints, and the answer. In a pipe or a file, progress goes to stderr and
+    the answer to stdout, so `stepwell run … > answer.md` works.
 
     Example: stepwell run "Which month sold most, and why?" sales.csv "more/*.xlsx"
     """
@@ -43,12 +44,12 @@ def import_notebook(
     *,
     options: RunOptions,
 ) -> None:
-    """Run a notebook's code cells as the steps of a new thread, without a model.
+    """Run a notebook's code cells as a new thread, without a model.
 
-    Then go to any cell (`stepwell show`, `fork`, `shell`) and ask on; --model is that of further questions. Files that
-    the notebook reads are named behind it, and lie where it looks for them. Magics and shell commands are translated,
-    or named as not run. A cell that fails ends the import with exit code 1, unless --keep-going is given or the cell
-    has the tag raises-exception.
+    Each cell becomes a step: go to any of them afterwards (`stepwell show`, `fork`, `shell`) and ask on; --model is
+    that of further questions. Files that the notebook reads are named behind it, and lie where it looks for them.
+    Magics and shell commands are translated, or named as not run. A cell that fails ends the import with exit code 1,
+    unless --keep-going is given or the cell has the tag raises-exception.
 
     Example: stepwell import analysis.ipynb data/sales.csv
     """
@@ -67,7 +68,7 @@ def import_notebook(
 )
 def chat(
     thread: Annotated[
-        str, typer.Argument(metavar="[THREAD]", help="A thread to go on with; without one a new thread begins.")
+        str, typer.Argument(metavar="THREAD", help="A thread to go on with; without one a new thread begins.")
     ] = "",
     files: Annotated[
         list[str] | None,

@@ -19,9 +19,10 @@ Write = Annotated[
 
 
 def serve(port: Port = 2024, write: Write = None) -> None:
-    """Serve the graph for LangGraph Studio and other clients of LangGraph, on this machine alone.
+    """Serve Stepwell to LangGraph Studio and other such clients.
 
-    Threads of the command are not shown there: its own are kept below STEPWELL_HOME/server.
+    It answers this machine alone. Threads of the command are not shown there: its own are kept below
+    STEPWELL_HOME/server.
 
     It needs the extra: pip install 'stepwell[serve]'
 

@@ -28,16 +28,18 @@ def fork(
             autocompletion=completion.threads,
         ),
     ],
-    instruction: Annotated[str, typer.Argument(metavar="[QUESTION]", help="What to ask there instead.")] = "",
+    instruction: Annotated[str, typer.Argument(metavar="QUESTION", help="What to ask there instead.")] = "",
     here: Annotated[bool, typer.Option("--here", help="A new branch in the same thread, not a new thread.")] = False,
     accept_changed: AcceptChanged = False,
     *,
     options: RunOptions,
 ) -> None:
-    """Begin a new thread, or a branch, at a step.
+    """Go back to a step, and go on differently from there.
 
-    Its variables and files are those of that step, and neither sees what happens in the other. With a QUESTION it is
-    asked at once; without one the thread's id is printed, and `stepwell resume` goes on from there.
+    This begins a new thread, or with --here a branch of the same one. It has the variables and files of that step;
+    neither side sees what happens in the other afterwards. A QUESTION is asked at once. Without one the thread's id is
+    printed: `stepwell resume` goes on with the question of that step; with --here, at a step that was answered, the
+    thread is at that answer again.
 
     Example: stepwell fork last@3 "The same without the outliers"
     """
@@ -86,8 +88,9 @@ def diff(
     b: Annotated[str, typer.Argument(metavar="B", help="The other.", autocompletion=completion.threads)],
     as_json: AsJson = False,
 ) -> None:
-    """Show how B differs from A: questions, plan, variables, files, code, answer.
+    """Show how a thread or step differs from another.
 
+    Questions, plan, variables, files, code and answer are compared: what B has and A has not, and the other way round.
     Variables and files are compared by what they hold; of frames, the columns that differ are named.
 
     Example: stepwell diff 18f0@3 last
@@ -110,10 +113,10 @@ def replay(
     allow_domain: AllowDomains = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a thread's recorded cells again, without a model, and compare.
+    """Run a thread's cells again, without a model, and compare.
 
-    They run in a fresh sandbox; the thread itself is left as it is. Status, output and the bytes of the files are
-    compared, of workbooks all but the time of writing within them.
+    They run in a fresh sandbox; the thread itself is left as it is. Status, output, the values in answers and
+    the bytes of the files are compared, of workbooks all but the time of writing within them.
 
     Example: stepwell replay last --verify
     """

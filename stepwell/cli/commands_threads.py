@@ -10,11 +10,11 @@ from stepwell.cli.command_options import Thread, exit_with
 def rename(
     thread: Thread,
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="Up to 100 characters, no other thread's.", show_default=False)
+        str, typer.Argument(metavar="NAME", help="Up to 100 characters, no other thread's.", show_default=False)
     ] = "",
     remove: Annotated[bool, typer.Option("--remove", help="Take its name away.")] = False,
 ) -> None:
-    """Give a thread a name, which all commands take in the place of its id.
+    """Give a thread a name, to be used in the place of its id.
 
     Case does not matter. A fork does not inherit the name.
 
@@ -35,11 +35,11 @@ def rename(
 def tag(
     thread: Thread,
     tags: Annotated[
-        list[str] | None, typer.Argument(metavar="[TAG]...", help="Words; without any, its tags are printed.")
+        list[str] | None, typer.Argument(metavar="TAG", help="Words; without any, its tags are printed.")
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take these tags away.")] = False,
 ) -> None:
-    """Give a thread tags, or take them away, and print the tags that it has.
+    """Give a thread tags, take them away, or print those it has.
 
     `stepwell threads --tag TAG` lists the threads that have one.
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from graph.settings import Settings, read_settings
 from stepwell.cli.command_options import NetworkChoice
 from stepwell.cli.exits import FAILED, FINISHED, warn_without_isolation
-from stepwell.cli.terminal_text import clean, one_line
+from stepwell.cli.terminal_text import clean, count_text, one_line
 from stepwell.cli.thread_list import json_out, line_out
 from stepwell.comparison import Changes, Difference, compare
 from stepwell.replays import ReplayedCell, ReplayEnd, replay
@@ -38,7 +38,7 @@ async def _compare(a: str, b: str) -> Difference:
 def lines_of(difference: Difference) -> list[str]:
     """The difference as people read it."""
     if difference.nothing:
-        return [f"the same: {difference.cells_in_common} cells", *difference.notes]
+        return [f"the same: {count_text(difference.cells_in_common, 'cell')}", *difference.notes]
     lines = [f"cells in common: {difference.cells_in_common}"]
     lines += _change_lines("questions", difference.questions)
     lines += _change_lines("plan", difference.plan)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from graph.settings import Settings
 
-FINISHED, FAILED, MISUSED, WAITING, PAUSED = 0, 1, 2, 3, 130
+FINISHED, FAILED, MISUSED, WAITING, UNREAD, PAUSED = 0, 1, 2, 3, 4, 130
 """The exit codes that scripts may rely on."""
 
 PIPE_BROKEN = 141
@@ -82,10 +82,11 @@ def _trust_what_the_system_trusts() -> None:
 
 def print_error(text: str) -> None:
     """Say something on stderr, whatever the view is."""
-    from stepwell.cli.terminal_text import clean
+    from stepwell.cli.terminal_text import clean, wrapped
 
     take_back_start()
-    sys.stderr.write(clean(text) + "\n")
+    text = clean(text)
+    sys.stderr.write((wrapped(text) if sys.stderr.isatty() else text) + "\n")
     sys.stderr.flush()
 
 

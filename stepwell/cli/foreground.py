@@ -9,8 +9,8 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Protocol
 
-from graph.events import ApprovalAsked, Event, Failed, Finished
-from stepwell.cli.exits import FAILED, FINISHED, WAITING, described, print_error, take_back_start
+from graph.events import ApprovalAsked, Event, Failed, Finished, InputTaken
+from stepwell.cli.exits import FAILED, FINISHED, UNREAD, WAITING, described, print_error, take_back_start
 from stepwell.cli.terminal_text import one_line
 from stepwell.cli.wording import next_command, waiting_text
 from stepwell.runs import Decision, Run
@@ -49,6 +49,8 @@ class Foreground:
         ask: Asks somebody to decide on a cell; None when nobody is there. It returns None to leave the cell waiting.
         options: What a command that goes on must be given again.
         resume: What is typed to go on with a thread; empty: the command `stepwell resume`.
+        about_files: Whether a question is answered about the files given with it, so that the exit code tells when none
+            was readable.
     """
 
     def __init__(
@@ -57,8 +59,11 @@ class Foreground:
         ask: Callable[[ApprovalAsked], Decision | None] | None = None,
         options: Sequence[str] = (),
         resume: str = "",
+        about_files: bool = True,
     ) -> None:
         self.thread = ""
+        self._about_files = about_files
+        self._readable: list[bool] = []
         self._ask = ask
         self._options = options
         self._resume = resume
@@ -120,6 +125,8 @@ class Foreground:
         try:
             async for event in events:
                 last = event
+                if isinstance(event, InputTaken):
+                    self._readable.append(not event.input["problem"])
                 view.show(event)
         finally:
             # When showing failed (a closed pipe), the run has to end now and not when it is collected.
@@ -154,6 +161,11 @@ class Foreground:
 
     def _conclude(self, last: Event | None) -> int:
         if isinstance(last, Finished):
+            if self._about_files and self._readable and not any(self._readable):
+                print_error(
+                    f"none of the files given with the question could be read; the answer says why (exit code {UNREAD})"
+                )
+                return UNREAD
             return FAILED if last.stopped_at else FINISHED
         resume = self._resume or next_command("resume", self.thread, self._options)
         if self._stopped_by is not None:

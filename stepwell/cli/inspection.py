@@ -200,7 +200,7 @@ def _proof(detail: StepDetail) -> str:
     if proof["outcome"] == "not proved":
         return one_line(f"It is not proved that it comes back as it was: {proof['why']}.", 500)
     compared = f"{proof['compared']:,} variables, settings and files compared"
-    took = f"in {duration_text(proof['cpu'])} of a processor"
+    took = f"in {duration_text(proof['cpu'])} of CPU time"
     if not proof["differs"]:
         skipped = f"; not compared: {', '.join(proof['skipped'])}" if proof["skipped"] else ""
         return one_line(f"A trial restore brought everything back as it was: {compared} {took}{skipped}.", 1_000)

@@ -368,8 +368,8 @@ def scrollback(event: Event) -> Iterator[Text]:
     """What remains of an event above the live part: a line or two, or nothing."""
     match event:
         case Started(thread=thread, question=question, resumed=resumed, model=model):
-            verb = "goes on" if resumed else "begins"
-            yield Text.assemble((f"thread {thread} {verb}: ", "dim"), (one_line(question, 500), "bold"))
+            verb = " goes on" if resumed else ""
+            yield Text.assemble((f"thread {thread}{verb}: ", "dim"), (one_line(question, 500), "bold"))
             if model:
                 yield Text(f"model {one_line(model, 200)}", "dim")
         case Notice(text=text) if text == NO_ISOLATION_WARNING:

@@ -22,20 +22,20 @@ from graph.settings import Settings, read_settings
 from sandboxes.host.scratch import held_folder
 from stepwell import runs
 from stepwell.cli.command_options import PIPED, NetworkChoice, named_files
-from stepwell.cli.exits import FINISHED, print_error, take_back_start, warn_without_isolation
+from stepwell.cli.exits import FINISHED, print_error, warn_without_isolation
 from stepwell.cli.figures import protocol_of
 from stepwell.cli.foreground import Begin, Foreground, View
 from stepwell.cli.live_view import LiveView, Terminal, highlighted, printed
 from stepwell.cli.plain_view import JsonView, PlainView
 from stepwell.cli.terminal_input import terminal_input
 from stepwell.cli.terminal_text import is_conversation, is_screen, one_line, reveal
-from stepwell.cli.wording import back_text, call_lines, plan_text
+from stepwell.cli.wording import back_text, call_lines, next_command, plan_text
 from stepwell.errors import UsageError
 from stepwell.forks import fork_here, fork_thread
 from stepwell.runs import Decision, Run
 from stepwell.steps import parse_step_name
 from stepwell.stored_context import changed, changed_context
-from stepwell.threads import find_thread
+from stepwell.threads import find_thread, read_thread
 
 MOST_BEFORE = 40
 """Lines of the output of the cell before the one that waits."""
@@ -209,7 +209,7 @@ def run_notebook(path: str, files: Sequence[str], keep_going: bool, choices: Cho
 
         return await import_notebook(path, files=inputs, keep_going=keep_going, context=context, settings=settings)
 
-    return _conduct(begin, choices, settings)
+    return Turns(choices, settings, about_files=False).follow(begin)[0]
 
 
 def ask_on(name: str, question: str, files: Sequence[str], choices: Choices) -> int:
@@ -240,17 +240,20 @@ def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
 
     async def forked() -> str:
         thread = await find_thread(thread_name, settings)
-        fork = fork_here if here else fork_thread
-        new = await fork(thread, step=step, new_turn=bool(instruction), settings=settings)
-        if here:
-            print_error("published where the thread is: its answer and analysis.py replace those there")
-        return new
+        new_turn = bool(instruction)
+        if not here:
+            return await fork_thread(thread, step=step, new_turn=new_turn, settings=settings)
+        # A question that was answered there is not asked again: without another one the thread is at its answer.
+        await fork_here(thread, step=step, new_turn=new_turn, answered=True, settings=settings)
+        print_error("published where the thread is: its answer and analysis.py replace those there")
+        return thread
 
     if not instruction:
         new = asyncio.run(forked())
-        take_back_start()
+        finished = asyncio.run(read_thread(new, settings)).status == "finished"
+        command = next_command("ask", new, question="…") if finished else next_command("resume", new)
+        print_error(f"go on with: {command}")
         sys.stdout.write(f"{new}\n")
-        sys.stderr.write(f"go on with: stepwell resume {new}, or: stepwell ask {new} QUESTION once it is finished\n")
         return FINISHED
 
     async def begin() -> Run:
@@ -321,15 +324,23 @@ class Turns:
         settings: The operator's, with what the options put over them.
         runner: Has the event loop when several turns follow one another; None: each has its own.
         resume: What is typed to go on with a thread; empty: the command `stepwell resume`.
+        about_files: Whether a question about the files is answered.
     """
 
     def __init__(
-        self, choices: Choices, settings: Settings, *, runner: asyncio.Runner | None = None, resume: str = ""
+        self,
+        choices: Choices,
+        settings: Settings,
+        *,
+        runner: asyncio.Runner | None = None,
+        resume: str = "",
+        about_files: bool = True,
     ) -> None:
         self.choices = choices
         self._settings = settings
         self._runner = runner
         self._resume = resume
+        self._about_files = about_files
 
     def follow(self, begin: Begin) -> tuple[int, str]:
         """Go through a run, and through those that follow decisions.
@@ -342,7 +353,7 @@ class Turns:
         options = (*(("--artifacts", choices.artifacts) if choices.artifacts else ()), *choices.network.options())
         shown: set[int] = set()
         asks = partial(ask, console, shown=shown, approve_all=self._approve_all) if talks else None
-        foreground = Foreground(ask=asks, options=options, resume=self._resume)
+        foreground = Foreground(ask=asks, options=options, resume=self._resume, about_files=self._about_files)
         view = self._view(console, foreground, shown)
         code = foreground.conduct(begin, self._further, view, self._runner)
         return code, foreground.thread

@@ -1,13 +1,15 @@
 """Text that is safe and short enough for a terminal: no control characters, sizes and times in few words."""
 
 import os
+import shutil
 import sys
+import textwrap
 import unicodedata
 from collections import deque
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from stepwell.amounts import ago_text, duration_text, size_text
+from stepwell.amounts import ago_text, count_text, duration_text, size_text
 from storage.clean_text import clean, escaped
 
 
@@ -22,7 +24,7 @@ def is_conversation() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-__all__ = ["OutputTail", "ago_text", "clean", "duration_text", "one_line", "place", "reveal", "size_text"]
+__all__ = ["OutputTail", "ago_text", "clean", "count_text", "duration_text", "one_line", "place", "reveal", "size_text"]
 
 LONGEST_LINE = 4_000
 """Characters kept of a line that has no end."""
@@ -42,6 +44,17 @@ def one_line(text: str, longest: int = LONGEST_LINE) -> str:
     # Cut before cleaning too: a line of a hundred megabytes must not be searched whole.
     line = " ".join(clean(text[: 4 * longest]).split())
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def wrapped(text: str) -> str:
+    """The text in lines that fit the terminal, broken between words.
+
+    Code, which is indented, and a line with a command to paste stay as they are.
+    """
+    width = max(shutil.get_terminal_size().columns - 1, 20)
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    lines = text.split("\n")
+    return "\n".join(line if line[:1] == " " or "stepwell " in line else wrapper.fill(line) for line in lines)
 
 
 class OutputTail:

@@ -14,7 +14,7 @@ from nodes.budget import tokens_spent
 from nodes.calls.held_cells import shown_call
 from stepwell.cli.colours import CODE_THEME
 from stepwell.cli.live_view import files_table
-from stepwell.cli.terminal_text import clean, duration_text, one_line, reveal, size_text
+from stepwell.cli.terminal_text import clean, count_text, duration_text, one_line, reveal, size_text
 from stepwell.cli.wording import artifact_line, call_lines, cost_text, how_to_decide, next_command, plan_text
 from stepwell.threads import ThreadDetail
 
@@ -94,7 +94,7 @@ def _detail_parts(detail: ThreadDetail, model: AskedModel) -> Iterator[tuple[str
     forked = state.get("forked")
     fork = f", a fork of {forked['thread']}@{forked['step']}" if forked else ""
     status = "running" if detail.running else detail.status
-    yield "head", f"thread {detail.id}{fork}\n{status}, {len(cells)} cells, last changed {when}"
+    yield "head", f"thread {detail.id}{fork}\n{status}, {count_text(len(cells), 'cell')}, last changed {when}"
     if detail.labels:
         named = [f"name: {one_line(detail.labels.name)}"] if detail.labels.name else []
         named += [f"tags: {', '.join(map(one_line, detail.labels.tags))}"] if detail.labels.tags else []

@@ -1,5 +1,6 @@
 """What events and threads are called on a terminal and in plain lines: the same words in every view."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 from graph.events import ApprovalAsked, Finished, ModelAskedAgain, SessionRestored
 from graph.state import Artifact, Cell
 from models.selection import PLAYBOOK
-from stepwell.cli.terminal_text import duration_text, one_line, place, reveal, size_text
+from stepwell.cli.terminal_text import count_text, duration_text, one_line, place, reveal, size_text
 
 MARKS = {"ok": "✓", "error": "✗", "timeout": "✗", "killed": "✗", "rejected": "–", "unknown": "?"}
 """One mark for each way that a cell can end."""
 
 MAKING = {"plan": "planning", "generate": "writing the next step", "check_final": "checking the answer"}
 """What a node waits for a model for."""
+
+RANDOM_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 MOST_FILES = 4
 """Files named on one line; the rest is counted."""
@@ -46,7 +49,7 @@ def restored_text(event: SessionRestored) -> str:
     """How a session came back: from a snapshot, by running cells again, or both."""
     if event.woken:
         return f"session woken, {duration_text(event.seconds)}"
-    again = "1 cell" if event.cells == 1 else f"{event.cells} cells"
+    again = count_text(event.cells, "cell")
     if event.from_cell:
         text = f"session restored from the snapshot after cell {event.from_cell}"
         text += f", {again} run again" if event.cells else ""
@@ -84,7 +87,7 @@ def tokens_of(event: Finished) -> int:
 def sums(cells: int, tokens: int, seconds: float, model: str = "", cost: float | None = None) -> str:
     """`12 s · 3 cells · 4,210 tokens · cost 0.0123`, without what there is not or is not known."""
     parts = [duration_text(seconds)] if seconds > 0 else []
-    parts.append("1 cell" if cells == 1 else f"{cells} cells")
+    parts.append(count_text(cells, "cell"))
     if tokens:
         parts.append(f"{tokens:,} tokens")
     if cost is not None:
@@ -99,9 +102,14 @@ def artifact_line(artifact: Artifact) -> str:
     return f"{place(artifact['url'])} ({size_text(artifact['size'])})"
 
 
+def short_id(thread: str) -> str:
+    """As much of a thread's id as tells it from all others: the whole of one that is not random."""
+    return thread[:8] if RANDOM_ID.fullmatch(thread) else thread
+
+
 def next_command(verb: str, thread: str, options: Sequence[str] = (), question: str = "") -> str:
-    """A command line that the user can paste: `stepwell resume 1a2b…`."""
-    words = ["stepwell", verb, thread, *options]
+    """A command line that the user can paste, and that fits on a line: `stepwell resume 1a2b3c4d`."""
+    words = ["stepwell", verb, short_id(thread), *options]
     return shlex.join(words) + (f' "{question}"' if question else "")
 
 

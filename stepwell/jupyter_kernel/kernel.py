@@ -139,7 +139,7 @@ class StepwellKernel(Kernel):
         for notice in found.notices:
             self._stream("stderr", f"{notice}\n")
         if found.cell is None:
-            text = f"The cell waits for approval: stepwell resume {found.session} --approve"
+            text = f"The cell waits for approval: stepwell resume {found.session} --approve-cell"
             return self._failed("ApprovalNeeded", text, [text])
         return await self._shown(found.session, found.cell)
 

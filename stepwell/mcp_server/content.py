@@ -16,6 +16,7 @@ from mcp_types import (
 )
 
 from graph.events import ApprovalAsked, Event, Failed, Finished, SessionRestored
+from stepwell.amounts import count_text
 from stepwell.cell_sessions import CellRun
 from stepwell.exports.pictures import picture_type
 from stepwell.page.backend import NothingFoundError
@@ -74,7 +75,7 @@ def _waits(found: CellRun) -> CallToolResult:
     assert found.asked is not None, "a cell has run or waits"
     text = (
         f"The cell was not run: it waits for the user's approval (session {found.session}). They decide with "
-        f"`stepwell resume {found.session} --approve`, `--reject REMARK`, or on the page (`stepwell open`)."
+        f"`stepwell resume {found.session} --approve-cell`, `--reject REMARK`, or on the page (`stepwell open`)."
     )
     structured = {"session": found.session, "step": found.step, "status": "waiting", "code": found.asked.code}
     return text_result(text, structured, is_error=True)
@@ -82,7 +83,8 @@ def _waits(found: CellRun) -> CallToolResult:
 
 def restored_text(event: SessionRestored) -> str:
     """How variables and files came back before a cell."""
-    how = f"from the snapshot after step {event.from_cell}" if event.from_cell else f"by running {event.cells} cells"
+    again = f"by running {count_text(event.cells, 'cell')}"
+    how = f"from the snapshot after step {event.from_cell}" if event.from_cell else again
     lost = f"; not brought back: {', '.join(event.lost)}" if event.lost else ""
     problems = f"; {'; '.join(event.problems)}" if event.problems else ""
     return f"The session was brought back {how}{lost}{problems}."
@@ -120,7 +122,7 @@ def answered(event: Event) -> CallToolResult:
         case ApprovalAsked():
             text = (
                 f"It waits for the user's approval (session {event.thread}); they decide with "
-                f"`stepwell resume {event.thread} --approve` or on the page (`stepwell open`)."
+                f"`stepwell resume {event.thread}` or on the page (`stepwell open`)."
             )
             return text_result(text, {"session": event.thread, "status": "waiting"}, is_error=True)
         case Failed():
@@ -137,7 +139,8 @@ def table(page: VariablePage) -> CallToolResult:
         )
     lines = ["\t".join(["", *page.labels])]
     lines += ["\t".join([label, *cells]) for label, cells in zip(page.index, page.cells, strict=False)]
-    head = f"{page.name}: {page.type}, {page.rows} rows, {page.columns} columns; from row {page.window.row}"
+    size = f"{count_text(page.rows, 'row')}, {count_text(page.columns, 'column')}"
+    head = f"{page.name}: {page.type}, {size}; from row {page.window.row}"
     structured = {
         "name": page.name,
         "type": page.type,

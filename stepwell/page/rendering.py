@@ -16,7 +16,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from stepwell.amounts import ago_text, duration_text, size_text
+from stepwell.amounts import ago_text, count_text, duration_text, size_text
 from stepwell.exports.markdown import prose
 from stepwell.exports.report import diff_lines, highlighted, stylesheet, variables_in
 from stepwell.page.backend import Backend
@@ -108,7 +108,7 @@ def environment() -> "Environment":
         "plain_code": shown_code,
         "prose": _prose,
         "diff": diff_lines,
-        "count": _count,
+        "count": count_text,
         "money": _money,
         "marked": _marked,
         "numeric": _numeric,
@@ -192,10 +192,6 @@ def _ago(when: datetime) -> str:
 
 def _prose(text: str) -> Markup:
     return Markup(prose(text))  # noqa: S704 - it was made harmless
-
-
-def _count(number: int, one: str, more: str = "") -> str:
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
 def _numeric(rows: Sequence[Sequence[str]], width: int) -> list[bool]:

@@ -53,6 +53,21 @@ async def test_what_differs_is_named(tmp_path: object, settings: Settings) -> No
     assert end.versions == ()
 
 
+async def test_values_of_an_answer_are_computed_again(settings: Settings) -> None:
+    sales = write_sales(settings.home.parent / "sales.csv")
+    script: list[Scripted] = [
+        Call("run_python", purpose="Read", code=f"import random\n{CELLS[0]}"),
+        Call("submit_answer", answer="Of {{len(df)}} rows, luck says {{random.random():.9f}}.", skipped=[]),
+    ]
+    async with ScriptedServer(script) as server:
+        run = start("How many?", files=[str(sales)], settings=with_model(settings, server.base_url))
+        finished = last(await follow(run), Finished)
+    _, answering, _ = [one async for one in replay(finished.thread, settings)]
+    assert isinstance(answering, ReplayedCell)
+    (difference,) = answering.differences
+    assert difference.startswith("{{random.random()}} was '0.")
+
+
 async def test_the_playbook_gives_the_same_files_again(settings: Settings) -> None:
     sales = write_sales(settings.home.parent / "sales.csv")
     finished = last(await follow(start("What is there?", files=[str(sales)], settings=settings)), Finished)

@@ -145,6 +145,16 @@ def test_a_step_is_shown_and_the_tree_drawn(finished: FinishedThread) -> None:
     assert re.search(r"├─ . 3b  .*← here.*3  ", re.sub(r"\x1b\[[\d;]*m", "", terminal.written), re.DOTALL)
 
 
+def test_a_fork_in_the_thread_at_an_answer_asks_its_question_no_more(finished: FinishedThread) -> None:
+    desk = finished.desk
+    forked = desk.command("fork", "last@turn1", "--here")
+    assert (forked.returncode, forked.stdout) == (0, f"{finished.id}\n"), forked.stderr
+    assert f'go on with: stepwell ask {finished.id[:8]} "…"' in forked.stderr
+    resumed = desk.command("resume", "last")
+    assert resumed.returncode == 2
+    assert "is finished" in resumed.stderr
+
+
 @pytest.mark.slow
 def test_diff_and_verified_replay(finished: FinishedThread) -> None:
     difference = finished.desk.command("diff", "last@1", "last@2")

@@ -45,7 +45,7 @@ async def test_a_thread_is_found_by_its_name_in_any_case(store: Settings) -> Non
     await stepwell.rename(second, first[:6], settings=store)  # a name goes before the beginning of an id
     assert await find_thread(first[:6], store) == second
     await stepwell.rename(first, "", settings=store)
-    with pytest.raises(stepwell.ThreadError, match="is called so"):
+    with pytest.raises(stepwell.ThreadError, match="No thread is called"):
         await find_thread("Sales of MAY", store)
 
 
@@ -109,7 +109,7 @@ async def test_a_thread_that_somebody_works_on_is_running(settings: Settings) ->
     detail = replace(await read_thread(first, settings), running=True)
     shown = await asyncio.to_thread(detail_text, detail)
     assert "running, 0 cells" in shown
-    assert f"Another program works on it now; look again with: stepwell show {first}" in shown
+    assert f"Another program works on it now; look again with: stepwell show {first[:8]}" in shown
     assert "stepwell resume" not in shown
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+import sys
 from pathlib import Path
 
 import fsspec
@@ -89,6 +90,15 @@ async def test_a_destination_that_fails_is_one_sentence(tmp_path: Path, file: Pa
         assert list((tmp_path / "full" / THREAD).iterdir()) == []
     assert "result.csv" in str(failure.value) or "nosuch" in str(failure.value)
     assert "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize("place", ["nosuch://place", "gs://place"])
+async def test_users_of_a_server_are_not_told_where_files_go_nor_where_its_python_lies(file: Path, place: str) -> None:
+    with pytest.raises(StorageError) as failure:
+        await Artifacts.at(place, hidden=True).publish(THREAD, "result.csv", file)
+    said = str(failure.value)
+    assert said.count("the storage of published files") == 1
+    assert not [word for word in ("place", "nosuch", sys.executable) if word in said], said
 
 
 def test_mime_types_do_not_depend_on_the_machine() -> None:

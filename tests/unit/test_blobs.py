@@ -356,6 +356,9 @@ async def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path: Path, ma
         await Blobs.at(str(tmp_path / "file" / "blobs")).add_file(file, name)
     with pytest.raises(BlobError, match="no-such-protocol"):
         await Blobs.at("no-such-protocol://x").add_file(file, name)
+    with pytest.raises(BlobError) as told:
+        await Blobs.at("no-such-protocol://x", shown="the store").add_file(file, name)
+    assert str(told.value) == "The blobs in the store cannot be used (ValueError).", "users are not told where it is"
 
 
 def test_the_location_hides_passwords() -> None:

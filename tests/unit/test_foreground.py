@@ -13,8 +13,9 @@ from typing import cast
 
 import pytest
 
-from graph.events import ApprovalAsked, CellStarted, Event, Failed, Finished, Started
+from graph.events import ApprovalAsked, CellStarted, Event, Failed, Finished, InputTaken, Started
 from graph.settings import SettingsError
+from graph.state import Input
 from sandboxes.base import NoSuchSandboxError
 from stepwell.cli.command_options import named_files
 from stepwell.cli.exits import (
@@ -23,6 +24,7 @@ from stepwell.cli.exits import (
     MISUSED,
     PAUSED,
     PIPE_BROKEN,
+    UNREAD,
     WAITING,
     run_command,
 )
@@ -88,11 +90,29 @@ def test_a_finished_run_exits_with_0() -> None:
     assert run.ended
 
 
+def taken(path: str, problem: str) -> InputTaken:
+    return InputTaken(Input(path=path, source=path, size=1, sha256="", abstract="", problem=problem))
+
+
+def test_an_answer_about_files_of_which_none_could_be_read_has_its_own_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    broken, good = taken("inputs/a.pdf", "is empty (0 bytes)"), taken("inputs/b.csv", "")
+    code, written = conduct(ScriptedRun(Started(THREAD, "q"), broken, DONE))
+    assert code == UNREAD == 4, "the number is documented"
+    assert "42" in written
+    assert "none of the files given with the question could be read" in capsys.readouterr().err
+    assert conduct(ScriptedRun(Started(THREAD, "q"), broken, good, DONE))[0] == FINISHED
+    cells = Foreground(about_files=False)  # of a notebook: they read the files themselves
+    view = PlainView(io.StringIO(), None)
+    assert cells.conduct(begins(ScriptedRun(Started(THREAD, "q"), broken, DONE)), never, view) == FINISHED
+
+
 def test_a_failed_run_says_why_and_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     code, _ = conduct(ScriptedRun(Failed(THREAD, "The key is wrong.")), options=("--artifacts", "my out"))
     assert code == FAILED
     said = capsys.readouterr().err.splitlines()
-    assert said == ["error: The key is wrong.", f"go on with: stepwell resume {THREAD} --artifacts 'my out'"]
+    assert said == ["error: The key is wrong.", f"go on with: stepwell resume {THREAD[:8]} --artifacts 'my out'"]
 
 
 def test_a_waiting_cell_that_nobody_can_decide_on_is_shown_with_the_commands(
@@ -100,7 +120,7 @@ def test_a_waiting_cell_that_nobody_can_decide_on_is_shown_with_the_commands(
 ) -> None:
     assert conduct(ScriptedRun(ASKED))[0] == WAITING
     said = capsys.readouterr().err
-    for part in ("    print(1)", f"stepwell resume {THREAD} --approve-cell", "--edit FILE", "--reject "):
+    for part in ("    print(1)", f"stepwell resume {THREAD[:8]} --approve-cell", "--edit FILE", "--reject "):
         assert part in said
 
 
@@ -136,7 +156,7 @@ def test_ctrl_c_pauses_and_waits_for_the_run_to_end(capsys: pytest.CaptureFixtur
     assert run.ended
     assert "pausing" in written
     assert "42" not in written
-    assert capsys.readouterr().err == f"paused; go on with: stepwell resume {THREAD}\n"
+    assert capsys.readouterr().err == f"paused; go on with: stepwell resume {THREAD[:8]}\n"
 
 
 def test_signals_are_as_they_were_after_a_run() -> None:

@@ -91,7 +91,7 @@ SAYS = {
     "one column": "not two numeric columns to correlate",
     "all missing": "no column holds values that could be compared",
     "integers as categories": "Rows per year by 'year'",
-    "numbers as text": "'price' was text and became numbers; 1 values could not be read",
+    "numbers as text": "'price' was text and became numbers; 1 value could not be read",
     "time zones": "Times in 'when' are taken as UTC",
     "chinese": "'日期' was text and became dates",
     "twice the same name": "'x (2)'",
@@ -102,9 +102,10 @@ SAYS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_nasty_table_needs_no_second_try_and_what_does_not_apply_is_said(folder: Path, kind: str) -> None:
-    analysis = Analysis(folder, put(folder, nasty(kind), "table.pkl"))
+    analysis = Analysis(folder, put(folder, nasty(kind), "one table.pkl"))
     answer = await analysis.ask("What is in it?")
     sound(analysis)
+    assert "\n- one table.pkl has " in answer, "the file keeps its name"
     assert SAYS.get(kind, "").casefold() in answer.casefold()
     failed = [cell.observation for cell in analysis.cells if cell.status != "ok"]
     assert failed == []

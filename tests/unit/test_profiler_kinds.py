@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -196,6 +197,16 @@ def test_truncated_files_say_what_they_seem_to_be(tmp_path: Path) -> None:
         (files.xml_file(tmp_path), "XML that"),
     ):
         assert f"seems to be {kind}" in problem(cut(path, 0.6))
+
+
+def test_a_gzip_file_with_bytes_behind_its_end_is_complete(tmp_path: Path) -> None:
+    path = files.packed_csv(tmp_path, ".gz")
+    text = zlib.decompressobj(31).decompress(path.read_bytes())
+    path.write_bytes(path.read_bytes() + b"and more")
+    said = problem(path)
+    assert "is a complete gzip file with other bytes behind its end" in said
+    assert "truncated" not in said
+    assert eval(said.partition("without them: ")[2], {"zlib": zlib, "Path": Path, "PATH": path}) == text
 
 
 def test_a_corrupt_member_is_a_problem_of_a_document(tmp_path: Path) -> None:

@@ -40,7 +40,17 @@ from graph.state import Artifact, Cell, CellStatus, FileChange
 from stepwell.cli.colours import THEME
 from stepwell.cli.live_view import LiveView, highlighted, result, scrollback, share
 from stepwell.cli.plain_view import JsonView, PlainView
-from stepwell.cli.terminal_text import OutputTail, ago_text, clean, duration_text, one_line, place, reveal, size_text
+from stepwell.cli.terminal_text import (
+    OutputTail,
+    ago_text,
+    clean,
+    duration_text,
+    one_line,
+    place,
+    reveal,
+    size_text,
+    wrapped,
+)
 from stepwell.cli.wording import waiting_text
 
 THREAD = "0b8e5a52-7a5e-4c0e-9a43-0c7d3f3c1a11"
@@ -199,7 +209,7 @@ def test_finished_cells_stay_in_the_scrollback_and_the_live_part_goes() -> None:
 
 def test_the_end_shows_answer_doubts_files_and_how_to_go_on() -> None:
     left = "\n".join(on_screen(shown_live(whole_run(), 120, 40)))
-    for part in ("Result", "Not verified: plain", "/srv/out/a.csv", "12.3 kB", "cell 2", f"stepwell ask {THREAD}"):
+    for part in ("Result", "Not verified: plain", "/srv/out/a.csv", "12.3 kB", "cell 2", f"stepwell ask {THREAD[:8]}"):
         assert part in left
     assert left.index("Result") < left.index("Not verified") < left.index("/srv/out/a.csv")
 
@@ -510,3 +520,11 @@ def test_calls_of_host_functions_are_seen_and_named_where_a_cell_waits() -> None
     PlainView(io.StringIO(), lines).show(called)
     assert "  called send(" in lines.getvalue()
     assert "\x1b" not in lines.getvalue()
+
+
+def test_sentences_break_between_words_and_code_and_commands_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    sentence, code = "error: the model gave no usable reply in 3 attempts", "    print('a line of code that is long')"
+    command = "paused; go on with: stepwell resume 0b8e5a52 --network none"
+    lines = wrapped("\n".join([sentence, code, command])).split("\n")
+    assert lines == ["error: the model gave no", "usable reply in 3 attempts", code, command]

@@ -1,6 +1,16 @@
 """Cells that bring a table in: loading, cleaning, and saying which columns hold what."""
 
-HELPERS = r'''
+MANY = r'''
+def many(n, noun):
+    """A count with its noun, which becomes a plural by an s."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+'''
+"""A function that sessions of earlier versions do not have."""
+
+HELPERS = (
+    MANY
+    + r'''
+
 def note(topic, text):
     """Print a finding and remember it."""
     findings.append(f"{topic}: {' '.join(str(text).split())}")
@@ -19,6 +29,7 @@ def label(name, width=28):
     name = str(name)
     return (name if len(name) <= width else name[: width - 1] + "…").replace("$", r"\$")
 '''
+)
 """In front of whatever loads first: functions that the later cells use, too."""
 
 TOLERANT_READ = '''
@@ -62,7 +73,7 @@ for table in tables.values():
 main = max(tables, key=lambda name: tables[name].size, default="")
 df = tables[main] if main else pd.DataFrame()
 if main:
-    note("Data", f"{main} has {len(df):,} rows and {df.shape[1]:,} columns.")
+    note("Data", f"{main} has {many(len(df), 'row')} and {many(df.shape[1], 'column')}.")
 print(df.dtypes.astype(str).head(40).to_string())
 print(df.iloc[:3, :12].to_string(max_colwidth=40))
 for name, table in [(name, table) for name, table in tables.items() if name != main]:
@@ -76,9 +87,10 @@ for name, table in [(name, table) for name, table in tables.items() if name != m
             best, there, share = c, other, len(theirs & ours) / min(len(theirs), len(ours))
     named = f"'{best}'" if best == there else f"'{best}', which is '{there}' there"
     joins = f"it could be joined on {named} ({share:.0%} of the keys match)" if best else "no shared key"
-    note("Data", f"{name}, described only, has {len(table):,} rows and {table.shape[1]:,} columns; {joins}.")
+    size = f"{many(len(table), 'row')} and {many(table.shape[1], 'column')}"
+    note("Data", f"{name}, described only, has {size}; {joins}.")
 if df.empty:
-    note("Data", "the table has no rows." if main else "no table could be read.")
+    note("Data", "The table has no rows." if main else "No table could be read.")
     print("Nothing more to analyse.")
 """
 
@@ -93,7 +105,8 @@ for c in text_columns:
         none = raw[c].where(df[c].isna()).str.strip() == "None"
         if none.any():
             df[c] = df[c].astype(object).mask(none, "None")
-            note("Assumption", f"'None' in '{c}' is kept as a value of its own, not as missing ({none.sum():,} rows).")
+            rows = many(none.sum(), "row")
+            note("Assumption", f"'None' in '{c}' is kept as a value of its own, not as missing ({rows}).")
     values = df[c].dropna().astype(str)
     if values.empty:
         continue
@@ -113,7 +126,8 @@ for c in text_columns:
     parsed = pd.to_numeric(bare, errors="coerce")
     if parsed.notna().mean() >= 0.95 and not values.str.fullmatch(r"0\d+").any():
         df[c] = parsed.reindex(df.index)
-        note("Quality", f"'{c}' was text and became numbers; {parsed.isna().sum():,} values could not be read as such.")
+        lost = many(parsed.isna().sum(), "value")
+        note("Quality", f"'{c}' was text and became numbers; {lost} could not be read as such.")
         continue
     head = values.sample(min(len(values), 100), random_state=0)
     head = head.str.replace(r"[年月]", "-", regex=True).str.replace("日", "")
@@ -150,7 +164,8 @@ for c in maybe_dates:
     lost = written[df[c].isna() & written.notna()]
     such = f" (such as {lost.iloc[0][:30]!r})" if len(lost) else ""
     dates = f"{df[c].min():%Y-%m-%d} to {df[c].max():%Y-%m-%d}"
-    note("Quality", f"'{c}' became dates, {dates}; {len(lost):,} values could not be read and count as missing{such}.")
+    lost = f"{many(len(lost), 'value')} could not be read and {'counts' if len(lost) == 1 else 'count'} as missing"
+    note("Quality", f"'{c}' became dates, {dates}; {lost}{such}.")
     if slashed[0].notna().any():
         note("Assumption", f"in '{c}' the {'day' if day_first else 'month'} is taken to come first.")
 """
@@ -160,8 +175,10 @@ missing = df.isna().sum().sort_values(ascending=False)
 missing = missing[missing > 0]
 worst = ", ".join(f"'{c}' {n:,} ({n / len(df):.1%})" for c, n in missing.head(3).items())
 worst = f", most of all {worst}" if worst else ""
-note("Quality", f"{len(missing):,} of {df.shape[1]:,} columns have missing values{worst}.")
-note("Quality", f"{df.duplicated().sum():,} rows repeat an earlier row exactly; they are counted, not removed.")
+have, again = "has" if len(missing) == 1 else "have", df.duplicated().sum()
+note("Quality", f"{len(missing):,} of {many(df.shape[1], 'column')} {have} missing values{worst}.")
+repeat = "repeats" if again == 1 else "repeat"
+note("Quality", f"{many(again, 'row')} {repeat} an earlier row exactly; such rows are counted, not removed.")
 numbers, groups, dates, aside = [], [], [], {}
 for c in df.columns:
     kind = df[c].dtype

@@ -11,14 +11,14 @@ for i, c in enumerate(numbers[:6]):
     text = f"median {show(half)}, the middle half {show(low)} to {show(high)}, range "
     text += f"{show(rest.min())} to {show(rest.max())}"
     if zeros > 0.5:
-        text = f"zero in {zeros:.1%} of {len(values):,} rows; the other {len(rest):,}: {text}"
+        text = f"zero in {zeros:.1%} of {many(len(values), 'row')}; the other {len(rest):,}: {text}"
     elif abs(rest.skew()) > 1:
         text += f", a long tail to the {'right' if rest.skew() > 0 else 'left'}"
     note("Distribution", f"'{c}': {text}.") if i < 4 else print(f"'{c}': {text}.")
 for i, c in enumerate(groups[:6]):
     counts = df[c].value_counts()
     common = ", ".join(f"'{str(v)[:40]}' {n:,} ({n / counts.sum():.0%})" for v, n in counts.head(3).items())
-    text = f"'{c}' has {len(counts):,} values; the commonest are {common}."
+    text = f"'{c}' has {many(len(counts), 'value')}; the commonest {'is' if len(counts) == 1 else 'are'} {common}."
     note("Distribution", text) if i < 4 else print(text)
 if not numbers:
     note("Distribution", "there is no numeric column to describe.")
@@ -46,7 +46,7 @@ if shown:
     for ax in axes.flat[len(shown):]:
         ax.axis("off")
     fig.tight_layout()
-    captions.append(f"how the values of {len(shown):,} columns are distributed")
+    captions.append(f"how the values of {many(len(shown), 'column')} are distributed")
 """
 
 RELATIONS = r"""
@@ -58,7 +58,8 @@ pairs = [(a, b, ranks.loc[a, b]) for a, b in combinations(ranks.columns, 2) if p
 pairs.sort(key=lambda pair: -abs(pair[2]))
 for i, (a, b, rho) in enumerate(pairs[:8]):
     both = int((df[a].notna() & df[b].notna()).sum())
-    text = f"'{a}' and '{b}' {'rise together' if rho > 0 else 'go opposite ways'} (Spearman {rho:.2f}, {both:,} rows)."
+    way = "rise together" if rho > 0 else "go opposite ways"
+    text = f"'{a}' and '{b}' {way} (Spearman {rho:.2f}, {many(both, 'row')})."
     note("Relation", text) if i < 3 and abs(rho) >= 0.1 else print(text)
 if not pairs:
     note("Relation", "there are not two numeric columns to correlate.")
@@ -118,11 +119,11 @@ for row in telling.head(3).itertuples():
     level = part.agg(middle).dropna().sort_values()
     ends = [f"{show(level.iloc[end])} for '{str(level.index[end])[:40]}'" for end in (-1, 0)]
     text = f"'{row.number}' differs by '{row.group}': {middle} {ends[0]} against {ends[1]}"
-    note("Group", f"{text} (Kruskal-Wallis, effect size {row.effect:.2f}, {row.rows:,} rows).")
+    note("Group", f"{text} (Kruskal-Wallis, effect size {row.effect:.2f}, {many(row.rows, 'row')}).")
 if not len(differences):
     note("Group", "there is no pair of a grouping and a numeric column to compare.")
 elif not len(telling):
-    note("Group", f"none of {len(differences):,} comparisons of groups shows a difference that matters.")
+    note("Group", f"none of {many(len(differences), 'comparison')} of groups shows a difference that matters.")
 else:
     note("Assumption", f"p values are corrected for {len(differences):,} comparisons of groups (Bonferroni).")
 """
@@ -170,7 +171,7 @@ if dates or years:
         most = f"most: {whole.max():,} in {whole.idxmax()}; Spearman {show(rho)}"
         note("Trend", f"rows per {word} by '{date}': {way}, {ends} ({most}).")
     else:
-        note("Trend", f"'{date}' spans {span:,} days, too few full {word}s for a trend.")
+        note("Trend", f"'{date}' spans {many(span, 'day')}, too few full {word}s for a trend.")
     for c in [c for c in numbers if c != date and (df[c] == 0).mean() <= 0.5][:1]:
         means = df.loc[when.index, c].groupby(when.dt.to_period(unit)).mean().reindex(whole.index).dropna()
         if len(means) >= 4:
@@ -184,7 +185,7 @@ if dates or years:
         season = "a clear season" if sure else "no clear season"
         note("Trend", f"{season}: most rows in {top:%B} ({seasons.max():,}), fewest in {low:%B} ({seasons.min():,}).")
     elif dates:
-        note("Trend", f"{span:,} days are too short to judge a season.")
+        note("Trend", f"{many(span, 'day')} {'is' if span == 1 else 'are'} too short to judge a season.")
 else:
     note("Trend", "there is no date column, so no trend over time.")
 """
@@ -248,15 +249,16 @@ for c in named:
     values = df[c].dropna()
     if c in numbers:
         low, half, high = map(show, values.quantile([0.25, 0.5, 0.75]))
-        text = f"{len(values):,} values, mean {show(values.mean())}, median {half}, the middle half {low} to {high}"
+        text = f"{many(len(values), 'value')}, mean {show(values.mean())}, median {half}, "
+        text += f"the middle half {low} to {high}"
     elif c in dates:
-        text = f"{len(values):,} dates, {values.min():%Y-%m-%d} to {values.max():%Y-%m-%d}"
+        text = f"{many(len(values), 'date')}, {values.min():%Y-%m-%d} to {values.max():%Y-%m-%d}"
     else:
         counts = values.value_counts()
         page = counts.head(200).rename_axis("value").reset_index(name="rows")
         described.append(page.astype({"value": str}).assign(column=c))
         common = [f"'{str(v)[:40]}' {n:,} ({n / len(values):.1%})" for v, n in counts.head(5).items()]
-        text = f"{len(counts):,} values; {', '.join(common)}"
+        text = f"{many(len(counts), 'value')}; {', '.join(common)}"
     note("Column", f"'{c}': {text}.")
 if not named:
     note("Column", "there is no column to look at.")
@@ -278,7 +280,7 @@ for c in named:
             compared.append(part.reset_index(names="value").astype({"value": str}).assign(column=c, by=g))
             print(part.to_string())
             ends = part.iloc[[0, -1]].itertuples()
-            high, low = (f"'{row[0]}' ({show(row.mean)}, {row.count:,} rows)" for row in ends)
+            high, low = (f"'{row[0]}' ({show(row.mean)}, {many(row.count, 'row')})" for row in ends)
             note("Comparison", f"the mean of '{c}' by '{g}' is highest for {high} and lowest for {low}.")
         for n in [n for n in named if n in numbers and n > c]:
             rho = df[c].corr(df[n], method="spearman")
@@ -288,7 +290,7 @@ for c in named:
         for g in [g for g in named if g in groups and g > c]:
             table = pd.crosstab(df[c], df[g])
             (a, b), n = table.stack().idxmax(), int(table.to_numpy().max())
-            note("Comparison", f"the commonest pair of '{c}' and '{g}' is '{a}' with '{b}' ({n:,} rows).")
+            note("Comparison", f"the commonest pair of '{c}' and '{g}' is '{a}' with '{b}' ({many(n, 'row')}).")
     elif c in dates:
         per = df[c].dt.to_period("Y").value_counts().sort_index()
         drawn = drawn if drawn is not None else per

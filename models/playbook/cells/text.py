@@ -22,14 +22,14 @@ for path in map(Path, paths):
             if path.suffix.lower() in (".html", ".htm"):
                 text = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]+>", " ", text)
     except Exception as problem:
-        note("Skipped", f"{path.name} could not be read ({type(problem).__name__}).")
+        note("Skipped", f"{path} could not be read ({type(problem).__name__}).")
         continue
     texts[path.name] = text
-    note("Data", f"{path.name} holds {len(text):,} characters.")
+    note("Data", f"{path.name} holds {many(len(text), 'character')}.")
     print(text.strip()[:300])
 everything = "\n".join(texts.values())
 if not everything.strip():
-    note("Data", "no text could be read.")
+    note("Data", "No text could be read.")
     print("Nothing more to analyse.")
 """
 
@@ -39,8 +39,8 @@ for name, text in list(texts.items())[:10]:
     words = re.findall(r"[^\W\d_]+", text)
     sentences = [part for part in re.split(r"[.!?。！？]+\s*", text) if part.strip()]
     different = len(set(map(str.casefold, words)))
-    size = f"{len(words):,} words in {len(sentences):,} sentences and {len(lines):,} lines"
-    note("Text", f"{name}: {size}; {different:,} different words.")
+    size = f"{many(len(words), 'word')} in {many(len(sentences), 'sentence')} and {many(len(lines), 'line')}"
+    note("Text", f"{name}: {size}; {many(different, 'different word')}.")
 """
 
 WORDS = r"""
@@ -54,9 +54,9 @@ if sum(marks.values()) > sum(counts.values()) / 2:
     note("Assumption", "the text is written without spaces, so pairs of characters are counted as words.")
 top = counts.most_common(10)
 if top:
-    note("Text", "the most frequent words are " + ", ".join(f"'{w}' ({n:,})" for w, n in top) + ".")
+    note("Text", "The most frequent words are " + ", ".join(f"'{w}' ({n:,})" for w, n in top) + ".")
 else:
-    note("Text", "there are no words to count.")
+    note("Text", "There are no words to count.")
 """
 
 WORDS_FIGURE = r"""
