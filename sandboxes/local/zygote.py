@@ -393,6 +393,11 @@ class ZygotePool:
         with self._turn:
             return self._turns.setdefault(config, threading.Lock())
 
+    def forget(self) -> None:
+        """Leave all of them to the process that this one was forked from."""
+        self._zygotes, self._retired, self._turns, self._refilling = {}, [], {}, set()
+        self._turn = threading.Lock()
+
     def close(self) -> None:
         """End all of them, with their sandboxes."""
         with self._turn:
@@ -405,3 +410,4 @@ class ZygotePool:
 ZYGOTES = ZygotePool()
 """Those of this process."""
 atexit.register(ZYGOTES.close)
+os.register_at_fork(after_in_child=ZYGOTES.forget)
