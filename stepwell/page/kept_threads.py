@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from langgraph.types import StateSnapshot
 
@@ -29,8 +29,7 @@ from sandboxes.inside.kernel.snapshots.blobs import CHUNK
 from sandboxes.opening import ID
 from stepwell.comparison import Difference, compare
 from stepwell.errors import ThreadError
-from stepwell.exports.archive import published
-from stepwell.exports.export import Exporter, exporter_at, published_opener
+from stepwell.exports.archive import published, published_opener
 from stepwell.exports.pictures import Pictures
 from stepwell.labels import rename, tag
 from stepwell.page.backend import NothingFoundError, Running, ThreadLine, ThreadView
@@ -53,6 +52,9 @@ from stepwell.thread_summaries import (
 from stepwell.threads import Graph, open_graph, saver_of
 from storage.blobs import BlobError
 from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain, open_local
+
+if TYPE_CHECKING:
+    from stepwell.exports.export import Exporter
 
 MOST_ERROR = 2_000
 SPENDING_KEPT = 10_000
@@ -409,9 +411,11 @@ class KeptThreads:
         version = hashlib.sha256(",".join(file.chunks).encode()).hexdigest()[:32]
         return StoredFile(blobs, file.chunks, file.size, version, piece=CHUNK)
 
-    async def exporter(self, thread: str, step: str = "") -> Exporter:
+    async def exporter(self, thread: str, step: str = "") -> "Exporter":
         """See `Backend`."""
         check_names(thread, step)
+        from stepwell.exports.export import exporter_at
+
         return await exporter_at(thread, step or None, self.settings)
 
 
