@@ -24,6 +24,11 @@ def descendants(pid: int) -> set[int]:
     return _with_descendants({pid}, _table())
 
 
+def living(pids: set[int]) -> set[int]:
+    """Those of them that have not ended."""
+    return pids & _table().keys()
+
+
 def end(pids: set[int]) -> None:
     """Kill processes."""
     for pid in pids:

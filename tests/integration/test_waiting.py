@@ -169,7 +169,7 @@ print("leaving", flush=True)
 def script(settings: Settings, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT],
-        env=environment(settings, "http://127.0.0.1:9", MARK=str(tmp_path)),
+        env=environment(settings, "http://127.0.0.1:9"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -180,10 +180,12 @@ def script(settings: Settings, tmp_path: Path) -> Iterator[subprocess.Popen[str]
 
 
 def test_ctrl_c_pauses_a_fork_has_a_loop_of_its_own_and_the_end_leaves_nothing(
-    script: subprocess.Popen[str], settings: Settings, tmp_path: Path
+    script: subprocess.Popen[str],
 ) -> None:
     assert script.stdout is not None
     assert script.stdout.readline() == "begun\n"
+    begun = process_table.descendants(script.pid)
+    assert len(begun) > 1
     os.kill(script.pid, signal.SIGINT)
     said, errors = script.communicate(timeout=120)
     lines = said.splitlines()
@@ -194,4 +196,39 @@ def test_ctrl_c_pauses_a_fork_has_a_loop_of_its_own_and_the_end_leaves_nothing(
     assert "43" in said
     assert lines[-2:] == ["begun", "leaving"]
     assert script.returncode == 0, errors
-    assert process_table.members(f"MARK={tmp_path}", settings.home) == set()
+    assert process_table.living(begun) == set()
+
+
+FORKING = """
+import os, sys
+import stepwell
+
+with stepwell.wait(stepwell.open_cell_sessions()) as sessions:
+    stepwell.wait(sessions.run("n = 41"))
+    child = os.fork()
+    if child:
+        print(child, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.slow
+def test_a_forked_process_does_not_keep_the_sandboxes_of_its_killed_parent(settings: Settings, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKING],
+        env=environment(settings, "http://127.0.0.1:9"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    ) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        try:
+            others = process_table.descendants(process.pid) - {process.pid, child}
+            assert others
+            process.kill()
+            while process_table.living(others):
+                assert process_table.living({child})
+        finally:
+            os.kill(child, signal.SIGKILL)
