@@ -1,11 +1,13 @@
 """What people hold: the command `stepwell`, and the Python API.
 
 ```python
-import asyncio, stepwell
+import stepwell
 
-finished = asyncio.run(stepwell.run("Which month sold most?", files=["sales.csv"]))
+finished = stepwell.wait(stepwell.run("Which month sold most?", files=["sales.csv"]))
 print(finished.answer, finished.artifacts)
 ```
+
+Where `await` can be used, it takes the place of `stepwell.wait`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from stepwell.runs import start as stream
     from stepwell.step_detail import StepDetail as StepDetail
     from stepwell.thread_summaries import ThreadSummary as ThreadSummary
+    from stepwell.waiting import wait as wait
 
 _WHERE = {
     "ApprovalNeededError": "stepwell.runs",
@@ -71,6 +74,7 @@ _WHERE = {
     "open_cell_sessions": "stepwell.cell_sessions",
     "stream": "stepwell.runs:start",
     "stream_notebook": "stepwell.notebooks.importing:import_notebook",
+    "wait": "stepwell.waiting",
 }
 
 __all__ = [
@@ -116,6 +120,7 @@ __all__ = [
     "stream",
     "stream_notebook",
     "tag",
+    "wait",
 ]
 
 

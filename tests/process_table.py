@@ -24,9 +24,9 @@ def descendants(pid: int) -> set[int]:
     return _with_descendants({pid}, _table())
 
 
-def living() -> set[int]:
-    """All processes that have not ended."""
-    return set(_table())
+def living(pids: set[int]) -> set[int]:
+    """Those of them that have not ended."""
+    return pids & _table().keys()
 
 
 def end(pids: set[int]) -> None:

@@ -3,11 +3,14 @@
 import asyncio
 import concurrent.futures
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 async def uncancellable(work: Awaitable[T]) -> T:
@@ -32,10 +35,38 @@ async def uncancellable(work: Awaitable[T]) -> T:
 
 
 log = logging.getLogger(__name__)
-_BACKGROUND = ThreadPoolExecutor(4, "stepwell-background")
-_QUICK = ThreadPoolExecutor(1, "stepwell-quick")
-_PROMPT = ThreadPoolExecutor(1, "stepwell-prompt")
+
+
+class Threads:
+    """Threads of the process for blocking work; a process that is forked from it has none of them, and begins anew.
+
+    Args:
+        most: How many there are at most.
+        name: What their names begin with.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._new = partial(ThreadPoolExecutor, most, name)
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        self._pool = self._new()
+
+    def submit(self, work: Callable[P, T], *values: P.args, **named: P.kwargs) -> Future[T]:
+        """Have work done, after earlier work.
+
+        Raises:
+            RuntimeError: the interpreter is ending.
+        """
+        return self._pool.submit(work, *values, **named)
+
+
+_BACKGROUND = Threads(4, "stepwell-background")
+_QUICK = Threads(1, "stepwell-quick")
+_PROMPT = Threads(1, "stepwell-prompt")
 _UNDER_WAY: set[Future[None]] = set()
+os.register_at_fork(after_in_child=_UNDER_WAY.clear)
 
 
 def run_later(work: Callable[[], object]) -> None:
@@ -53,7 +84,7 @@ def run_promptly(work: Callable[[], object]) -> None:
     _submit(_PROMPT, work)
 
 
-def _submit(threads: ThreadPoolExecutor, work: Callable[[], object]) -> None:
+def _submit(threads: Threads, work: Callable[[], object]) -> None:
     try:
         doing = threads.submit(_do, work)
     except RuntimeError:  # the interpreter is ending, and takes with it what was to be kept up

@@ -234,6 +234,10 @@ class Zygote:
         attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
         self._socket.sendmsg([json.dumps(message).encode()], attached)
 
+    def leave(self) -> None:
+        """Close this process's end alone, which a forked process has, too."""
+        self._socket.close()
+
     def close(self) -> None:
         """End it, and all its sandboxes."""
         while self._waiting:
@@ -393,6 +397,13 @@ class ZygotePool:
         with self._turn:
             return self._turns.setdefault(config, threading.Lock())
 
+    def forget(self) -> None:
+        """Leave all of them to the process that this one was forked from; they end with it, and not with this one."""
+        for zygote in [*self._zygotes.values(), *self._retired]:
+            zygote.leave()
+        self._zygotes, self._retired, self._turns, self._refilling = {}, [], {}, set()
+        self._turn = threading.Lock()
+
     def close(self) -> None:
         """End all of them, with their sandboxes."""
         with self._turn:
@@ -405,3 +416,4 @@ class ZygotePool:
 ZYGOTES = ZygotePool()
 """Those of this process."""
 atexit.register(ZYGOTES.close)
+os.register_at_fork(after_in_child=ZYGOTES.forget)

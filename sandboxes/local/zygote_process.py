@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from sandboxes.host import blobs, workspace
 from sandboxes.host.descriptors import Pipe
 from sandboxes.host.limits import Ending
 from sandboxes.host.processes import Order, StartedProcess
-from sandboxes.host.tasks import run_quickly
+from sandboxes.host.tasks import Threads, run_quickly
 from sandboxes.inside.zygote.private_root import OWN, PLACES, WRITTEN
 from sandboxes.local.control_groups import ControlGroup
 from sandboxes.local.isolation import (
@@ -41,7 +41,7 @@ SETTLE_SECONDS = 0.2
 NOTICES = 4
 """The descriptor by which the kernel reaches init."""
 MAX_EVENT = 65_536
-STARTING = ThreadPoolExecutor(8, "stepwell-start")
+STARTING = Threads(8, "stepwell-start")
 """Not the threads of an event loop: what they started has to be ended even if the loop is closed meanwhile."""
 OVERRUN_SECONDS = 0.25
 """How often it is checked whether the system ended a process because the sandbox used too much memory."""

@@ -64,7 +64,7 @@ from stepwell.acp_agent.kept_sessions import MODES, KeptSession, KeptSessions
 from stepwell.acp_agent.prompt_content import Asked, Block, asked_in, placed
 from stepwell.acp_agent.updates import RunUpdates, conversation
 from stepwell.errors import ThreadError, UsageError
-from stepwell.exports.export import published_opener
+from stepwell.exports.archive import published_opener
 from stepwell.exports.pictures import Pictures, picture_type
 from stepwell.forks import fork_here, fork_thread
 from stepwell.last_session import OF_EDITORS, LastSessionNote, LastSessions, SessionAhead

@@ -6,12 +6,13 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
+from pydantic import BaseModel
 
 from graph.settings import Settings, SettingsError, read_settings
 from sandboxes.local.isolation_choice import choose_ahead
@@ -69,9 +70,24 @@ async def _beside(load: Callable[[], T]) -> T:
     before = sys.getswitchinterval()
     sys.setswitchinterval(SHORT_TURN)
     try:
-        return await asyncio.to_thread(load)
+        with _models_built_when_used():
+            return await asyncio.to_thread(load)
     finally:
         sys.setswitchinterval(before)
+
+
+@contextmanager
+def _models_built_when_used() -> Iterator[None]:
+    """Have models of pydantic that are defined meanwhile built when they are first used.
+
+    Packages that a server imports define a thousand of them, and a session uses a few dozen.
+    """
+    before = BaseModel.model_config
+    BaseModel.model_config = {**before, "defer_build": True}
+    try:
+        yield
+    finally:
+        BaseModel.model_config = before
 
 
 def _load_server() -> "tuple[Any, Callable[[SessionsOf], MCPServer[Any]]]":

@@ -8,14 +8,21 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from graph.settings import Settings
 from graph.state import Artifact, State
+<<<<<<< HEAD
 from nodes.publishing import OURS, as_script, names_by_path, relinked
 from storage.artifacts import StorageError, mime_of
+=======
+from nodes.publishing import OURS, as_script
+from storage.artifacts import Artifacts, StorageError, mime_of
+>>>>>>> back
 from storage.clean_text import clean
-from storage.published_files import NoSuchArtifactError, PublishedFile, is_plain
+from storage.published_files import NoSuchArtifactError, PublishedFile, is_plain, open_published
 from storage.safe_names import harmless_name
 
 PACKED = (".zip", ".gz", ".bz2", ".xz", ".zst", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".xlsx", ".docx", ".pptx",
@@ -25,6 +32,21 @@ PACKED = (".zip", ".gz", ".bz2", ".xz", ".zst", ".png", ".jpg", ".jpeg", ".gif",
 
 Opener = Callable[[Artifact], AbstractAsyncContextManager[PublishedFile]]
 """Opens a published file; raises `NoSuchArtifactError` or `StorageError`."""
+
+
+def published_opener(settings: Settings, thread: str) -> Opener:
+    """Opens what a thread has published where these settings, or the run that published it, put it."""
+    artifacts = Artifacts.at(settings.artifacts)
+
+    def opener(one: Artifact) -> AbstractAsyncContextManager[PublishedFile]:
+        there = artifacts
+        if artifacts.in_working_directory:  # which may have been another one then
+            folder = f"/{Path(artifacts.folder(thread)).name}/{one['name']}"
+            if one["url"].startswith("/") and one["url"].endswith(folder):
+                there = Artifacts(one["url"].removesuffix(folder) or "/", in_working_directory=True)
+        return open_published(there, thread, one["name"])
+
+    return opener
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,20 +12,18 @@ from typing import Literal
 
 from graph.checkpoints.damage import disk_problem, reporting_damage
 from graph.settings import Settings, settings_or_default
-from graph.state import Artifact, State
+from graph.state import State
 from graph.wiring import make_blobs
 from stepwell.errors import ThreadError, UsageError
 from stepwell.exports.analysis import Analysis, analysis_of
-from stepwell.exports.archive import Opener, archive_stream, published
+from stepwell.exports.archive import Opener, archive_stream, published, published_opener
 from stepwell.exports.notebook import notebook
 from stepwell.exports.pictures import Drawn, Pictures
 from stepwell.exports.report import report
 from stepwell.steps import parse_step_name, state_at_step
 from stepwell.thread_summaries import updated_at
 from stepwell.threads import find_thread, open_graph
-from storage.artifacts import Artifacts
 from storage.blobs import Blobs
-from storage.published_files import PublishedFile, open_published
 
 Format = Literal["html", "ipynb", "zip"]
 FORMATS: dict[str, Format] = {".html": "html", ".htm": "html", ".ipynb": "ipynb", ".zip": "zip"}
@@ -165,21 +163,6 @@ async def exporter_at(thread: str, step: str | None, settings: Settings) -> Expo
     state: State = head.values  # type: ignore[assignment]  # LangGraph calls it a dict
     waits = bool(head.interrupts)
     return Exporter(thread, state, blobs=blobs, opener=opener, updated=updated_at(head), waits=waits)
-
-
-def published_opener(settings: Settings, thread: str) -> Opener:
-    """Opens what a thread has published where these settings, or the run that published it, put it."""
-    artifacts = Artifacts.at(settings.artifacts)
-
-    def opener(one: Artifact) -> AbstractAsyncContextManager[PublishedFile]:
-        there = artifacts
-        if artifacts.in_working_directory:  # which may have been another one then
-            folder = f"/{Path(artifacts.folder(thread)).name}/{one['name']}"
-            if one["url"].startswith("/") and one["url"].endswith(folder):
-                there = Artifacts(one["url"].removesuffix(folder) or "/", in_working_directory=True)
-        return open_published(there, thread, one["name"])
-
-    return opener
 
 
 def _check_target(target: Path, *, overwrite: bool) -> None:

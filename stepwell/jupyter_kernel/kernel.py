@@ -19,7 +19,7 @@ from graph.state import Cell, CellOutput
 from sandboxes.base import SandboxError
 from stepwell.cell_sessions import CellRun, CellSessions, open_cell_sessions
 from stepwell.errors import ThreadError, UsageError
-from stepwell.exports.export import published_opener
+from stepwell.exports.archive import published_opener
 from stepwell.exports.markdown import table
 from stepwell.exports.pictures import Pictures, picture_type
 from stepwell.forks import fork_here, fork_thread

@@ -4,14 +4,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from graph.checkpoints.step_tree import StepTree
 from graph.context import Context
 from graph.events import ApprovalAsked
 from graph.state import State
 from stepwell.comparison import Difference
-from stepwell.exports.export import Exporter
 from stepwell.page.progress import Progress
 from stepwell.page.step_sessions import TriedCode
 from stepwell.page.variables import VariablePage, VariableWindow
@@ -20,6 +19,9 @@ from stepwell.step_detail import StepDetail
 from stepwell.thread_summaries import ThreadFilter, ThreadStatus
 from storage.published_files import PublishedFile
 from storage.uploads import Uploads
+
+if TYPE_CHECKING:
+    from stepwell.exports.export import Exporter
 
 Running = Literal["", "here", "elsewhere"]
 """Whether somebody works on a thread: nobody, this program, or another one."""
@@ -206,5 +208,5 @@ class Backend(Protocol):
     def input_file(self, thread: str, path: str) -> AbstractAsyncContextManager[PublishedFile]:
         """A file that the user brought, as the thread has it."""
 
-    async def exporter(self, thread: str, step: str = "") -> Exporter:
+    async def exporter(self, thread: str, step: str = "") -> "Exporter":
         """Makes documents of a thread, where it is now or at a step."""

@@ -8,8 +8,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
+<<<<<<< HEAD
 from pathlib import Path
 from typing import Any, Self, cast
+=======
+from typing import TYPE_CHECKING, Any, Self, cast
+>>>>>>> back
 
 from langgraph.types import StateSnapshot
 
@@ -31,8 +35,7 @@ from sandboxes.inside.kernel.snapshots.blobs import CHUNK
 from sandboxes.opening import ID
 from stepwell.comparison import Difference, compare
 from stepwell.errors import ThreadError
-from stepwell.exports.archive import published
-from stepwell.exports.export import Exporter, exporter_at, published_opener
+from stepwell.exports.archive import published, published_opener
 from stepwell.exports.pictures import Pictures
 from stepwell.labels import rename, tag
 from stepwell.page.backend import NothingFoundError, Running, ThreadLine, ThreadView
@@ -55,6 +58,9 @@ from stepwell.thread_summaries import (
 from stepwell.threads import Graph, open_graph, saver_of
 from storage.blobs import BlobError
 from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain, open_local
+
+if TYPE_CHECKING:
+    from stepwell.exports.export import Exporter
 
 MOST_ERROR = 2_000
 SPENDING_KEPT = 10_000
@@ -425,9 +431,11 @@ class KeptThreads:
         version = hashlib.sha256(",".join(file.chunks).encode()).hexdigest()[:32]
         return StoredFile(blobs, file.chunks, file.size, version, piece=CHUNK)
 
-    async def exporter(self, thread: str, step: str = "") -> Exporter:
+    async def exporter(self, thread: str, step: str = "") -> "Exporter":
         """See `Backend`."""
         check_names(thread, step)
+        from stepwell.exports.export import exporter_at
+
         return await exporter_at(thread, step or None, self.settings)
 
 

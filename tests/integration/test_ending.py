@@ -77,5 +77,5 @@ def test_nothing_is_left_of_a_run_that_is_killed(workers: list[str], killed: str
     done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
     assert done.returncode == -signal.SIGKILL
     pid, folder = (tmp_path / "left").read_text().split()
-    assert int(pid) not in process_table.living()
+    assert process_table.living({int(pid)}) == set()
     assert not Path(folder).parent.exists()

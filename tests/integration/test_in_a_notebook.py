@@ -54,6 +54,7 @@ async def test_the_documented_cells_run(tmp_path: Path, monkeypatch: pytest.Monk
             return KernelSpec(argv=start, display_name="this", language="python")
 
     assert "await stepwell.run(" in DOCUMENTED
+    assert "stepwell.wait(" in DOCUMENTED
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("STEPWELL_ARTIFACTS", str(tmp_path / "out"))
     (tmp_path / "work" / "examples").symlink_to(ROOT / "examples")
@@ -62,6 +63,7 @@ async def test_the_documented_cells_run(tmp_path: Path, monkeypatch: pytest.Monk
     client = NotebookClient(notebook, timeout=150, resources={"metadata": {"path": str(tmp_path / "work")}})
     client.create_kernel_manager().kernel_spec_manager = ThisPython()
     await client.async_execute()
-    shown = notebook.cells[-1].outputs[-1]
-    assert "summary.xlsx" in shown["data"]["text/html"]
-    assert "Finished(" in shown["data"]["text/plain"]
+    for cell in notebook.cells[-2:]:  # what was awaited in a cell, and what a function has waited for
+        shown = cell.outputs[-1]
+        assert "summary.xlsx" in shown["data"]["text/html"]
+        assert "Finished(" in shown["data"]["text/plain"]
