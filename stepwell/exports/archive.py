@@ -14,13 +14,8 @@ from urllib.parse import quote
 
 from graph.settings import Settings
 from graph.state import Artifact, State
-<<<<<<< HEAD
 from nodes.publishing import OURS, as_script, names_by_path, relinked
-from storage.artifacts import StorageError, mime_of
-=======
-from nodes.publishing import OURS, as_script
 from storage.artifacts import Artifacts, StorageError, mime_of
->>>>>>> back
 from storage.clean_text import clean
 from storage.published_files import NoSuchArtifactError, PublishedFile, is_plain, open_published
 from storage.safe_names import harmless_name

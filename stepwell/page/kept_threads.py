@@ -8,12 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
-<<<<<<< HEAD
 from pathlib import Path
-from typing import Any, Self, cast
-=======
 from typing import TYPE_CHECKING, Any, Self, cast
->>>>>>> back
 
 from langgraph.types import StateSnapshot
 
