@@ -92,6 +92,8 @@ class KernelSandbox(ABC, Generic[Session]):
         self._slept = ""
         """The head at which it was put to sleep, until it is woken."""
         self._ahead: _Ahead | None = None
+        self._untold = False
+        """Whether a session has ended beside cells, and none has been told: what comes next must not begin without it."""
         self._closed = False
 
     @property
@@ -183,7 +185,7 @@ class KernelSandbox(ABC, Generic[Session]):
             SandboxUnavailableError: a session cannot be started or reached.
         """
         async with self._lease:
-            session = await self._ready()
+            session = await self._ready(for_cell=True)
             before, self._snapshot = self._snapshot, SessionSnapshot()
             try:
                 request = CellRequest(
@@ -208,13 +210,16 @@ class KernelSandbox(ABC, Generic[Session]):
                 if not session.alive:
                     await self._drop()
 
-    async def _ready(self) -> Session:
+    async def _ready(self, *, for_cell: bool = False) -> Session:
         """The living session, started if there is none yet."""
         self._refuse_when_closed()
         if self._ahead is not None and self._ahead.restored is not None:  # it was not asked for
             await self._drop()
         if self._session is not None and not self._session.alive:
             await self._drop()
+            self._untold = True
+        if self._untold:
+            self._untold = not for_cell
             raise SandboxLostError(
                 f"The session of sandbox {self._id} ended between two cells; its variables are lost."
             )
@@ -255,6 +260,7 @@ class KernelSandbox(ABC, Generic[Session]):
         finally:
             if not session.alive:
                 await self._drop()
+                self._untold = True
 
     async def _break_off(self) -> None:
         """End what the session does, or waits for."""
@@ -266,7 +272,7 @@ class KernelSandbox(ABC, Generic[Session]):
         """End the session; there is no head then."""
         session, self._session = self._session, None
         self._ahead = None
-        self._snapshot, self._slept = SessionSnapshot(), ""
+        self._snapshot, self._slept, self._untold = SessionSnapshot(), "", False
         if session is not None:
             await session.close()
 

@@ -123,6 +123,23 @@ async def test_a_process_that_dies_between_cells_is_lost_not_silently_replaced(s
     assert printed(await run("print('x' in dir())")) == "False\n"
 
 
+async def test_a_process_that_dies_while_something_else_is_asked_of_it_is_not_silently_replaced(
+    sandbox: Sandbox, run: Run
+) -> None:
+    fine(
+        await run(
+            "import os\nhere = os.getpid()\nclass End:\n    def __reduce__(self): os.kill(here, 9)\nx = End()", head="one"
+        )
+    )
+    with pytest.raises(SandboxLostError):
+        await sandbox.snapshot(limit_bytes=1 << 30)
+    with pytest.raises(SandboxLostError, match="between two cells"):
+        await sandbox.snapshot(limit_bytes=1 << 30)  # not one of a session that has nothing
+    with pytest.raises(SandboxLostError, match="between two cells"):
+        await run("print(x)")
+    assert printed(await run("print('x' in dir())")) == "False\n"
+
+
 async def test_interrupts_between_cells_are_ignored(run: Run) -> None:
     fine(await run("import os, signal, threading"))
     for _ in range(5):
