@@ -93,7 +93,7 @@ class KernelSandbox(ABC, Generic[Session]):
         """The head at which it was put to sleep, until it is woken."""
         self._ahead: _Ahead | None = None
         self._untold = False
-        """Whether a session has ended beside cells, and none has been told: what comes next must not begin without it."""
+        """Whether a session has ended beside cells, and no cell was told: an empty one must not take its place then."""
         self._closed = False
 
     @property
