@@ -56,7 +56,9 @@ def _open_closed_streams() -> None:
     """Open what stdin, stdout and stderr lack (`<&-`, a daemon) to nowhere: what is opened first would become them."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(nowhere, True)  # else a child's first file would become it
+            setattr(sys, name, open(nowhere, mode, encoding="utf-8", errors="replace"))  # noqa: SIM115, PTH123 - stays
 
 
 _open_closed_streams()

@@ -121,20 +121,24 @@ def _packs_of(step: SnapshotManifest) -> list[str]:
     try:
         used = {pack for unit in step.units for pack, _, _ in _runs(unit["stream"])}
         return [step.packs[number] for number in sorted(used)]
-    except (KeyError, TypeError, IndexError) as error:
+    except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
         raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
 
 
 def _hashes(step: SnapshotManifest, packs: dict[str, bytes]) -> dict[str, str]:
     found = {name: f"module {module}" for name, module in step.modules.items()}
+    room = MAX_PACK
     try:
         for unit in step.units:
             stream = unit["stream"]
             if "text" in stream:
                 place = hashlib.sha256(stream["text"].encode("latin-1")).hexdigest()
             elif runs := _runs(stream):
-                data = b"".join(packs[step.packs[pack]][at : at + size] for pack, at, size in runs)
-                place = hashlib.sha256(data).hexdigest()
+                parts = [memoryview(packs[step.packs[pack]])[at : at + size] for pack, at, size in runs]
+                # Some may be named again and again.
+                if (room := room - sum(map(len, parts))) < 0:
+                    raise ValueError
+                place = _hash_of(parts)
             else:
                 place = ",".join(stream["blobs"])
             whole = json.dumps([unit["names"], place, [_content_of(one, step.packs) for one in unit["buffers"]]])
@@ -142,6 +146,13 @@ def _hashes(step: SnapshotManifest, packs: dict[str, bytes]) -> dict[str, str]:
     except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
         raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
     return found
+
+
+def _hash_of(parts: Iterable[memoryview]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _runs(stream: dict[str, Any]) -> list[Any]:

@@ -22,6 +22,7 @@ T = TypeVar("T")
 AT_EXIT = 30.0
 """Seconds that what is cancelled at the interpreter's end may take; sandboxes are ended then in any case."""
 ENDING = "stepwell.wait cannot be used any more: the interpreter is ending."
+FORKED = "stepwell.wait cannot go on in a forked process with what its parent has opened; open it anew."
 
 
 @overload
@@ -114,7 +115,8 @@ class _Background:
         self.thread = threading.Thread(target=self._run, daemon=True, name="stepwell")
         self.answers: dict[Future[Any], threading.Thread] = {}
         """What is waited for, and by which thread."""
-        self.over = False
+        self.over, self.ending = False, ENDING
+        """Whether nothing more can be done here, and what is said then."""
         self._end = asyncio.Event()
         self.thread.start()
 
@@ -175,6 +177,7 @@ class _Process:
         self._lock = threading.Lock()
         if self._background is not None:
             self._of_parents.append(self._background)  # closing it here would stop the parent's
+            self._background.over, self._background.ending = True, FORKED
             self._background = None
 
 
@@ -238,12 +241,13 @@ class _Work:
     def end(self) -> None:
         """End the task; nothing remains to be done."""
         self.at_end = None
-        with suppress(RuntimeError):  # the event loop has ended, and its tasks with it
-            self._call(self._asked.put_nowait, None)
+        if not self._background.over:
+            with suppress(RuntimeError):  # the event loop has ended, and its tasks with it
+                self._call(self._asked.put_nowait, None)
 
     def _check(self, asked: object) -> None:
         if self._background.over:
-            raise RuntimeError(ENDING)
+            raise RuntimeError(self._background.ending)
         if not self.possible():
             raise RuntimeError("stepwell.wait cannot be called in what it waits for already; use `await` there.")
         if asyncio.isfuture(asked) and asked.get_loop() is not self._background.loop:

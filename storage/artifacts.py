@@ -88,7 +88,7 @@ class Artifacts:
         try:
             return f"{self.address(thread, name)}?{await self.signer.query(thread, name)}"
         except OSError as error:
-            raise StorageError(f"Links to files cannot be signed ({error.strerror or error}).") from None
+            raise StorageError(f"Links to files cannot be signed ({error.strerror or self._reason(error)}).") from None
 
     def shown(self, thread: str) -> str:
         """The place of a thread's files as errors name it."""
@@ -134,7 +134,9 @@ class Artifacts:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise StorageError(f"{self.shown(thread)} cannot be removed ({error.strerror or error}).") from None
+            raise StorageError(
+                f"{self.shown(thread)} cannot be removed ({error.strerror or self._reason(error)})."
+            ) from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
             raise StorageError(f"{self.shown(thread)} cannot be removed ({self._reason(error)}).") from None
 
@@ -158,7 +160,7 @@ class Artifacts:
                 _copy_whole(file, Path(url))
         except OSError as error:
             raise StorageError(
-                f"{name} cannot be written to {self.shown(thread)} ({error.strerror or error}); "
+                f"{name} cannot be written to {self.shown(thread)} ({error.strerror or self._reason(error)}); "
                 "make room there or set STEPWELL_ARTIFACTS to another place."
             ) from None
         except ImportError as error:

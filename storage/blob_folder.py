@@ -94,8 +94,24 @@ class BlobBackend(Protocol):
 ARRIVING = "arriving"
 OWNERS = "owners"
 NAME_LENGTH = 64
-SYNCING = ThreadPoolExecutor(32, "stepwell-sync")
-"""Where files are made durable beside each other. It stays: to start threads for each step costs more than it saves."""
+
+
+class _Syncing:
+    """Where files are made durable beside each other.
+
+    It stays: to start threads for each step costs more than it saves.
+    """
+
+    def __init__(self) -> None:
+        self.begin()
+        os.register_at_fork(after_in_child=self.begin)
+
+    def begin(self) -> None:
+        """Have threads of this process: a forked one has none of its parent's."""
+        self.pool = ThreadPoolExecutor(32, "stepwell-sync")
+
+
+SYNCING = _Syncing()
 
 
 class FolderBackend:
@@ -250,7 +266,7 @@ def _remove_folder(folder: Path) -> bool:
 
 def _at_once(call: Callable[[Path], None], paths: list[Path]) -> None:
     """Call something with each path, side by side, the last one in this thread; it has ended for all when this ends."""
-    waiting = [SYNCING.submit(call, path) for path in paths[:-1]]
+    waiting = [SYNCING.pool.submit(call, path) for path in paths[:-1]]
     try:
         for path in paths[-1:]:
             call(path)

@@ -373,13 +373,16 @@ class Blobs:
             raise BlobError(f"{self.location} {missing(error, served=bool(self._shown))}.") from None
         except OSError as error:
             raise BlobError(
-                f"The blobs in {self.location} cannot be used ({error.strerror or error}); "
+                f"The blobs in {self.location} cannot be used ({error.strerror or self._reason(error)}); "
                 "make room there or set STEPWELL_BLOBS to another place."
             ) from None
         except Exception as error:  # every fsspec backend raises exceptions of its own
-            said = "" if self._shown else " ".join(str(error).split())[:200]  # it may name the place
-            reason = said or type(error).__name__
-            raise BlobError(f"The blobs in {self.location} cannot be used ({reason}).") from None
+            raise BlobError(f"The blobs in {self.location} cannot be used ({self._reason(error)}).") from None
+
+    def _reason(self, error: Exception) -> str:
+        """What a backend says; it may name the place."""
+        said = "" if self._shown else " ".join(str(error).split())[:200]
+        return said or type(error).__name__
 
 
 async def _all(waiting: Iterable[Awaitable[T]]) -> list[T]:

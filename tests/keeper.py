@@ -1,12 +1,13 @@
 """Ends what a run of tests left, and removes its folder, when its input is closed: `python -m tests.keeper FOLDER`.
 
 Its input is closed by the run when it ends, and by the system when the run is killed. What the run started has the
-folder's name in its environment, as `TMPDIR`, or works in it.
+folder as `TMPDIR` in its environment, or works in it.
 """
 
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from tests import process_table
@@ -18,13 +19,14 @@ def main() -> None:
     while os.read(0, 1):
         pass
     try:
-        process_table.end_all(str(folder), folder)
+        process_table.end_all(f"TMPDIR={folder}", folder)
     finally:
         for path, folders, _ in os.walk(folder):
             for name in folders:
                 inside = Path(path, name)
-                if not inside.is_symlink():
-                    inside.chmod(0o700)  # some tests lock theirs
+                with suppress(OSError):  # it goes meanwhile
+                    if not inside.is_symlink():
+                        inside.chmod(0o700)  # some tests lock theirs
         shutil.rmtree(folder, ignore_errors=True)
 
 

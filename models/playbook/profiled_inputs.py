@@ -20,6 +20,9 @@ MODULES = {"bz2", "duckdb", "gzip", "io", "json", "lzma", "pathlib", "sqlite3", 
 USUAL_READERS = {"csv": "csv", "tsv": "table", "xlsx": "excel", "xls": "excel", "parquet": "parquet"}
 """By the end of a file's name: which reader of pandas takes it when its profile does not say."""
 
+NOTES = " of text"
+"""How the heading of a sheet ends that holds notes and no table."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProfiledTable:
@@ -51,6 +54,8 @@ def read_profiles(files: Iterable[PromptInput]) -> Inputs:
             tables += own
         elif file["problem"]:
             unreadable.append(path)
+        elif any(line.startswith("## ") and line.endswith(NOTES) for line in file["abstract"].splitlines()):
+            others.append(path)
         elif usual := USUAL_READERS.get(path.rpartition(".")[2].lower()):
             tables.append(ProfiledTable(path.removeprefix("inputs/"), path, f"pd.read_{usual}({path!r})"))
         else:
@@ -67,7 +72,7 @@ def _tables(path: str, abstract: str) -> list[ProfiledTable]:
     for line in abstract.splitlines():
         if line.startswith("## "):
             label = f"{path.removeprefix('inputs/')} [{(line[3:].rpartition(':')[0] or line[3:]).strip()}]"
-            notes = line.endswith(" of text")
+            notes = line.endswith(NOTES)
         elif notes or not line.startswith("read with:"):
             continue
         elif _is_expression(expression := line.partition(":")[2].strip()):

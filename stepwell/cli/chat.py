@@ -15,7 +15,7 @@ from models.selection import PLAYBOOK
 from stepwell import runs
 from stepwell.cli.chat_commands import HELP, ChatCommands, is_command
 from stepwell.cli.command_options import named_files
-from stepwell.cli.exits import FAILED, FINISHED, PAUSED, PIPE_BROKEN, print_error, run_command
+from stepwell.cli.exits import FAILED, FINISHED, PAUSED, PIPE_BROKEN, UNREAD, print_error, run_command
 from stepwell.cli.foreground import Begin
 from stepwell.cli.line_editing import completing, piped, remembering, typed
 from stepwell.cli.run import Choices, Turns, further_run, resumed_run
@@ -134,7 +134,7 @@ class Chat:
             code = self.take(text)
             if code in (*ENDED, PAUSED):
                 return code
-            failed = failed or code != FINISHED
+            failed = failed or code not in (FINISHED, UNREAD)
             if self.left:
                 break
         return FAILED if failed else FINISHED

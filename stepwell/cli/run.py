@@ -250,10 +250,10 @@ def fork_at(name: str, instruction: str, here: bool, choices: Choices) -> int:
 
     if not instruction:
         new = asyncio.run(forked())
+        sys.stdout.write(f"{new}\n")
         finished = asyncio.run(read_thread(new, settings)).status == "finished"
         command = next_command("ask", new, question="…") if finished else next_command("resume", new)
         print_error(f"go on with: {command}")
-        sys.stdout.write(f"{new}\n")
         return FINISHED
 
     async def begin() -> Run:

@@ -47,9 +47,11 @@ def _beside(
     turn: AnalysedTurn, answer: str, pictures: Sequence[tuple[Artifact, Sequence[str]]], aside: Collection[int]
 ) -> Iterator[Figure]:
     cells = {cell["number"] for cell in turn.cells if cell["status"] == "ok" and cell["number"] not in aside}
+    last = max((cell["number"] for cell in turn.cells), default=0)
     seen: set[str] = set()
     for one, addresses in pictures:
-        if not (one["cell"] in cells or _is_named(one, turn.answer)) or one["sha256"] in seen:
+        named = one["cell"] <= last and _is_named(one, turn.answer)  # later it may be another picture
+        if not (one["cell"] in cells or named) or one["sha256"] in seen:
             continue
         seen.add(one["sha256"] or one["name"])
         if len(seen) <= MOST_FIGURES and not any(f'src="{address}"' in answer for address in addresses):

@@ -5,6 +5,7 @@ import base64
 import builtins
 import difflib
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -234,7 +235,9 @@ def difference(original: str, edited: str) -> str:
 def variables_in(expression: str) -> list[str]:
     """The names that a Python expression reads, without those that it binds itself or that Python has."""
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes in its texts
+            tree = ast.parse(expression.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
     found = (node for node in ast.walk(tree) if isinstance(node, ast.Name))

@@ -1,5 +1,7 @@
 """Iterators of `itertools` are made again as they are, where pickle does not take them apart: from Python 3.14 on."""
 
+import ctypes
+import gc
 import itertools
 import pickle
 from collections.abc import Callable, Iterator
@@ -68,3 +70,14 @@ def test_places_that_are_others_are_found_out(monkeypatch: pytest.MonkeyPatch) -
             iterators.reduce_iterator(None, itertools.count())
     finally:
         iterators.is_as_known.cache_clear()
+
+
+def test_what_is_no_object_is_not_counted() -> None:
+    """The module's state begins with the address of a class: counted like an object, it would be another one."""
+    one = tools.accumulate([1, 2])
+    state = ctypes.c_ssize_t.from_address(id(one) + iterators.HEAD + 4 * iterators.WORD).value
+    before = ctypes.c_ssize_t.from_address(state).value
+    held = iterators._read(one)
+    assert ctypes.c_ssize_t.from_address(state).value == before
+    assert len(held) == 5
+    gc.collect()

@@ -132,3 +132,12 @@ def test_a_table_in_a_file_is_shown_like_a_variable(ending: str, tmp_path: Path)
     assert ending == "csv" or "It cannot be read as a table" in json.loads(said.read_text())["text"]
     write(str(said), str(tmp_path), 0, 0, 5, 5)
     assert json.loads(said.read_text()) == {"kind": "gone"}
+
+
+def test_a_delimited_text_is_shown_as_it_is_written(tmp_path: Path) -> None:
+    file, said = tmp_path / "out.csv", tmp_path / "said.json"
+    file.write_bytes("Straße;umsatz;plz;n\nNord;1,5;01067;10\nNA;2,5;None;9\n".encode("cp1252"))
+    write(str(said), str(file), 0, 0, 5, 5, 3)
+    shown = json.loads(said.read_text())
+    assert shown["labels"] == ["Straße", "umsatz", "plz", "n"]
+    assert shown["cells"] == [["NA", "2,5", "None", "9"], ["Nord", "1,5", "01067", "10"]]

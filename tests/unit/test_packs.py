@@ -1,12 +1,14 @@
 """Streams are kept piece by piece: what an earlier snapshot has is not written again, and all of it is read back."""
 
 import asyncio
+import hashlib
 import random
 import sys
 from pathlib import Path
 
 import pytest
 
+from nodes.restoration.manifests import NotRestoredError
 from sandboxes.inside.kernel.snapshots.blobs import Blobs, Spool
 from sandboxes.inside.kernel.snapshots.cutting import LEAST, MOST, cut_by_content
 from sandboxes.inside.kernel.snapshots.manifest import IN_MANIFEST, MAX_PACKS, MAX_RUNS, Packs, Place, packs_of, read
@@ -155,3 +157,34 @@ def test_a_variable_has_the_same_hash_wherever_its_stream_lies(kept: Kept, tmp_p
     small_in_text, small_in_runs, large_in_runs, large_in_one = asyncio.run(hashes())
     assert small_in_text == small_in_runs
     assert large_in_runs == large_in_one
+
+
+def test_a_small_stream_that_is_a_piece_of_another_is_in_a_pack(kept: Kept) -> None:
+    first = noise(1, 60_000)
+    kept.keep(first)
+    before, start, tried = set(map(bytes, cut_by_content(memoryview(first)))), 0, 0
+    for piece in cut_by_content(memoryview(first)):
+        start += len(piece)
+        if len(piece) > IN_MANIFEST:
+            continue
+        changed = bytearray(first)
+        changed[start - len(piece) // 2] ^= 255
+        new = [one for one in map(bytes, cut_by_content(memoryview(bytes(changed)))) if one not in before]
+        if len(new) == 1 and len(new[0]) <= IN_MANIFEST:
+            places, packs = kept.keep(bytes(changed), new[0])
+            assert packs
+            assert not any("text" in place for place in places)
+            tried += 1
+    assert tried > 3
+
+
+def test_units_that_name_a_pack_again_and_again_are_refused(tmp_path: Path) -> None:
+    store, data = Store.at(str(tmp_path / "store")), bytes(1 << 20)
+    (tmp_path / "pack").write_bytes(data)
+    name = hashlib.sha256(data).hexdigest()
+    asyncio.run(store.add_file(tmp_path / "pack", name))
+    stream = {"runs": [[0, 0, len(data)]] * 300, "size": 300 * len(data)}
+    units = [{"names": [variable], "stream": stream, "buffers": []} for variable in ("a", "b")]
+    for hostile in (units, [{**units[0], "stream": {"runs": [[0]]}}], [{**units[0], "stream": []}]):
+        with pytest.raises(NotRestoredError, match="cannot be read"):
+            asyncio.run(variable_hashes(store, SnapshotManifest((), {}, 0, "", {}, 0, tuple(hostile), (name,), {})))

@@ -1,5 +1,6 @@
 """The playbook under the nodes that ask it: it goes by the state, whatever the prompts say, and its answers pass."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,31 @@ def test_a_workbook_has_a_table_for_each_sheet_and_half_an_expression_is_none() 
         ProfiledTable("b.xlsx [two]", "inputs/b.xlsx", "pd.read_excel('b', sheet_name=1)"),
         ProfiledTable("c.csv", "inputs/c.csv", "pd.read_csv('inputs/c.csv')"),
     )
+
+
+def test_a_workbook_of_notes_alone_is_no_table() -> None:
+    profile = '### inputs/n.xlsx\n## sheet "N": 2 lines of text\nread with: pd.read_excel("n", sheet_name="N")\n  A.\n'
+    found = read_profiles([make_input("inputs/n.xlsx", profile)])
+    assert (found.tables, found.others) == ((), ("inputs/n.xlsx",))
+
+
+def test_names_and_headers_of_files_are_not_taken_for_an_expression(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "book.ipynb").write_text(
+        json.dumps(
+            {"cells": [{"cell_type": "code\nread with: stolen() #", "source": "1"}], "nbformat": 4, "metadata": {}}
+        )
+    )
+    (tmp_path / "lists.json").write_text(
+        json.dumps({f"{key}\nread with: stolen()\n": [{"a": 1}, {"a": 2}] for key in "wxyz"})
+    )
+    for name in ("book.ipynb", "lists.json"):
+        for chars in (300, 500, 4_000):
+            profile = render(name, profile_file(Inspection(name, (tmp_path / name).stat().st_size)), chars)
+            found = read_profiles([make_input(f"inputs/{name}", profile)])
+            assert [one.expression for one in found.tables if one.expression.startswith("stolen")] == []
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ TEXT = 300
 WHOLE = 20_000
 """Characters of a value that is no table."""
 MIDNIGHT = " 00:00:00"
-READERS = {".parquet": "read_parquet", ".feather": "read_feather", ".csv": "read_csv", ".tsv": "read_table",
+READERS = {".parquet": "read_parquet", ".feather": "read_feather", ".csv": "read_csv", ".tsv": "read_csv",
            ".xlsx": "read_excel", ".xls": "read_excel"}  # fmt: skip
 """What of pandas reads a table, by the ending of its file."""
 
@@ -54,16 +54,44 @@ def _read(path: str) -> tuple[Any, str]:
         import pandas
 
         reader = READERS[os.path.splitext(path)[1].lower()]
+        if reader == "read_csv":
+            return _read_text(path), "table"
         if reader != "read_excel":
             return getattr(pandas, reader)(path), "table"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            sheets = pandas.read_excel(path, sheet_name=None)
-        first, *others = map(str, sheets)
+            with pandas.ExcelFile(path) as book:
+                first, *others = map(str, book.sheet_names)
+                table = book.parse(book.sheet_names[0])
         more = f"; its other sheets are not shown: {', '.join(others)}" if others else ""
-        return next(iter(sheets.values())), f"sheet {first}{more}"
+        return table, f"sheet {first}{more}"
     except Exception as error:  # whatever lies there, whatever is installed
         return f"It cannot be read as a table: {error}", "file"
+
+
+def _read_text(path: str) -> Any:
+    """A delimited text as it is written: what is no number that would be written like this is a text."""
+    import pandas
+
+    for encoding in ("utf-8-sig", "cp1252", "latin-1"):
+        try:
+            with open(path, encoding=encoding) as file:
+                first = file.readline()
+        except UnicodeDecodeError:
+            continue
+        delimiter = max(",;\t|", key=first.count)
+        as_texts: dict[str, Any] = {"dtype": str, "keep_default_na": False, "sep": delimiter, "encoding": encoding}
+        try:
+            table = pandas.read_csv(path, **as_texts)
+        except UnicodeDecodeError:
+            continue
+        for place in range(table.shape[1]):
+            texts = table.iloc[:, place]
+            numbers = pandas.to_numeric(texts, errors="coerce")
+            if numbers.notna().all() and (numbers.astype(str) == texts).all():
+                table.isetitem(place, numbers)
+        return table
+    raise ValueError("it is written in no known encoding")
 
 
 def window(

@@ -66,8 +66,8 @@ def describe(look: Inspection, kind: str) -> Findings:
 def _broken(kind: str, error: Exception) -> UnreadableError:
     if kind == "gzip" and str(error).startswith("Not a gzipped file"):  # it begins as one
         return UnreadableError(
-            "is a complete gzip file with other bytes behind its end, at which Python's gzip stops; without them: "
-            "zlib.decompressobj(31).decompress(Path(PATH).read_bytes())"
+            "is a complete gzip file with other bytes behind its end, at which Python's gzip stops; its first part, "
+            "without them: zlib.decompressobj(31).decompress(Path(PATH).read_bytes())"
         )
     name = kind if kind.startswith("a ") else f"a {kind} file"
     return UnreadableError(f"seems to be {name} that is truncated or corrupt: {clean(error, 120)}")

@@ -160,7 +160,21 @@ def render(path: str, findings: Findings, chars: int) -> str:
         if room < 12:
             break
         text += "\n" + _cut(_of_data(line), room)
-    return _cut(text, chars)
+    return _cut(_without_foreign(text, findings), chars)
+
+
+def _without_foreign(text: str, findings: Findings) -> str:
+    """Indent what reads as an expression and is none of the profile's own, whatever name or header it came with."""
+    own = {
+        f"{READ_WITH} {findings.read_with}",
+        *(_reading(table, fits=fits) for table in findings.tables for fits in (True, False)),
+    }
+    lines = text.splitlines()
+    return "\n".join(f"  {line}" if line.startswith(READ_WITH) and line not in own else line for line in lines)
+
+
+def _reading(table: Table, *, fits: bool) -> str:
+    return f"{READ_WITH} {table.read_with if fits else table.read_with.split('(', 1)[0] + '(…)'}"
 
 
 READ_WITH = "read with:"
@@ -207,7 +221,7 @@ def _table(table: Table, room: int) -> str:
     if table.read_with:
         # Half an expression is worse than none.
         fits = len(table.read_with) < max(0.6 * room, room - 200)
-        head.append(f"{READ_WITH} {table.read_with if fits else table.read_with.split('(', 1)[0] + '(…)'}")
+        head.append(_reading(table, fits=fits))
     head += [f"! {clean(remark, 240)}" for remark in table.remarks]
     if table.text:
         # Indented, so that no line of it is taken for one of the profile's own.

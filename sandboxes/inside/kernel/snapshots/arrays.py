@@ -178,16 +178,21 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
 
     if type(root) in PLAIN_OWNERS:
         return _sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
-    # A view that was made before its root was sealed can be written to still.
-    unsealed = writeable and not root.flags.writeable
-    if unsealed:
-        with suppress(ValueError):  # its memory is for reading only now
-            root.flags.writeable = True
-    try:
+    if not writeable or root.flags.writeable:
         return _sealed(_view(root, offset, shape, strides, dtype), writeable)
+    # It was made before its root was sealed, and can be written to still.
+    chain = [root]
+    while isinstance(chain[-1].base, numpy.ndarray):
+        chain.append(chain[-1].base)
+    sealed = [one for one in reversed(chain) if not one.flags.writeable]
+    with suppress(ValueError):  # their memory is for reading only now
+        for one in sealed:
+            one.flags.writeable = True
+    try:
+        return _view(root, offset, shape, strides, dtype)
     finally:
-        if unsealed:
-            root.flags.writeable = False
+        for one in reversed(sealed):
+            one.flags.writeable = False
 
 
 def _view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any) -> Any:

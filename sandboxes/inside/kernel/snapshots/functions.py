@@ -32,10 +32,11 @@ def reduce_function(function: Any, home: str) -> Any:
 def state_of(function: Any) -> tuple[Any, ...]:
     """The rest of what takes a function apart: what may refer to itself, and what puts it back."""
     state = {name: getattr(function, name) for name in ATTRIBUTES}
-    try:
-        state["__annotations__"] = function.__annotations__
-    except Exception:  # from Python 3.14 on they are made when they are read, and may name what is not there yet
+    if getattr(function, "__annotate__", None) is not None:
+        # From Python 3.14 on they are made when they are first read, of what their names mean then: not by a snapshot.
         state["__annotate__"] = function.__annotate__
+    else:
+        state["__annotations__"] = function.__annotations__
     if hasattr(function, "__type_params__"):
         state["__type_params__"] = function.__type_params__
     return (state, function.__dict__), None, None, set_function

@@ -14,7 +14,7 @@ from typing import Any
 MISSING = object()
 """In the place of an object that an iterator does not have, or no longer."""
 LAYOUTS: dict[type, str] = {
-    itertools.accumulate: "ooooo",  # total, iterator, function, initial, the module's state
+    itertools.accumulate: "oooon",  # total, iterator, function, initial, the module's state, which is no object
     itertools.chain: "oo",  # iterables, the iterator of the present one
     itertools.compress: "oo",  # data, selectors
     itertools.count: "noo",  # number, or number and step as objects

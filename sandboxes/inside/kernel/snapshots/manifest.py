@@ -74,13 +74,19 @@ class Packs:
         self._cuts: dict[str, list[tuple[str, int]]] = {}
         """By the hash of a stream, the names and sizes of its pieces: what has not changed is not cut again."""
         self._waiting: tuple[dict[str, Spot], dict[str, list[tuple[str, int]]]] = {}, {}
+        self._read: list[tuple[bytes | memoryview, Place, list[str]]] = []
+        """Streams of a restored snapshot; they are cut by the next one, when NumPy is there if it is used."""
 
     def learn_patch(self, data: memoryview, spot: Spot) -> None:
         """Note where a restored snapshot has a patch, which is not cut."""
         self._known[hash_of(data)] = spot
 
     def learn(self, data: bytes | memoryview, place: Place, packs: list[str]) -> None:
-        """Note where a restored snapshot has a stream, piece by piece."""
+        """Note where a restored snapshot has a stream."""
+        self._read.append((data, place, packs))
+
+    def _learn(self, data: bytes | memoryview, place: Place, packs: list[str]) -> None:
+        """Note where it is, piece by piece."""
         if not (runs := _runs(place)) or not data:
             return
         ends = list(itertools.accumulate(size for _, _, size in runs))
@@ -101,9 +107,13 @@ class Packs:
             Their places, in their order, and the packs that these name by number. What is known of new packs counts
             only once `settle` is called.
         """
+        for read_stream in self._read:
+            self._learn(*read_stream)
+        self._read = []
         cuts: dict[str, list[tuple[str, int]]] = {}
         named = [self._pieces(data, cuts) if len(data) <= SMALL else [] for data in streams]
-        small = {cut[0][0] for cut in named if len(cut) == 1}
+        pieces = {name for cut in named if len(cut) > 1 for name, _ in cut}
+        small = {cut[0][0] for cut in named if len(cut) == 1} - pieces
         named += [[(hash_of(data), data)] for data in patches]
         live = self._live(named)
         fresh: dict[str, memoryview] = {}
