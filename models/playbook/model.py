@@ -77,12 +77,13 @@ def _lead(route: Route) -> str:
         case "clean":
             lines.append(raw_code(inputs, tolerant=route.again, sample=route.sampled))
         case "focus":
-            lines.append(MANY)
             lines.append(f"paths = {[table.path for table in inputs.tables[:MAX_TABLES]]!r}\nquestion = {question!r}")
         case "list":
             lines.append(f"question = {question!r}")
         case "write" | "close":
             lines.append(f"stem = {'summary' if turn == 1 else f'follow-up-{turn}'!r}")
+    if not any("def many(" in cell["code"] for cell in route.situation["cells"]):
+        lines.insert(0, MANY.strip("\n"))
     if "quality" in route.left_out and route.todo[0] not in ("clean", "quality"):
         lines.insert(0, UNSORTED.strip("\n"))
     if route.again:

@@ -59,8 +59,8 @@ async def test_what_runs_and_what_was_answered_is_in_view_in_a_long_thread(tmp_p
         further = page.get_by_label("A further question")
         await further.fill("Is there more?")
         await further.press("Control+Enter")
-        await expect(page.locator("#output-4")).to_contain_text("tick 3")
-        await expect(page.locator("#output-4")).to_be_in_viewport(ratio=1)
+        await expect(page.locator("#output-3")).to_contain_text("tick 3")
+        await expect(page.locator("#output-3")).to_be_in_viewport(ratio=1)
         await expect(page.get_by_role("button", name="Stop")).to_be_in_viewport(ratio=1)
         await expect(page.get_by_role("heading", name="Is there more?")).to_be_in_viewport()
         await expect(page.locator(".bar")).not_to_contain_text("step")
@@ -73,7 +73,7 @@ async def test_what_runs_and_what_was_answered_is_in_view_in_a_long_thread(tmp_p
         await page.get_by_label("Seconds one cell may take").fill("1")
         await going_on.click()
         await expect(await answered(page, "There is more.")).to_be_in_viewport()
-        await expect(page.locator("#cell-4 details")).not_to_have_attribute("open", "")
+        await expect(page.locator("#cell-3 details")).not_to_have_attribute("open", "")
 
 
 async def test_a_cell_is_folded_once_it_has_ended_and_a_lost_connection_is_said(
