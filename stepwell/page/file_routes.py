@@ -25,10 +25,10 @@ from stepwell.exports.markdown import prose
 from stepwell.exports.pictures import picture_type
 from stepwell.exports.served_files import INLINE, SAFE, disposition
 from stepwell.page.backend import NothingFoundError
-from stepwell.page.rendering import ASSET_TYPES, NOTHING, asset, backend_of, base_of, page, policy_of
+from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, base_of, page, policy_of
 from stepwell.page.shown_thread import Addresses
 from stepwell.page.upload_remarks import remark_on
-from stepwell.page.variables import TABLE_FILES, Missing
+from stepwell.page.variables import NOTHING, TABLE_FILES, Missing
 from stepwell.tus import TusUploads
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile

@@ -20,7 +20,7 @@ from stepwell.amounts import ago_text, count_text, duration_text, size_text
 from stepwell.exports.markdown import prose
 from stepwell.exports.report import diff_lines, highlighted, stylesheet, variables_in
 from stepwell.page.backend import Backend
-from stepwell.page.variables import Missing
+from stepwell.page.variables import NOTHING, Missing
 from storage.clean_text import clean, shown_code
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}")
 NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*(?:e[+-]?\d+)?\s*%?\s*", re.IGNORECASE)
 LONG_NUMBER, LONGEST_NUMBER = re.compile(r"[+-]?\d+\.\d{5,}(?:e[+-]?\d+)?", re.IGNORECASE), 40
 DAY = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00(?:\.0+)?")
-NOTHING = frozenset(("", "nan", "NaN", "None", "<NA>", "NaT", "null"))
-"""How a missing value reads in a table."""
 MISSING = Markup('<span class="missing" role="img" aria-label="missing" title="{}">—</span>')
 MARKUP = re.compile(r"\|[\s:|-]*\||\||(?<!\S)#+(?!\S)")
 EMPHASIS = re.compile(r"\*\*|`")

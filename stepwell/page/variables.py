@@ -19,6 +19,9 @@ TAKING = "__import__('importlib').import_module('stepwell_kernel.windows').write
 
 TABLE_FILES = (".parquet", ".feather", ".csv", ".tsv", ".xlsx", ".xls")
 """Endings of files whose rows are read as those of a variable are."""
+TEXT_FILES = (".csv", ".tsv")
+NOTHING = frozenset(("", "nan", "NaN", "None", "<NA>", "NaT", "null"))
+"""How a missing value reads in a table; of a text file nothing else tells."""
 
 
 class Missing(str):
@@ -97,6 +100,7 @@ def shown_variable(name: str, window: VariableWindow, said: Any) -> VariablePage
         return VariablePage(name, str(told.get("type", "")), text=str(told.get("text", "")))
     missing = {tuple(one) for one in _list(told.get("missing")) if isinstance(one, list) and all(map(_is_place, one))}
     unnamed = set(filter(_is_place, _list(told.get("unnamed"))))
+    written = name.lower().endswith(TEXT_FILES)
     lines = [_texts(line) for line in _list(told.get("cells"))]
     return VariablePage(
         name,
@@ -109,7 +113,10 @@ def shown_variable(name: str, window: VariableWindow, said: Any) -> VariablePage
         sorted=told.get("sorted") is True,
         index=tuple(Missing(one) if row in unnamed else one for row, one in enumerate(_texts(told.get("index")))),
         cells=tuple(
-            tuple(Missing(one) if (row, place) in missing else one for place, one in enumerate(line))
+            tuple(
+                Missing(one) if (row, place) in missing or (written and one.strip() in NOTHING) else one
+                for place, one in enumerate(line)
+            )
             for row, line in enumerate(lines)
         ),
     )

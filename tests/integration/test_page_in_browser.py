@@ -137,7 +137,7 @@ async def browsing(address: str, *, may_refuse: bool = False, scripts: bool = Tr
 
 def two_files(folder: Path) -> list[Path]:
     sales, prices = write_sales(folder / "sales.csv"), folder / "prices.csv"
-    prices.write_text("region,price\nnorth,2\nsouth,3\n")
+    prices.write_text("region,price\nnorth,2\nsouth,3\neast,\n")
     return [sales, prices]
 
 

@@ -190,6 +190,8 @@ def test_missing_values_read_the_same_in_variables_and_files_and_texts_stay_text
     assert made.count('aria-label="missing"') == 3
     assert ">None</td>" in made
     assert "&lt;i" in missing(Missing("<i>"))
+    in_a_file = shown_variable("outputs/A.csv", VariableWindow(), {**told, "cells": [["x", ""]], "missing": []})
+    assert [bool(missing(cell)) for cell in in_a_file.cells[0]] == [False, True]
 
 
 def test_an_answer_that_waits_shows_values_and_their_expressions_apart() -> None:
