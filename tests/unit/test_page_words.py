@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from graph.events import ApprovalAsked
-from graph.state import Turn, Variable
+from graph.state import State, Turn, Variable
 from nodes.computed_answers import ONLY_VALUES
 from stepwell.comparison import variable_changes
 from stepwell.exports.markdown import prose
@@ -14,7 +14,7 @@ from stepwell.exports.report import ShownCell, shown_cell, variables_in
 from stepwell.page.backend import ThreadView
 from stepwell.page.file_routes import decoded, table_rows
 from stepwell.page.rendering import environment, part
-from stepwell.page.shown_thread import shown_proposal, shown_thread
+from stepwell.page.shown_thread import Addresses, shown_proposal, shown_thread
 from stepwell.page.variables import Missing, VariableWindow, shown_variable
 from tests.states import make_cell, make_file, make_input, make_state
 
@@ -99,6 +99,13 @@ def test_a_file_is_that_of_the_cell_which_wrote_it() -> None:
     second = [f"{at}/2b/files/{path}" for path in ("a.csv", "b%20%3Ci%3E.csv")]
     assert links() == [first, ["/ui/threads/t/files/a.csv", *second], ["", "", ""]]
     assert links("3")[1][0] == f"{at}/2b/files/outputs/a.csv"
+    for last, file in ((2, f"{at}/2b/files/a.csv"), (3, "")):
+        there = State(**{**state, "cells": cells[:last], "inputs": [make_input()]})
+        names = {number: steps[number] for number in range(1, last + 1)}
+        view = ThreadView("t", there, "finished", "", datetime.now(UTC), "", steps=names, step=steps[last])
+        side = Addresses("/ui", view)
+        assert (side.file("a.csv"), side.variable("n")) == (file, f"{at}/{steps[last]}/variables/n")
+        assert side.file("inputs/sales.csv") == "/ui/threads/t/inputs/inputs/sales.csv"
 
 
 def test_a_rejected_cell_has_the_remark_of_its_user() -> None:
