@@ -320,6 +320,10 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         at_2 = (await page.client.get(f"/threads/{thread}")).text
         assert f'The thread is back at <a href="/threads/{thread}/steps/2">step 2</a>' in at_2
         assert "Go forward to the answer at step 3" in at_2
+        await page.client.post(f"/threads/{thread}/delete")
+        left = (await page.client.get("/")).text
+        assert left.count("Fork of a thread that was deleted, at its step 1") == 2
+        assert thread not in left
 
 
 async def test_nothing_of_a_hostile_thread_is_alive_on_any_page(settings: Settings, tmp_path: Path) -> None:
