@@ -1,13 +1,13 @@
 """What two steps differ in: questions, plan, code, variables, files, answers."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from graph.settings import Settings, settings_or_default
-from graph.state import State
+from graph.state import State, Variable
 from graph.wiring import make_blobs
 from nodes.restoration.line import line_of
 from nodes.restoration.manifests import NotRestoredError
@@ -31,6 +31,18 @@ from storage.blobs import BlobError, Blobs
 
 
 @dataclass(frozen=True, slots=True)
+class BothSides:
+    """What a variable or a file is in A and in B, in a few words."""
+
+    name: str
+    a: str | None
+    """None: it is not there."""
+    b: str | None
+    more: str = ""
+    """What else differs."""
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """What is only in the one, only in the other, and different in both, by name."""
 
@@ -38,6 +50,8 @@ class Changes:
     added: tuple[str, ...]
     changed: tuple[str, ...]
     """`name: before -> after`."""
+    sides: tuple[BothSides, ...] = ()
+    """The same of variables and files, apart: first what is changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +138,16 @@ async def _side(place: StepState, answer: str, blobs: Blobs) -> _Side:
             kept = await read_manifest(blobs, snapshot)
         except NotRestoredError as error:
             notes.append(f"The snapshot at step {place.step.name} of {place.thread[:8]} cannot be used: {error}")
-    table = {row["name"]: f"{row['kind']} {row['summary']}".strip() for row in place.state.get("namespace") or []}
-    return _Side(place, answer, kept, table, tuple(notes))
+    return _Side(place, answer, kept, _table(place.state.get("namespace") or []), tuple(notes))
+
+
+def _table(rows: Sequence[Variable]) -> dict[str, str]:
+    return {row["name"]: f"{row['kind']} {row['summary']}".strip() for row in rows}
+
+
+def variable_changes(before: Sequence[Variable], after: Sequence[Variable]) -> Changes:
+    """What two tables of variables differ in: a value that reads the same in a few words counts as the same."""
+    return _compared(_table(before), _table(after), None, None, set())[0]
 
 
 def _snapshot(state: State) -> str:
@@ -156,11 +178,11 @@ async def _variables(
             return _compared(one.table, other.table, None, None, same)
     asked = None if not named else sorted((named[0] | named[1]) - same)
     if not any(side.place.state.get("cells") for side in (one, other)):
-        return _changes({}, {}), []
+        return _named({}, {}, {}), []
     try:
         looked = [await _looked(side, asked, settings, sandboxes, blobs) for side in (one, other)]
     except (SandboxError, BlobError) as error:
-        by_table = _changes(one.table, other.table)
+        by_table, _ = _compared(one.table, other.table, None, None, set())
         return by_table, [f"The variables were compared by their tables alone: {error}"]
     tables = [{**there.rows} or side.table for side, there in zip((one, other), looked, strict=True)]
     return _compared(tables[0], tables[1], looked[0], looked[1], same)
@@ -183,19 +205,35 @@ def _compared(
     other: SessionVariables | None,
     same: set[str],
 ) -> tuple[Changes, list[str]]:
-    differ, unsure = [], []
+    differ: dict[str, str] = {}
+    unsure: list[str] = []
     for name in before:
         if name in after and name not in same:
             prints = [None if looked is None else looked.fingerprints.get(name) for looked in (one, other)]
             told = changed(name, (before[name], after[name]), prints[0], prints[1])
-            differ += [told] if told is not None else []
+            differ |= {name: told} if told is not None else {}
             unsure += [name] if told is None and not comparable(*prints) else []
-    changes = Changes(
-        removed=tuple(name for name in before if name not in after),
-        added=tuple(name for name in after if name not in before),
-        changed=tuple(differ),
+    notes = [f"Not compared, since their values cannot be: {', '.join(unsure)}."] if unsure else []
+    return _named(before, after, differ), notes
+
+
+def _named(before: Mapping[str, str], after: Mapping[str, str], differ: Mapping[str, str]) -> Changes:
+    """The changes with what stands on both sides; `differ` has the lines of those that are changed."""
+    removed, added = (
+        tuple(name for name in one if name not in other) for one, other in ((before, after), (after, before))
     )
-    return changes, [f"Not compared, since their values cannot be: {', '.join(unsure)}."] if unsure else []
+    sides = [
+        BothSides(name, before[name], after[name], _more(name, before[name], after[name], line))
+        for name, line in differ.items()
+    ]
+    sides += [BothSides(name, before.get(name), after.get(name)) for name in (*removed, *added)]
+    return Changes(removed, added, tuple(differ.values()), tuple(sides))
+
+
+def _more(name: str, before: str, after: str, line: str) -> str:
+    """What a line says of a change beside what stands on both sides."""
+    told = f"{before} -> {after}" if before != after else before
+    return line.removeprefix(f"{name}: {told}").lstrip(",; ")
 
 
 def _changes(one: Mapping[str, str], other: Mapping[str, str]) -> Changes:
@@ -229,17 +267,14 @@ def _files(one: _Side, other: _Side) -> Changes:
     if one.kept is None or other.kept is None:  # then only the sizes are known of both
         tables = [{path: (size, "") for path, (size, _) in table.items()} for table in tables]
     before, after = tables
-    differ = []
+    differ = {}
+    words = [{path: f"{size:,} bytes" for path, (size, _) in table.items()} for table in tables]
     for path in before:
         if path in after and before[path] != after[path]:
-            sizes = (f"{before[path][0]:,} bytes", f"{after[path][0]:,} bytes")
+            sizes = (words[0][path], words[1][path])
             told = f"{sizes[0]} -> {sizes[1]}" if sizes[0] != sizes[1] else f"{sizes[0]}, other content"
-            differ.append(f"{path}: {told}")
-    return Changes(
-        removed=tuple(path for path in before if path not in after),
-        added=tuple(path for path in after if path not in before),
-        changed=tuple(differ),
-    )
+            differ[path] = f"{path}: {told}"
+    return _named(words[0], words[1], differ)
 
 
 def _workspace(side: _Side) -> dict[str, tuple[int, str]]:

@@ -143,6 +143,7 @@ def shown_turn(
     answer_picture: Callable[[str], str],
     link: Callable[[str], str] = lambda path: "",
     *,
+    written: Callable[[int, str], str] = lambda number, path: "",
     named: bool = True,
 ) -> ShownTurn:
     """A question for the templates.
@@ -153,6 +154,7 @@ def shown_turn(
         cell_picture: The address of a figure by the cell's number and its path; empty where it cannot be had.
         answer_picture: The address of a picture by what the answer calls it.
         link: The address of a file by what the answer calls it.
+        written: The address of a file by the number of the cell that wrote it, and its path.
         named: Whether users are named by their ids; not in what leaves the server.
     """
     numbers = NumberSources([cell for cell in analysis.cells_before(turn) if cell["number"] not in analysis.aside],
@@ -162,7 +164,13 @@ def shown_turn(
         question=clean(turn.question).strip(),
         plan=tuple((clean(step["text"]), step["done"]) for step in turn.plan),
         cells=tuple(
-            shown_cell(cell, cell_picture, link, aside=cell["number"] in analysis.aside, named=named)
+            shown_cell(
+                cell,
+                cell_picture,
+                partial(written, cell["number"]),
+                aside=cell["number"] in analysis.aside,
+                named=named,
+            )
             for cell in turn.cells
             if cell["code"] != ONLY_VALUES or cell.get("values")
         ),
@@ -203,7 +211,10 @@ def shown_cell(
         words=STATUS_WORDS.get(status, status),
         seconds=cell["seconds"],
         outputs=tuple(_shown_output(one, cell["number"], picture) for one in outputs_shown(cell)),
-        files=tuple((clean(f"{one['path']} ({one['change']})"), link(one["path"])) for one in files),
+        files=tuple(
+            (clean(f"{one['path']} ({one['change']})"), link(one["path"]) if one["change"] != "deleted" else "")
+            for one in files
+        ),
         calls=tuple(map(clean, cell.get("calls") or [])),
         back_to=cell.get("back_to"),
         aside=aside,

@@ -70,6 +70,10 @@ class ThreadLine:
     """What its tokens cost; None where there are no prices."""
     found: str = ""
     """The part of a question or answer in which the search found its words."""
+    fork_of: tuple[str, str] | None = None
+    """The thread and the step that it was forked at."""
+    origin_kept: bool = False
+    """Whether that thread is still there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from stepwell.page.backend import NothingFoundError
 from stepwell.page.rendering import ASSET_TYPES, asset, backend_of, base_of, page, policy_of
 from stepwell.page.shown_thread import Addresses
 from stepwell.page.upload_remarks import remark_on
-from stepwell.page.variables import TABLE_FILES
+from stepwell.page.variables import NOTHING, TABLE_FILES, Missing
 from stepwell.tus import TusUploads
 from storage.artifacts import mime_of
 from storage.published_files import PublishedFile
@@ -195,7 +195,7 @@ async def _text(file: PublishedFile, kind: str) -> dict[str, Any]:
     values: dict[str, Any] = {"kind": "text", "text": text, "cut": file.size > PREVIEW}
     if kind in SEPARATORS:
         separator = _separator(text, SEPARATORS[kind])
-        rows, cut = await asyncio.to_thread(_rows, text, separator, whole=file.size <= PREVIEW)
+        rows, cut = await asyncio.to_thread(table_rows, text, separator, whole=file.size <= PREVIEW)
         values |= {"kind": "table", "rows": rows, "cut": cut} if rows else {}
     elif kind in FORMS:
         values["kind"] = FORMS[kind]
@@ -224,7 +224,7 @@ def _separator(text: str, usual: str) -> str:
     return max((usual, ";", "\t", "|"), key=first.count) if first else usual
 
 
-def _rows(text: str, separator: str, *, whole: bool) -> tuple[list[list[str]], bool]:
+def table_rows(text: str, separator: str, *, whole: bool) -> tuple[list[list[str]], bool]:
     """The first rows of a table as text, and whether there are more; none when it cannot be read as one."""
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     rows: list[list[str]] = []
@@ -232,7 +232,7 @@ def _rows(text: str, separator: str, *, whole: bool) -> tuple[list[list[str]], b
         for row in lines:
             if len(rows) > ROWS:
                 return rows[:-1], True
-            rows.append(row[:COLUMNS])
+            rows.append([Missing(one) if rows and one.strip() in NOTHING else one for one in row[:COLUMNS]])
     except csv.Error:
         return [], False
     return (rows, False) if whole else (rows[:-1], True)

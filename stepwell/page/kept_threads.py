@@ -125,6 +125,7 @@ class KeptThreads:
     async def line(self, said: ThreadSummary, wanted: ThreadFilter, running: Running) -> ThreadLine:
         """A thread for the list."""
         tokens, seconds, cost = await self._spent(said)
+        origin, _, step = said.fork_of.partition("@")
         return ThreadLine(
             said.id,
             said.title,
@@ -139,6 +140,8 @@ class KeptThreads:
             seconds=seconds,
             cost=cost,
             found=wanted.excerpt(said),
+            fork_of=(origin, step) if origin else None,
+            origin_kept=bool(origin and await self.saver.mark(origin)),
         )
 
     async def _spent(self, said: ThreadSummary) -> tuple[int, float, float | None]:

@@ -20,6 +20,7 @@ from stepwell.amounts import ago_text, count_text, duration_text, size_text
 from stepwell.exports.markdown import prose
 from stepwell.exports.report import diff_lines, highlighted, stylesheet, variables_in
 from stepwell.page.backend import Backend
+from stepwell.page.variables import NOTHING, Missing
 from storage.clean_text import clean, shown_code
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}")
 NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*(?:e[+-]?\d+)?\s*%?\s*", re.IGNORECASE)
 LONG_NUMBER, LONGEST_NUMBER = re.compile(r"[+-]?\d+\.\d{5,}(?:e[+-]?\d+)?", re.IGNORECASE), 40
 DAY = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00(?:\.0+)?")
-NOTHING = frozenset(("", "nan", "NaN", "None", "<NA>", "NaT", "null"))
+MISSING = Markup('<span class="missing" role="img" aria-label="missing" title="{}">—</span>')
 MARKUP = re.compile(r"\|[\s:|-]*\||\||(?<!\S)#+(?!\S)")
 EMPHASIS = re.compile(r"\*\*|`")
 """Signs of Markdown that a line of text is read without; what the first ones part stays apart."""
@@ -114,6 +115,7 @@ def environment() -> "Environment":
         "numeric": _numeric,
         "days": _days,
         "shorter": _shorter,
+        "missing": _missing,
         "variables": variables_in,
     }
     made.globals |= {"STATUS": STATUS}
@@ -217,6 +219,13 @@ def _shorter(text: str) -> str:
     number = float(text)
     shown = f"{number:.2f}" if abs(number) >= 10_000 else f"{number:.6g}"
     return Markup('<span title="{}">{}</span>').format(text, shown) if shown != text else text
+
+
+def _missing(text: str) -> str:
+    """How a value that is missing is shown; empty for one that is there."""
+    if not isinstance(text, Missing):
+        return ""
+    return MISSING.format(f"missing: {clean(text)}" if text.strip() else "missing: nothing is written here")
 
 
 def _marked(excerpt: str, words: str) -> list[tuple[str, bool]]:

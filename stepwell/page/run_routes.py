@@ -133,7 +133,7 @@ async def difference(request: Request) -> Response:
         edited, of = text_of(form, "code"), text_of(form, "of")
     asked = (await backend_of(request).thread(request.path_params["thread"])).asked
     if asked is None or fingerprint(asked) != of:
-        raise FormError("Something else waits now; load the page again.")
+        raise ThreadError("Something else waits now; load the page again.")
     text = _difference(asked, edited)
     return HTMLResponse(await asyncio.to_thread(part, "page.html.jinja", "diff", about(request), text))
 

@@ -69,10 +69,19 @@ class Addresses:
         self.figure = figures_of(base, view.id, view.step)
         """The address of a figure by its cell's number and its path."""
         self._figures: dict[str, int] = {}
+        self._steps: dict[int, str] = {}
+        """The names of steps that have a snapshot, by their cells' numbers."""
         for cell in view.state.get("cells") or []:
+            if cell.get("snapshot") and cell["number"] in view.steps:
+                self._steps[cell["number"]] = view.steps[cell["number"]]
             self._figures |= dict.fromkeys(cell["figures"], cell["number"])
+        self._inputs = {one["path"] for one in view.state.get("inputs") or []}
+        self._last = max(view.steps, default=0)
+        self._at = f"{self.thread}/steps/{view.steps[self._last]}" if self._last else ""
         artifacts = published(view.state)
         self._artifacts = {name: one for one in artifacts for name in (one["name"], one.get("path") or one["name"])}
+        delivered = () if view.step else artifacts  # what is published is that of the thread as it is now
+        self._delivered = {one.get("path") or f"outputs/{one['name']}": one for one in delivered}
 
     def picture(self, path: str) -> str:
         """A picture by what an answer calls it; empty when it is not known."""
@@ -88,6 +97,24 @@ class Addresses:
         """A file by what an answer calls it; empty when it is not known."""
         found = next((self._artifacts[name] for name in _names(path) if name in self._artifacts), None)
         return f"{self.thread}/files/{quote(found['name'])}" if found is not None else self.picture(path)
+
+    def written(self, cell: int, path: str) -> str:
+        """A file as it was after a cell: published as such, or in its step's snapshot; empty where there is neither."""
+        found = self._delivered.get(path)
+        if found is not None and found["cell"] == cell:
+            return f"{self.thread}/files/{quote(found['name'])}"
+        return f"{self.thread}/steps/{self._steps[cell]}/files/{quote(path)}" if cell in self._steps else ""
+
+    def file(self, path: str) -> str:
+        """A file of the workspace or an input as it is at what is shown; empty where no snapshot has it."""
+        if path in self._inputs:
+            return f"{self.thread}/inputs/{quote(path)}"
+        last = max(self._steps, default=0)
+        return self.written(last, path) if last == self._last else ""
+
+    def variable(self, name: str) -> str:
+        """A variable as it is at what is shown; empty where nothing has run."""
+        return f"{self._at}/variables/{quote(name)}" if self._at else ""
 
     def artifact(self, name: str) -> str:
         """A published file."""
@@ -116,7 +143,8 @@ def shown_thread(view: ThreadView, base: str) -> ShownThread:
     addresses = Addresses(base, view)
     turns = (
         tuple(
-            shown_turn(analysis, turn, addresses.figure, addresses.picture, addresses.link) for turn in analysis.turns
+            shown_turn(analysis, turn, addresses.figure, addresses.picture, addresses.link, written=addresses.written)
+            for turn in analysis.turns
         )
         if analysis is not None
         else ()

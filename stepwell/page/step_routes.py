@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from urllib.parse import quote
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -11,9 +12,10 @@ from starlette.routing import Route
 
 from graph.checkpoints.step_tree import Step
 from graph.state import Variable
+from stepwell.comparison import Changes, variable_changes
 from stepwell.errors import ThreadError
 from stepwell.exports.report import shown_cell
-from stepwell.page.backend import ThreadView
+from stepwell.page.backend import Backend, ThreadView
 from stepwell.page.forms import (
     MISTAKES,
     FormError,
@@ -25,9 +27,10 @@ from stepwell.page.forms import (
     text_of,
 )
 from stepwell.page.rendering import backend_of, base_of, page
-from stepwell.page.shown_thread import figures_of, shown_answer, shown_thread
+from stepwell.page.shown_thread import Addresses, figures_of, shown_answer, shown_thread
 from stepwell.page.thread_routes import to_latest
 from stepwell.page.variables import TABLE_FILES, VariableWindow
+from stepwell.step_detail import StepDetail
 from stepwell.steps import parse_step_name
 from stepwell.thread_summaries import ANY
 
@@ -112,7 +115,11 @@ async def _step_page(
     line = tree.line(detail.step)
     after = [step for step in tree.steps if step.parent == detail.step.name]
     cell = detail.step.cell
-    figure = figures_of(base_of(request), thread, detail.step.name)
+    base = base_of(request)
+    figure = figures_of(base, thread, detail.step.name)
+    files = f"{base}/threads/{thread}/steps/{detail.step.name}/files"
+    kept = set(detail.files) if detail.snapshot else set()
+    before = line[-2].name if len(line) > 1 else "0" if cell is not None else ""
     tried = await backend.tried(thread, name)
     return await page(
         request,
@@ -122,8 +129,11 @@ async def _step_page(
         detail=detail,
         variables=by_use(detail.namespace),
         step=detail.step,
-        cell=shown_cell(cell, figure) if cell is not None else None,
-        before=line[-2].name if len(line) > 1 else "0" if cell is not None else "",
+        cell=shown_cell(cell, figure, lambda path: f"{files}/{quote(path)}" * (path in kept))
+        if cell is not None
+        else None,
+        before=before,
+        changes=await _changes_at(backend, detail, before) if before else None,
         after=after,
         others=[step for step in tree.all() if step.name != detail.step.name],
         running=view.running,
@@ -137,6 +147,14 @@ async def _step_page(
         tables=TABLE_FILES,
         busy=bool(tried) and not tried[-1].over,
     )
+
+
+async def _changes_at(backend: Backend, detail: StepDetail, before: str) -> Changes | None:
+    """What a step did to the variables; None where one of the two steps keeps no table of them."""
+    earlier = await backend.step(detail.thread, before)
+    if any(one.names and not one.namespace for one in (earlier, detail)):
+        return None
+    return variable_changes(earlier.namespace, detail.namespace)
 
 
 async def show_variable(request: Request) -> Response:
@@ -231,7 +249,9 @@ def _side(view: ThreadView, base: str, common: int, prefix: str) -> dict[str, ob
     safe = Markup(answer)  # noqa: S704 - it was made harmless
     figures = whole.figures.get(whole.turns[-1].number, ()) if whole.turns and answer else ()
     title = view.name or whole.title
-    return {"view": view, "title": title, "cells": cells, "answer": safe, "figures": figures, "prefix": prefix}
+    shown = {"view": view, "title": title, "cells": cells, "answer": safe, "figures": figures, "prefix": prefix}
+    addresses = Addresses(base, view)
+    return {**shown, "variable": addresses.variable, "file": addresses.file}
 
 
 routes = [

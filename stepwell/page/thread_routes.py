@@ -28,7 +28,10 @@ async def list_threads(request: Request) -> Response:
     wanted = ThreadFilter(words, (tag,) if tag else ())
     found = await backend_of(request).threads(wanted, limit=shown + 1)
     more = urlencode({"q": words, "tag": tag, "show": shown + 4 * AT_ONCE}) if len(found) > shown else ""
-    return await page(request, "threads.html.jinja", threads=found[:shown], words=words, tag=tag, more=more)
+    titles = {one.id: one.name or one.question for one in found}
+    return await page(
+        request, "threads.html.jinja", threads=found[:shown], titles=titles, words=words, tag=tag, more=more
+    )
 
 
 async def show_thread(request: Request) -> Response:

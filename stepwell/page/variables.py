@@ -19,6 +19,15 @@ TAKING = "__import__('importlib').import_module('stepwell_kernel.windows').write
 
 TABLE_FILES = (".parquet", ".feather", ".csv", ".tsv", ".xlsx", ".xls")
 """Endings of files whose rows are read as those of a variable are."""
+TEXT_FILES = (".csv", ".tsv")
+NOTHING = frozenset(("", "nan", "NaN", "None", "<NA>", "NaT", "null"))
+"""How a missing value reads in a table; of a text file nothing else tells."""
+
+
+class Missing(str):
+    """What a value that stands for none reads as: nan, None, NaT, an empty field of a file."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +88,20 @@ async def read_window(session: RestoredStep, name: str, window: VariableWindow) 
     finally:
         with suppress(OSError):
             await asyncio.to_thread(target.unlink, missing_ok=True)
-    return _read(name, window, said)
+    return shown_variable(name, window, said)
 
 
-def _read(name: str, window: VariableWindow, said: Any) -> VariablePage:
+def shown_variable(name: str, window: VariableWindow, said: Any) -> VariablePage:
     """What a sandbox said, taken for nothing but text and numbers."""
     told = said if isinstance(said, dict) else {}
     if told.get("kind") == "gone":
         raise ThreadError(f"There is no variable {name} at this step, and no table in a file of that name.")
     if told.get("kind") != "table":
         return VariablePage(name, str(told.get("type", "")), text=str(told.get("text", "")))
+    missing = {tuple(one) for one in _list(told.get("missing")) if isinstance(one, list) and all(map(_is_place, one))}
+    unnamed = set(filter(_is_place, _list(told.get("unnamed"))))
+    written = name.lower().endswith(TEXT_FILES)
+    lines = [_texts(line) for line in _list(told.get("cells"))]
     return VariablePage(
         name,
         str(told.get("type", "")),
@@ -98,9 +111,19 @@ def _read(name: str, window: VariableWindow, said: Any) -> VariablePage:
         labels=_texts(told.get("labels")),
         types=_texts(told.get("types")),
         sorted=told.get("sorted") is True,
-        index=_texts(told.get("index")),
-        cells=tuple(_texts(line) for line in _list(told.get("cells"))),
+        index=tuple(Missing(one) if row in unnamed else one for row, one in enumerate(_texts(told.get("index")))),
+        cells=tuple(
+            tuple(
+                Missing(one) if (row, place) in missing or (written and one.strip() in NOTHING) else one
+                for place, one in enumerate(line)
+            )
+            for row, line in enumerate(lines)
+        ),
     )
+
+
+def _is_place(said: Any) -> bool:
+    return isinstance(said, int)
 
 
 def _number(said: Any) -> int:

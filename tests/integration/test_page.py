@@ -174,6 +174,11 @@ async def test_steps_variables_and_files_are_looked_at(settings: Settings, tmp_p
         assert f'href="{at}/2"' in (await page.client.get(at)).text
         step = (await page.client.get(f"{at}/1")).text
         assert f'href="{at}/1/variables/sales"' in step
+        assert '<li class="added">made: ' in step
+        assert f'href="/compare?a={thread}@0&amp;b={thread}@1">compare the two' in step
+        assert f'<li><a href="{at}/1/files/outputs/first.csv">outputs/first.csv (created)</a></li>' in step
+        shown = (await page.client.get(f"/threads/{thread}")).text
+        assert f'<li><a href="/threads/{thread}/files/first.csv">outputs/first.csv (created)</a></li>' in shown
         assert f'href="{at}/1/files/outputs/first.csv"' in step
         first = (await page.client.get(f"{at}/1/variables/sales")).text
         assert "250 rows, 4 columns" in first
@@ -281,6 +286,8 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         await page.client.post(f"/threads/{same}/labels", data={"name": "a try", "tags": ""})
         listed = (await page.client.get("/")).text
         assert f'href="/threads/{same}">a try</a>' in listed
+        origin = f'Fork of <a href="/threads/{thread}">{ASKED["question"]}</a> at <a href="{at}">step 1</a>'
+        assert listed.count(origin) == 2
         asked = await page.client.post(at, data={"what": "ask", "question": "Twice that?"})
         assert asked.headers["location"].endswith(f"{thread}#latest")
         assert "Twice that is" in await finished(page, thread)
@@ -313,6 +320,10 @@ async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tm
         at_2 = (await page.client.get(f"/threads/{thread}")).text
         assert f'The thread is back at <a href="/threads/{thread}/steps/2">step 2</a>' in at_2
         assert "Go forward to the answer at step 3" in at_2
+        await page.client.post(f"/threads/{thread}/delete")
+        left = (await page.client.get("/")).text
+        assert left.count("Fork of a thread that was deleted, at its step 1") == 2
+        assert thread not in left
 
 
 async def test_nothing_of_a_hostile_thread_is_alive_on_any_page(settings: Settings, tmp_path: Path) -> None:

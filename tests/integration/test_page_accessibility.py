@@ -79,7 +79,9 @@ async def test_axe_finds_nothing_serious(axe: str, tmp_path: Path, settings: Set
             "/steps",
             "/steps/1",
             "/steps/1/variables/sales?sort=2",
+            "/steps/1/variables/prices",
             "/inputs/inputs/sales.csv",
+            "/inputs/inputs/prices.csv",
             "/files/regions.csv",
             "/delete",
         ):

@@ -137,7 +137,7 @@ async def browsing(address: str, *, may_refuse: bool = False, scripts: bool = Tr
 
 def two_files(folder: Path) -> list[Path]:
     sales, prices = write_sales(folder / "sales.csv"), folder / "prices.csv"
-    prices.write_text("region,price\nnorth,2\nsouth,3\n")
+    prices.write_text("region,price\nnorth,2\nsouth,3\neast,\n")
     return [sales, prices]
 
 
@@ -221,6 +221,11 @@ async def test_cells_are_approved_edited_and_rejected(place: str, tmp_path: Path
         await expect(waiting.locator("h2")).to_be_focused()
         await waiting.get_by_role("button", name="Approve", exact=True).click()
         await expect(waiting).to_contain_text("Cell 2 waits for you")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+        await page.evaluate(DECIDED_WHILE_TYPING)
+        assert "diff" not in asked, "nothing waits then, so that it would be refused"
+        await page.reload()
         await waiting.get_by_text("Edit it").click()
         await waiting.get_by_label("The code to run instead").fill("count = 22\nprint(count)")
         await expect(waiting.locator(".diff .added")).to_have_text("+count = 22\n")
@@ -232,6 +237,16 @@ async def test_cells_are_approved_edited_and_rejected(place: str, tmp_path: Path
         await expect(page.locator(".answer")).to_contain_text("There are 22.")
         await expect(page.locator("#cell-3")).to_contain_text("rejected")
         assert "Nothing is to be deleted." in model.requests[-1].text
+
+
+DECIDED_WHILE_TYPING = """() => {
+  const form = document.querySelector("form[data-diff]");
+  document.addEventListener("submit", (event) => event.preventDefault(), { once: true });
+  form.code.dispatchEvent(new Event("input"));
+  form.requestSubmit(form.querySelector("button.first"));
+  return new Promise((over) => setTimeout(over, 600));
+}"""
+"""An edit is typed and sent at once; over when the timer that asks what differs would have fired: it was set before."""
 
 
 async def test_a_run_is_stopped_and_goes_on(place: str, tmp_path: Path, settings: Settings) -> None:

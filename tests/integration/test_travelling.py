@@ -10,6 +10,7 @@ from graph.checkpoints.step_tree import step_tree
 from graph.events import Finished
 from graph.settings import Settings
 from stepwell.cli.inspection import drawn
+from stepwell.comparison import BothSides
 from stepwell.replays import ReplayedCell, ReplayEnd
 from stepwell.runs import start
 from stepwell.threads import open_graph
@@ -147,11 +148,15 @@ async def test_variables_and_files_are_compared_by_what_they_hold(settings: Sett
     (changed,) = difference.variables.changed
     assert changed.startswith("df: DataFrame 60 x 4")
     assert changed.endswith("60 x 4 -> 60 x 5; columns that differ: units; with column: more")
+    (side,) = difference.variables.sides
+    assert changed == f"df: {side.a} -> {side.b}; {side.more}"
+    assert side.more == "60 x 4 -> 60 x 5; columns that differ: units; with column: more"
     later = await stepwell.diff(two, three, settings=settings)
     told = {change.partition(":")[0]: change for change in later.variables.changed}
     assert set(told) == {"kept", "f"}, "equal dicts and sets in another order are the same"
     assert told["kept"].endswith("other values; columns that differ: price")
     assert later.files.changed == ("outputs/a.txt: 3 bytes, other content",)
+    assert later.files.sides == (BothSides("outputs/a.txt", "3 bytes", "3 bytes", "other content"),)
     assert later.notes == ()
     assert (await stepwell.diff(three, three, settings=settings)).nothing
 

@@ -86,6 +86,30 @@ def test_what_cannot_be_compared_is_sorted_by_its_text(value: Any) -> None:
     assert window(pd.Series([3, "x", 1]), 0, 0, 9, 1, sort=0)["index"] == ["2", "0", "1"]
 
 
+@pytest.mark.parametrize(
+    ("value", "missing"),
+    [
+        (pd.DataFrame({"n": [1.0, None], "s": ["None", None], "d": [pd.Timestamp("2024-05-01"), pd.NaT]}),
+         [[1, 0], [1, 1], [1, 2]]),
+        (pd.DataFrame({"n": pd.array([1, None], dtype="Int64"), "s": ["nan", pd.NaT]}), [[1, 0], [1, 1]]),
+        (pl.DataFrame({"n": [1.0, None], "s": ["None", None]}), [[1, 0], [1, 1]]),
+        (pa.table({"n": [1.0, None], "s": ["nan", None]}), [[1, 0], [1, 1]]),
+        (np.array([1, np.nan], dtype="float32"), [[1, 0]]),
+        (np.array(["2024-05-01", "NaT"], dtype="datetime64[s]"), [[1, 0]]),
+        (["None", None, float("nan"), Wild(), ...], [[1, 0], [2, 0]]),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_told_from_texts_that_read_the_same(value: Any, missing: list[list[int]]) -> None:
+    assert sorted(window(value, 0, 0, 9, 9)["missing"]) == missing
+
+
+def test_a_row_whose_label_is_missing_says_so() -> None:
+    frame = pd.DataFrame({"n": [1, 2, 3]}, index=pd.Index(["None", None, "x"]))
+    assert window(frame, 0, 0, 9, 9)["unnamed"] == [1]
+    assert window(frame, 1, 0, 9, 9)["unnamed"] == [0]
+    assert window({None: 1, "nan": 2}, 0, 0, 9, 9)["unnamed"] == [0]
+
+
 def test_types_are_told_and_days_are_shown_without_their_midnight() -> None:
     days = pd.to_datetime(["2024-05-01", None, "2024-05-03"])  # type: ignore[arg-type]
     frame = pd.DataFrame({"day": days, "at": days + pd.Timedelta("1s"), "f": [0.1, 1, 2]}, index=days)

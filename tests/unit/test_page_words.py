@@ -1,19 +1,22 @@
 """What the page makes of texts on their way to a template: search results, remarks, links."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 
 from graph.events import ApprovalAsked
-from graph.state import Turn, Variable
+from graph.state import State, Turn, Variable
 from nodes.computed_answers import ONLY_VALUES
+from stepwell.comparison import variable_changes
 from stepwell.exports.markdown import prose
 from stepwell.exports.report import ShownCell, shown_cell, variables_in
 from stepwell.page.backend import ThreadView
-from stepwell.page.file_routes import decoded
+from stepwell.page.file_routes import decoded, table_rows
 from stepwell.page.rendering import environment, part
-from stepwell.page.shown_thread import shown_proposal, shown_thread
-from tests.states import make_cell, make_input, make_state
+from stepwell.page.shown_thread import Addresses, shown_proposal, shown_thread
+from stepwell.page.variables import Missing, VariableWindow, shown_variable
+from tests.states import make_cell, make_file, make_input, make_state
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,62 @@ def test_a_cell_links_the_files_that_it_wrote() -> None:
     cell = make_cell(1, files=[{"path": "outputs/a.csv", "change": "created"}])
     shown = shown_cell(cell, lambda number, path: "", lambda path: f"/files/{path}")
     assert shown.files == (("outputs/a.csv (created)", "/files/outputs/a.csv"),)
+    gone = make_cell(1, files=[make_file("a.csv", "deleted")])
+    assert shown_cell(gone, lambda number, path: "", lambda path: "/files").files == (("a.csv (deleted)", ""),)
+
+
+def test_two_sides_stand_beside_each_other_and_what_one_lacks_is_said() -> None:
+    before, after = (
+        [Variable(name=name, kind="int", summary=text) for name, text in rows]
+        for rows in ([("n", "1"), ("old", "2 -> 3"), ("same", "4")], [("n", "1 <b>"), ("new", "5"), ("same", "4")])
+    )
+    changes = variable_changes(before, after)
+    assert (changes.removed, changes.added, changes.changed) == (("old",), ("new",), ("n: int 1 -> int 1 <b>",))
+    sides = [{"variable": lambda name, of=of: f"/{of}/{name}"} for of in "ab"]
+    made = part("page.html.jinja", "both", {}, "Variables", changes, sides, "variable")
+    rows = re.findall(r'<tr><th scope="row">(\w+)</th><td>(.*?)</td><td>(.*?)</td></tr>', made)
+    assert rows == [
+        ("n", '<a href="/a/n">int 1</a>', '<a href="/b/n">int 1 &lt;b&gt;</a>'),
+        ("old", '<a href="/a/old">int 2 -&gt; 3</a>', '<span class="about">only in A</span>'),
+        ("new", '<span class="about">only in B</span>', '<a href="/b/new">int 5</a>'),
+    ]
+
+
+@pytest.mark.parametrize(("name", "said"), [("chart.HTML", True), ("notes.txt", False)])
+def test_a_page_that_is_shown_as_its_source_says_why(name: str, said: bool) -> None:
+    made = environment().get_template("file.html.jinja").render(
+        name=name, kind="text", text="<script>1</script>", raw="/raw", size=1, rows_at="", input=None, cut=False,
+        thread="t", base="", path="", asset="", user="",
+    )  # fmt: skip
+    assert ("none of them is run here" in made) is said
+    assert "&lt;script&gt;1" in made
+    assert 'href="/raw?download=1"' in made
+
+
+def test_a_file_is_that_of_the_cell_which_wrote_it() -> None:
+    files = [make_file("outputs/a.csv"), make_file("a.csv"), make_file("b <i>.csv", "changed")]
+    cells = [make_cell(number, files=files, snapshot=f"{number}" * 64) for number in (1, 2)]
+    cells.append(make_cell(3, files=files))
+    published = [{"name": "a.csv", "mime": "text/csv", "cell": 2, "size": 1, "sha256": "0" * 64, "url": ""}]
+    state = make_state(cells=cells, artifacts=published, turns=[])
+    steps = {1: "1", 2: "2b", 3: "3"}
+
+    def links(step: str = "") -> list[list[str]]:
+        view = ThreadView("t", state, "finished", "", datetime.now(UTC), "", steps=steps, step=step)
+        return [[address for _, address in cell.files] for cell in shown_thread(view, "/ui").turns[0].cells]
+
+    at = "/ui/threads/t/steps"
+    first = [f"{at}/1/files/{path}" for path in ("outputs/a.csv", "a.csv", "b%20%3Ci%3E.csv")]
+    second = [f"{at}/2b/files/{path}" for path in ("a.csv", "b%20%3Ci%3E.csv")]
+    assert links() == [first, ["/ui/threads/t/files/a.csv", *second], ["", "", ""]]
+    assert links("3")[1][0] == f"{at}/2b/files/outputs/a.csv"
+    for last, file in ((2, f"{at}/2b/files/a.csv"), (3, "")):
+        there = State(**{**state, "cells": cells[:last], "inputs": [make_input()]})
+        names = {number: steps[number] for number in range(1, last + 1)}
+        view = ThreadView("t", there, "finished", "", datetime.now(UTC), "", steps=names, step=steps[last])
+        side = Addresses("/ui", view)
+        assert (side.file("a.csv"), side.variable("n")) == (file, f"{at}/{steps[last]}/variables/n")
+        assert side.file("inputs/sales.csv") == "/ui/threads/t/inputs/inputs/sales.csv"
 
 
 def test_a_rejected_cell_has_the_remark_of_its_user() -> None:
@@ -118,6 +177,28 @@ def test_numbers_of_many_digits_are_shortened_and_days_have_no_time() -> None:
     assert str(environment().from_string("{{ one|shorter }}").render(one="<i>1.123456</i>")).startswith("&lt;i")
     rows = [["2024-05-01 00:00:00", "2024-05-01 00:00:00", ""], ["", "2024-05-01 08:00:00", ""]]
     assert days(rows, 4) == [True, False, False, False]
+
+
+def test_missing_values_read_the_same_in_variables_and_files_and_texts_stay_texts() -> None:
+    told = {"kind": "table", "rows": 2, "columns": 2, "labels": ["a", "b"], "index": ["nan", "None"],
+            "cells": [["1.5", "None"], ["nan", "None"]], "missing": [[1, 0], [1, 1], "?", [None, 1], [[], 0]],
+            "unnamed": [0, None, []]}  # fmt: skip
+    variable = shown_variable("v", VariableWindow(), told)
+    rows, _ = table_rows("a,b\nnan,\nNorth,NaT\n", ",", whole=True)
+    missing = environment().filters["missing"]
+    shown = [[bool(missing(cell)) for cell in row] for row in (variable.index, *variable.cells, *rows)]
+    assert shown == [[True, False], [False, False], [True, True], [False, False], [True, True], [False, True]]
+    assert missing(variable.cells[1][0]) == (
+        '<span class="missing" role="img" aria-label="missing" title="missing: nan">—</span>'
+    )
+    made = environment().get_template("variable.html.jinja").render(
+        one=variable, thread="t", step="1", base="", path="", asset="", user=""
+    )  # fmt: skip
+    assert made.count('aria-label="missing"') == 3
+    assert ">None</td>" in made
+    assert "&lt;i" in missing(Missing("<i>"))
+    in_a_file = shown_variable("outputs/A.csv", VariableWindow(), {**told, "cells": [["x", ""]], "missing": []})
+    assert [bool(missing(cell)) for cell in in_a_file.cells[0]] == [False, True]
 
 
 def test_an_answer_that_waits_shows_values_and_their_expressions_apart() -> None:

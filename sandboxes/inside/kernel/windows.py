@@ -4,6 +4,7 @@ A file of the workspace that holds a table is shown like a variable.
 """
 
 import json
+import math
 import os.path
 import sys
 import warnings
@@ -210,6 +211,8 @@ def _said(
     types: Iterable[Any],
     order: Sequence[int] | None,
 ) -> dict[str, Any]:
+    index = list(index)
+    texts = [(place, row, one) for place, column in enumerate(columns) for row, one in enumerate(column)]
     return {
         "kind": "table",
         "rows": int(shape[0]),
@@ -218,14 +221,33 @@ def _said(
         "types": [_text(one) for one in types],
         "index": [_text(one) for one in index],
         "cells": [list(line) for line in zip(*columns, strict=True)],
+        "missing": [[row, place] for place, row, one in texts if type(one) is _Missing],
+        "unnamed": [row for row, one in enumerate(index) if type(one) is _Missing or _is_missing(one)],
         "sorted": order is not None,
     }
 
 
+class _Missing(str):
+    """The text of a value that stands for none; a text of the table may read the same."""
+
+    __slots__ = ()
+
+
 def _texts(values: Iterable[Any], *, dates: bool = False) -> list[str]:
     """Values as text; of days without their time of day."""
-    texts = [_text(one) for one in values]
-    return [one.removesuffix(MIDNIGHT) for one in texts] if dates else texts
+    end = MIDNIGHT if dates else ""
+    return [_Missing(_text(one)) if _is_missing(one) else _text(one).removesuffix(end) for one in values]
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value stands for none; nothing is compared, since values may do anything then."""
+    pandas, numpy = sys.modules.get("pandas"), sys.modules.get("numpy")
+    if value is None or any(value is getattr(pandas, name, None) for name in ("NA", "NaT")):
+        return True
+    if isinstance(value, float) or _is(value, "numpy", "floating"):
+        return math.isnan(value)
+    times = any(_is(value, "numpy", name) for name in ("datetime64", "timedelta64"))
+    return times and numpy is not None and bool(numpy.isnat(value))
 
 
 def _text(value: Any, limit: int = TEXT) -> str:

@@ -1,9 +1,11 @@
 // Shows what an edit of a waiting cell changes, while it is typed.
+let waiting = 0;
+
 function watch() {
+  clearTimeout(waiting); // it was about what waited before
   const form = document.querySelector("form[data-diff]");
   if (!form) return;
   const shown = document.getElementById("difference");
-  let waiting = 0;
   form.code.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(async () => {
@@ -12,5 +14,6 @@ function watch() {
     }, 300);
   });
 }
+document.addEventListener("submit", () => clearTimeout(waiting)); // once it is decided, nothing waits to be compared with
 document.addEventListener("renewed", watch);
 watch();
