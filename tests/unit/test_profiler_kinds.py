@@ -156,7 +156,7 @@ def test_a_text_that_begins_like_a_binary_format(tmp_path: Path) -> None:
 
 PROBLEMS: dict[Callable[[Path], Path], str] = {
     files.empty_file: "is empty (0 bytes)",
-    files.login_workbook: "named .xlsx but it is an HTML page (title 'Sign in') without a table",
+    files.login_workbook: "is named .xlsx but is an HTML page (title 'Sign in') without a table",
     files.truncated_workbook: "an Excel workbook (xlsx) that is truncated or corrupt: its zip directory cannot be read",
     files.protected_workbook: "is a password-protected Office file (named .xlsx)",
     files.binary_file: "is binary data of no known format (5.0 KB)",
@@ -197,6 +197,15 @@ def test_truncated_files_say_what_they_seem_to_be(tmp_path: Path) -> None:
         (files.xml_file(tmp_path), "XML that"),
     ):
         assert f"seems to be {kind}" in problem(cut(path, 0.6))
+
+
+def test_what_is_named_and_begins_as_a_parquet_file_is_one_however_much_of_it_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "sales.parquet"
+    path.write_bytes(b"PAR1 and nothing but letters\n")
+    assert "seems to be a Parquet file that is truncated or corrupt" in problem(path)
+    said = tmp_path / "story.txt"
+    said.write_bytes(path.read_bytes())
+    assert found(said).kind.startswith("text, 1 line")
 
 
 def test_a_gzip_file_with_bytes_behind_its_end_is_complete(tmp_path: Path) -> None:

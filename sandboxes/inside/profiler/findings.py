@@ -14,7 +14,10 @@ TEXT_CHARS = 300
 
 
 class UnreadableError(Exception):
-    """The file cannot be read; the message is one sentence that says what it seems to be and what is wrong."""
+    """The file cannot be read; the message says what it seems to be and what is wrong, with the file as its subject.
+
+    Such as "is empty"; of an existing file never "cannot be read", which is said before it.
+    """
 
 
 @dataclass
