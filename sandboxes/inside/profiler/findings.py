@@ -11,6 +11,8 @@ CELL_CHARS = 40
 """Longest cell value that an abstract shows."""
 TEXT_CHARS = 300
 """Longest line of a table that is text."""
+ABOVE_CHARS = 120
+"""Most that is shown of what stands above a table."""
 
 
 class UnreadableError(Exception):
