@@ -13,6 +13,7 @@ from pathlib import Path
 
 import openpyxl
 import pandas
+import pyarrow.parquet
 import pypdf
 import pytest
 
@@ -332,6 +333,11 @@ def test_records_of_every_kind_of_file_are_said_to_repeat_or_not(tmp_path: Path)
             part.to_sql("t", connection, index=False)
         for path, noun in ((parquet, "row"), (lines, "record"), (array, "record"), (database, "row")):
             assert f"! {said.format(noun)}\n" in abstract(path), path.name
+    (tmp_path / "order.jsonl").write_text('{"a": 1, "b": {"c": 2}}\n{"b": {"c": 2}, "a": 1}\n{"a": 3}\n')
+    assert "! 1 of the 3 records looked at repeat another record\n" in abstract(tmp_path / "order.jsonl")
+    numbers = pyarrow.table({"x": pyarrow.array([float("nan"), float("nan"), 1.0])})
+    pyarrow.parquet.write_table(numbers, tmp_path / "nan.parquet")
+    assert "! 1 of the 3 rows looked at repeat another row\n" in abstract(tmp_path / "nan.parquet")
     lists = tmp_path / "lists.parquet"
     pandas.DataFrame({"tags": [["a"], ["a"], ["b"]]}).to_parquet(lists)
     assert "! 1 of the 3 rows looked at repeat another row\n" in abstract(lists)

@@ -37,11 +37,8 @@ def repetition(rows: Sequence[object], noun: str = "row", *, whole: bool = True)
     """
     if len(rows) < 2:
         return []
-    try:
-        different = len(set(rows))
-    except TypeError:  # lists and dictionaries among the values
-        different = len(set(map(repr, rows)))
-    if twice := len(rows) - different:
+    # As text, in which one NaN is like another and lists can be compared; of long records only the hash is kept.
+    if twice := len(rows) - len({hash(repr(row)) for row in rows}):
         return [f"{twice:,} of the {len(rows):,} {noun}s looked at repeat another {noun}"]
     if whole:
         return [f"no {noun} repeats another"]

@@ -37,7 +37,7 @@ def records_table(records: list[Any], *, whole: bool) -> Table:
     flat = [flatten(record) for record in records]
     names = list(dict.fromkeys(name for record in flat for name in record))
     table.column_count = len(names)
-    table.remarks += repetition([json.dumps(record, sort_keys=True) for record in records], "record", whole=whole)
+    table.remarks += repetition([sorted(record.items()) for record in flat], "record", whole=whole)
     for name in names[:COLUMNS]:
         values = [record.get(name) for record in flat]
         column = describe_values(name, values, whole=whole)
