@@ -100,6 +100,11 @@ MARK = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
 """What may stand before a step of a plan."""
 
 
+def steps_written(text: str) -> tuple[str, ...]:
+    """The steps of a plan that somebody wrote, one a line, numbered or not."""
+    return read_plan([MARK.sub("", line) for line in text.splitlines()])
+
+
 class PlanDecision(HumanDecision):
     """What somebody decided about a plan."""
 
@@ -120,7 +125,7 @@ async def approve_plan(state: State, runtime: Runtime[Context]) -> State:
         return {"plan_waits": False}
     notices = state.get("notices", [])
     written = without_surrogates(decision.plan) if decision.verdict == "edit" else ""
-    steps = read_plan([MARK.sub("", line) for line in written.splitlines()])
+    steps = steps_written(written)
     if steps:
         edited = [PlanStep(text=text, done=False) for text in steps]
         emit(runtime, Planned(edited))

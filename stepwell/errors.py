@@ -8,11 +8,28 @@ if TYPE_CHECKING:
 
 
 class ThreadError(Exception):
-    """The thread does not exist, is ambiguous, busy, or not in a state for this."""
+    """The thread does not exist, is ambiguous, busy, or not in a state for this.
+
+    Args:
+        sentence: What is wrong and what to do.
+        in_chat: The same for who sits in `stepwell chat`, where that is another command; empty: it is not.
+    """
+
+    def __init__(self, sentence: str, in_chat: str = "") -> None:
+        super().__init__(sentence)
+        self.in_chat = in_chat
 
 
 class UsageError(Exception):
     """The command was used wrongly; the message says what to do."""
+
+
+class FileThereError(UsageError):
+    """A file would be replaced, and nobody said that it may be."""
+
+    def __init__(self, file: object, replace: str = "overwrite=True") -> None:
+        super().__init__(f"{file} is there already; give another name, or {replace}.")
+        self.file = file
 
 
 class RefusedError(Exception):

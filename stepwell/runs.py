@@ -340,16 +340,16 @@ class Run:
         if not self.resumes:
             # A turn that stopped before its plan (a wrong URL, a wrong key) may be asked anew, in other words.
             if is_at_question(before) and not (self.code and before.values.get("direct") and not before.interrupts):
-                raise ThreadError(
-                    f"Thread {self.thread} is still at its last question; go on with: stepwell resume {self.thread}"
-                )
+                said = f"Thread {self.thread} is still at its last question; go on with:"
+                raise ThreadError(f"{said} stepwell resume {self.thread}", f"{said} /resume")
             files = await asyncio.to_thread(lambda: [_absolute(file) for file in self.files])
             if self.code:
                 return {"messages": [direct_question(self.code, self.question)], "files": files}
             carried = {KEY: self.notebook} if self.notebook is not None else {}
             return {"messages": [HumanMessage(self.question, additional_kwargs=carried)], "files": files}
         if not before.tasks:
-            raise ThreadError(f"Thread {self.thread} is finished; ask on with: stepwell ask {self.thread} QUESTION")
+            said = f"Thread {self.thread} is finished; ask"
+            raise ThreadError(f"{said} on with: stepwell ask {self.thread} QUESTION", f"{said} another question.")
         if self.decision is not None and not before.interrupts:
             raise ThreadError(
                 f"Nothing in thread {self.thread} waits for a decision; go on with: stepwell resume {self.thread}"

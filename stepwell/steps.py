@@ -105,7 +105,8 @@ async def _state_at_step(graph: Graph, thread: str, step: str | int | None) -> S
     found = tree.named(name)
     if found is None:
         here = f"it is at step {now.name}" if now is not None else "it has none"
-        raise ThreadError(f"Thread {thread} has no step {name}; {here} (`stepwell log {thread}` lists them).")
+        said = f"Thread {thread} has no step {name}; {here}"
+        raise ThreadError(f"{said} (`stepwell log {thread}` lists them).", f"{said} (/steps lists them).")
     if found.cell is None:
         return await _beginning(graph, tree, thread, found)
     if not found.checkpoint:

@@ -77,6 +77,8 @@ BOUND = re.compile(
     re.M,
 )
 """Names that a cell binds at its first level."""
+DELETED = re.compile(r"^del\b([^\n#;]{1,400})", re.M)
+"""What a cell deletes at its first level, as it is written: names, and items of what stays."""
 CHANGED = re.compile(r"^([^\W\d_]\w{0,60})(?:\.\w{1,60})?\[[^\n]{1,200}?\][ ]?[-+*/|&]?=(?!=)", re.M)
 """Names of what a cell changes an item of: `orders["Total"] =`, `frame.loc[rows, "a"] +=`."""
 NAMES_SHOWN = 12
@@ -191,10 +193,19 @@ def _ended(turn: Turn, own: Sequence[Cell]) -> str:
     ran = [cell for cell in own if cell["status"] != "rejected"]
     if not ran:
         return f"(Turn {turn['number']} ran no cells.)\n\n"
-    found = (one or other for cell in ran for one, other in BOUND.findall(cell["code"]))
-    each = (name.strip() for names in found for name in names.split(","))
-    bound = dict.fromkeys(name for name in each if not name.startswith("_"))
-    changed = dict.fromkeys(name for cell in ran for name in CHANGED.findall(cell["code"]) if name not in bound)
+    bound: dict[str, None] = {}
+    changed: dict[str, None] = {}
+    for cell in ran:
+        places = (match for pattern in (BOUND, CHANGED, DELETED) for match in pattern.finditer(cell["code"]))
+        for match in sorted(places, key=re.Match.start):
+            names = [name.strip(" ()") for group in match.groups("") for name in group.split(",")]
+            if match.re is DELETED:
+                bound = {name: None for name in bound if name not in names}
+                changed = {name: None for name in changed if name not in names}
+            else:
+                known = bound if match.re is BOUND else changed
+                known.update(dict.fromkeys(name for name in names if name and not name.startswith("_")))
+    changed = {name: None for name in changed if name not in bound}
     said = (f"; it {verb} {_named(names)}" for verb, names in (("bound", bound), ("changed", changed)) if names)
     return f"(Turn {turn['number']} ended at step {ran[-1]['number']}{''.join(said)}.)\n\n"
 

@@ -144,9 +144,13 @@ class Chat:
         text = text.strip()
         if not text:
             return FINISHED
-        if is_command(text):
-            return run_command(lambda: self._commands.do(text))
-        return run_command(lambda: self.ask(text))
+        return run_command(lambda: self._do(text))
+
+    def _do(self, text: str) -> int:
+        try:
+            return self._commands.do(text) if is_command(text) else self.ask(text)
+        except ThreadError as error:
+            raise ThreadError(error.in_chat or str(error)) from error
 
     def ask(self, question: str) -> int:
         """Ask it on the thread, or on a new one."""

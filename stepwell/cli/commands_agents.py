@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.command_options import exit_with
+from stepwell.cli.help_groups import PlainUsage
 
 mcp = typer.Typer(help="Offer sessions to agents (Model Context Protocol).", invoke_without_command=True)
 Folders = Annotated[
@@ -50,7 +51,7 @@ def serve(
         exit_with(work)
 
 
-@mcp.command()
+@mcp.command(cls=PlainUsage)
 def install(
     client: Annotated[
         str,
@@ -96,7 +97,7 @@ def acp(approve: Approve = False) -> None:
 kernel = typer.Typer(help="Run notebooks' cells in Stepwell's sandbox, each as a step.", no_args_is_help=True)
 
 
-@kernel.command("install")
+@kernel.command("install", cls=PlainUsage)
 def install_kernel(
     name: Annotated[str, typer.Option(metavar="NAME", help="What Jupyter calls it.")] = "stepwell",
     remove: Annotated[bool, typer.Option("--remove", help="Take it away again.")] = False,

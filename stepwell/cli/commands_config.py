@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from stepwell.cli.command_options import AsJson, exit_with
+from stepwell.cli.help_groups import PlainUsage
 
 config = typer.Typer(help="Show your settings, and change those in your file.", invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="`model`, `STEPWELL_MODEL` or a key: `ANTHROPIC_API_KEY`.")]
@@ -31,7 +32,7 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
         exit_with(work)
 
 
-@config.command("set")
+@config.command("set", cls=PlainUsage)
 def set_(name: Name, value: Annotated[str, typer.Argument(metavar="VALUE", help="Or `-`, to read it unseen.")]) -> None:
     """Set a value in your file, for all folders.
 
@@ -48,7 +49,7 @@ def set_(name: Name, value: Annotated[str, typer.Argument(metavar="VALUE", help=
     exit_with(work)
 
 
-@config.command()
+@config.command(cls=PlainUsage)
 def unset(name: Name) -> None:
     """Remove a value from your file.
 
@@ -63,7 +64,7 @@ def unset(name: Name) -> None:
     exit_with(work)
 
 
-@config.command()
+@config.command(cls=PlainUsage)
 def path() -> None:
     """Print where your file is.
 

@@ -1,10 +1,11 @@
 """The list of commands in the help, by what they are for, on terminals and in pipes."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Asking": ("run", "chat", "ask", "resume", "import"),
@@ -17,10 +18,20 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 """Every command is in one of them; within one they are listed in this order."""
 
+REQUIRED = re.compile(r"^\{(.+)\}")
+
 
 def group_of(command: str) -> str:
     """The heading under which a command is listed."""
     return next(heading for heading, commands in GROUPS.items() if command in commands)
+
+
+class PlainUsage(TyperCommand):
+    """Names what must be given as it is, where Typer puts braces around it: `ask THREAD QUESTION [FILE]...`."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The words of the line of usage."""
+        return [REQUIRED.sub(r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
 
 class GroupedCommands(TyperGroup):
@@ -44,4 +55,4 @@ def add_to(app: typer.Typer, name: str, command: Callable[..., None] | typer.Typ
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name, rich_help_panel=group_of(name))
     else:
-        app.command(name, rich_help_panel=group_of(name))(command)
+        app.command(name, cls=PlainUsage, rich_help_panel=group_of(name))(command)

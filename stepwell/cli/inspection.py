@@ -21,6 +21,7 @@ from stepwell.cli.terminal_text import ago_text, clean, duration_text, one_line,
 from stepwell.cli.thread_lines import AskedModel, detail_json, detail_text, print_detail
 from stepwell.cli.thread_list import is_running, json_out, line_out
 from stepwell.cli.wording import MARKS, ending, made, purpose_text, removed
+from stepwell.errors import FileThereError
 from stepwell.step_detail import StepDetail, show_step
 from stepwell.steps import read_log
 from stepwell.stored_context import stored_model
@@ -279,7 +280,10 @@ def export_thread(name: str, to: Path, *, overwrite: bool) -> int:
     """`stepwell export`."""
     from stepwell.exports.export import export
 
-    written = asyncio.run(export(name, to, overwrite=overwrite))
+    try:
+        written = asyncio.run(export(name, to, overwrite=overwrite))
+    except FileThereError as error:
+        raise FileThereError(error.file, "--overwrite") from None
     line_out(f"{written.path} ({size_text(written.bytes)})" if sys.stdout.isatty() else str(written.path))
     return FINISHED
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.markdown import Markdown
 from rich.segment import Segment
@@ -152,8 +152,8 @@ class LiveView:
             self.tick()  # also the shortest cell is seen
         if isinstance(event, Finished):
             self.close()
-            for part in result(event, tell_next=self._tell_next):
-                self._console.print(part)
+            for part in result(event, self._console.width, tell_next=self._tell_next):
+                self._console.print(part, crop=False)
             for picture in figures.shown(event.artifacts, self.screen.ran, self._protocol, self._console.width):
                 self._console.file.write(picture)
                 self._console.file.flush()
@@ -429,8 +429,8 @@ def printed(text: str, most: int) -> Iterator[Text]:
     yield from (Text.assemble(("  │ ", "dim"), line) for line in lines[-most:])
 
 
-def result(event: Finished, *, tell_next: bool = True) -> Iterator[Text | Markdown | Table]:
-    """The answer, what was not verified, the files, and how to go on."""
+def result(event: Finished, width: int, *, tell_next: bool = True) -> Iterator[RenderableType]:
+    """The answer, what was not verified, the files, and how to go on; to be printed without being cropped."""
     yield Text()
     yield Markdown(clean(event.answer), code_theme=CODE_THEME)
     yield Text()
@@ -438,20 +438,34 @@ def result(event: Finished, *, tell_next: bool = True) -> Iterator[Text | Markdo
         yield from (Text(f"Not verified: {one_line(concern)}", "yellow") for concern in event.concerns)
         yield Text()
     if event.artifacts:
-        yield files_table(event.artifacts)
+        yield from files_shown(event.artifacts, width)
         yield Text()
     yield Text(sums(event.cells, tokens_of(event), event.seconds, event.model, event.cost), "dim")
     if tell_next:
         yield Text(next_command("ask", event.thread, question="…") + "  to go on", "dim")
 
 
-def files_table(artifacts: Sequence[Artifact]) -> Table:
-    """Where each file is, its size, and the cell that made it."""
+def files_shown(artifacts: Sequence[Artifact], width: int) -> Iterator[RenderableType]:
+    """Where each file is, its size, and the cell that made it; to be printed without being cropped.
+
+    Where a place does not fit beside the rest, it has a line of its own that the terminal breaks and not we: so it can
+    be copied, and leads to the file.
+    """
     table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold")
+    table.add_column(no_wrap=True, overflow="ignore")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
+    lines: list[Text] = []
+    widths = [0, 0, 0]
     for artifact in artifacts:
         origin = f"cell {artifact['cell']}" if artifact["cell"] else ""
-        table.add_row(link_text(artifact["url"]), Text(size_text(artifact["size"])), Text(origin, "dim"))
-    return table
+        where, size = link_text(artifact["url"]), size_text(artifact["size"])
+        row = (where, Text(size), Text(origin, "dim"))
+        table.add_row(*row)
+        widths = [max(known, one.cell_len) for known, one in zip(widths, row, strict=True)]
+        where.no_wrap, where.overflow = True, "ignore"
+        lines += [where, Text.assemble("  ", size, ("  " + origin if origin else "", "dim"))]
+    if sum(widths) + 4 <= width:
+        yield table
+    else:
+        yield Group(*lines)  # by themselves, texts are joined to one that is wrapped

@@ -38,8 +38,8 @@ def show_page(thread: str, port: int | None, *, browser: bool) -> int:
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     with listen(port) as listening:
-        asyncio.run(serve(settings, listening, path, tell))
-    print_error("stopped; what was running is paused: stepwell threads")
+        paused = asyncio.run(serve(settings, listening, path, tell))
+    print_error("stopped; what was running is paused: stepwell threads" if paused else "stopped.")
     return PAUSED
 
 

@@ -19,6 +19,7 @@ from rich.text import Text
 from graph.context import Context
 from graph.events import ApprovalAsked
 from graph.settings import Settings, read_settings
+from nodes.approve import steps_written
 from sandboxes.host.scratch import held_folder
 from stepwell import runs
 from stepwell.cli.command_options import PIPED, NetworkChoice, named_files
@@ -121,10 +122,21 @@ def _decided(console: Console, asked: ApprovalAsked, word: str) -> Decision | st
     if word in ("e", "edit") and asked.call is None:
         try:
             text, name = ("\n".join(asked.plan), "plan.txt") if asked.plan else (asked.code, f"cell-{asked.number}.py")
-            return Decision("edit", code=edited(text, name), plan=asked.plan is not None)
+            changed = edited(text, name)
         except EditorError as problem:
             console.print(Text(str(problem), "yellow"))
+        else:
+            if asked.plan is not None:
+                _show_plan(console, changed)
+            return Decision("edit", code=changed, plan=asked.plan is not None)
     return "ask again"
+
+
+def _show_plan(console: Console, written: str) -> None:
+    """An edited plan as it is followed; where nothing of it is left, it is rejected."""
+    if steps := steps_written(written):
+        console.print(Text("The plan is now:", "bold"))
+        console.print(Text(plan_text(steps)))
 
 
 class EditorError(Exception):

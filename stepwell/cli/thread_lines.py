@@ -13,7 +13,7 @@ from graph.state import State
 from nodes.budget import tokens_spent
 from nodes.calls.held_cells import shown_call
 from stepwell.cli.colours import CODE_THEME
-from stepwell.cli.live_view import files_table
+from stepwell.cli.live_view import files_shown
 from stepwell.cli.terminal_text import clean, count_text, duration_text, one_line, reveal, size_text
 from stepwell.cli.wording import artifact_line, call_lines, cost_text, how_to_decide, next_command, plan_text
 from stepwell.threads import ThreadDetail
@@ -75,16 +75,18 @@ def detail_text(detail: ThreadDetail, model: AskedModel = NOT_KNOWN) -> str:
 def print_detail(console: Console, detail: ThreadDetail, model: AskedModel = NOT_KNOWN) -> None:
     """A thread for a terminal."""
     for kind, part in _detail_parts(detail, model):
-        console.print(_on_terminal(kind, part, detail.state))
+        for shown in _on_terminal(kind, part, detail.state, console.width):
+            console.print(shown, crop=False)
         console.print()
 
 
-def _on_terminal(kind: str, part: str, state: State) -> RenderableType:
+def _on_terminal(kind: str, part: str, state: State, width: int) -> Iterator[RenderableType]:
     if kind == "answer":
-        return Markdown(part, code_theme=CODE_THEME)
-    if kind == "files":
-        return files_table(state.get("artifacts") or [])
-    return Text(part, {"question": "bold", "concerns": "yellow", "head": "cyan", "usage": "dim"}.get(kind, ""))
+        yield Markdown(part, code_theme=CODE_THEME)
+    elif kind == "files":
+        yield from files_shown(state.get("artifacts") or [], width)
+    else:
+        yield Text(part, {"question": "bold", "concerns": "yellow", "head": "cyan", "usage": "dim"}.get(kind, ""))
 
 
 def _detail_parts(detail: ThreadDetail, model: AskedModel) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from graph.checkpoints.damage import disk_problem, reporting_damage
 from graph.settings import Settings, settings_or_default
 from graph.state import State
 from graph.wiring import make_blobs
-from stepwell.errors import ThreadError, UsageError
+from stepwell.errors import FileThereError, ThreadError, UsageError
 from stepwell.exports.analysis import Analysis, analysis_of
 from stepwell.exports.archive import Opener, archive_stream, published, published_opener
 from stepwell.exports.notebook import notebook
@@ -171,7 +171,7 @@ def _check_target(target: Path, *, overwrite: bool) -> None:
     if not target.parent.is_dir():
         raise UsageError(f"There is no folder {target.parent}; make it first.")
     if target.exists() and not overwrite:
-        raise UsageError(f"{target} is there already; give another name, or --overwrite (overwrite=True).")
+        raise FileThereError(target)
 
 
 async def _write(pieces: AsyncIterator[bytes], target: Path, *, overwrite: bool) -> int:
@@ -194,5 +194,5 @@ async def _write(pieces: AsyncIterator[bytes], target: Path, *, overwrite: bool)
 
 def _put(partial: Path, target: Path, *, overwrite: bool) -> None:
     if not overwrite and target.exists():
-        raise UsageError(f"{target} came to be meanwhile; give another name, or --overwrite (overwrite=True).")
+        raise FileThereError(target)
     partial.replace(target)

@@ -133,7 +133,7 @@ def _leave(asked: asyncio.Event, number: int) -> None:
     asked.set()
 
 
-async def serve(settings: Settings, listening: socket.socket, path: str, tell: Callable[[str], None]) -> None:
+async def serve(settings: Settings, listening: socket.socket, path: str, tell: Callable[[str], None]) -> bool:
     """Serve the page until Ctrl-C or SIGTERM; what runs then is paused.
 
     Args:
@@ -141,6 +141,9 @@ async def serve(settings: Settings, listening: socket.socket, path: str, tell: C
         listening: See `listen`.
         path: The page that opens first.
         tell: Called with the address once it answers, and again with a new one for another browser.
+
+    Returns:
+        Whether anything ran at its end, and is paused now.
     """
     import uvicorn
 
@@ -175,6 +178,7 @@ async def serve(settings: Settings, listening: socket.socket, path: str, tell: C
         waiting = asyncio.create_task(asked.wait())
         try:
             await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
+            paused = bool(backend.live.going_on())
             await backend.live.close()  # with the runs, the pages that follow them end
             server.should_exit = True
             await serving
@@ -182,3 +186,4 @@ async def serve(settings: Settings, listening: socket.socket, path: str, tell: C
             waiting.cancel()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)
+    return paused

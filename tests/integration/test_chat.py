@@ -91,15 +91,18 @@ def test_what_is_wrong_is_said_and_loses_nothing(desk: Desk) -> None:
         "/add nowhere.csv",
         "/usr/bin is what?",
         "/back x",
+        "/show 9",
+        "/resume",
     ]
     done = piped(desk, "\n".join(lines))
     assert done.returncode == 1
     for part in (
         "no thread yet", "no command /nothing", "needs the name of a file", "not closed", "takes nothing",
-        "nowhere.csv", "names no step",
+        "nowhere.csv", "names no step", "(/steps lists them)", "is finished; ask another question.",
     ):  # fmt: skip
         assert part in done.stderr, part
     assert "Traceback" not in done.stderr
+    assert "stepwell log" not in done.stderr
     assert [one["question"] for one in threads(desk)] == ["/usr/bin is what?"]
 
 

@@ -187,6 +187,7 @@ def test_help_is_plain_in_a_pipe_and_imports_nothing_heavy(words: tuple[str, ...
     assert done.stderr == "HEAVY []\n"
     assert "Usage: stepwell" in done.stdout
     assert not re.search(r"[\x1b│╭]", done.stdout)
+    assert "{" not in done.stdout.partition("\n\n")[0]  # what must be given is named as it is
 
 
 def test_the_help_says_where_code_runs(desk: Desk) -> None:

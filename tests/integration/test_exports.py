@@ -196,7 +196,7 @@ async def test_other_endings_are_refused(thread: str, settings: Settings, tmp_pa
 async def test_nothing_is_lost_where_it_cannot_be_written(thread: str, settings: Settings, tmp_path: Path) -> None:
     kept = tmp_path / "kept.html"
     kept.write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match=r"is there already; .* overwrite=True\."):
         await stepwell.export(thread, kept, settings=settings)
     assert kept.read_text() == "mine"
     with pytest.raises(UsageError, match="There is no folder"):
@@ -234,7 +234,7 @@ def test_the_command_writes_from_any_folder(desk: Desk, tmp_path: Path) -> None:
         assert (tmp_path / name).stat().st_mode & 0o777 == 0o666 & ~_umask()
     again = elsewhere.command("export", "last", "-o", "report.html")
     assert again.returncode == 2
-    assert "--overwrite" in again.stderr
+    assert again.stderr == "error: report.html is there already; give another name, or --overwrite.\n"
     assert elsewhere.command("export", "last", "-o", "report.html", "--overwrite").returncode == 0
     assert "Traceback" not in again.stderr
 

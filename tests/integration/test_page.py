@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 import sys
 import zipfile
 from collections.abc import AsyncIterator
@@ -626,3 +627,17 @@ async def test_two_pages_at_a_time_have_two_ports(settings: Settings) -> None:
         _, said = await asyncio.wait_for(process.communicate(), 60)
         assert process.returncode == 2
         assert f"error: Port {port} cannot be used (Address already in use)" in said.decode()
+
+
+async def test_a_page_in_which_nothing_ran_says_nothing_of_pauses(settings: Settings) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "from stepwell.command import main; main()", "ui", "--no-browser"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment(settings, ""),
+    )
+    assert process.stdout is not None
+    await asyncio.wait_for(process.stdout.readline(), 60)
+    process.send_signal(signal.SIGINT)
+    _, said = await asyncio.wait_for(process.communicate(), 60)
+    assert said.decode().splitlines()[-1] == "stopped."

@@ -260,6 +260,18 @@ def test_between_turns_it_is_said_what_was_bound_and_what_was_changed() -> None:
     assert "(Turn 1 ended at step 1; it bound total; it changed orders, frame.)" in "\n".join(texts)
 
 
+def test_what_was_deleted_again_is_not_said_to_be_bound() -> None:
+    codes = [
+        'a = b = 1\nc = 2\ndel c\nd, e = 1, 2\norders["x"] = 1\ndel (d, e)\ndel kept["c"]\nkept = {}',
+        "del a\ndel orders\nc = 3  # again\nf = 1\ndef g():\n    f = 2\n    del f",
+    ]
+    cells = [make_cell(number, turn=1, code=code) for number, code in enumerate(codes, 1)]
+    turns = [Turn(number=1, question="How many?", plan=[], answer="Five.")]
+    state = make_state(turn=2, question="And now?", turns=turns, cells=cells)
+    texts = [message.text for message in write_conversation(state, tools=True, limit=60_000)]
+    assert "(Turn 1 ended at step 2; it bound kept, c, f, g.)" in "\n".join(texts)
+
+
 def test_the_line_of_an_old_cell_that_said_nothing_ends_with_its_purpose() -> None:
     cells = [make_cell(n, "cell 1 · ok · 0.1 s\nvalues of the answer computed: 2") for n in range(1, 61)]
     opening = write_conversation(make_state(cells=cells), tools=True, limit=10_000)[0].text

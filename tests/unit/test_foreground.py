@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from rich.console import Console
 
 from graph.events import ApprovalAsked, CellStarted, Event, Failed, Finished, InputTaken, Started
 from graph.settings import SettingsError
@@ -30,6 +31,7 @@ from stepwell.cli.exits import (
 )
 from stepwell.cli.foreground import Begin, Foreground
 from stepwell.cli.plain_view import PlainView
+from stepwell.cli.run import ask
 from stepwell.errors import ThreadError, UsageError
 from stepwell.runs import Decision, Run
 from storage.artifacts import StorageError
@@ -38,6 +40,20 @@ from storage.blobs import BlobError
 THREAD = "0b8e5a52-7a5e-4c0e-9a43-0c7d3f3c1a11"
 ASKED = ApprovalAsked(THREAD, 1, "Count", "print(1)")
 DONE = Finished(THREAD, "42")
+
+
+def test_an_edited_plan_is_shown_as_it_is_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "1. Load all\\n\\n- Count twice\\n" > "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    monkeypatch.setattr("sys.stdin", io.StringIO("e\n"))
+    console = Console(file=io.StringIO(), width=80)
+    decision = ask(console, ApprovalAsked(THREAD, 1, "", "", plan=["Load", "Count"]))
+    assert decision is not None
+    assert (decision.verdict, decision.plan) == ("edit", True)
+    shown = cast(io.StringIO, console.file).getvalue()
+    assert shown.endswith("The plan is now:\n    1. Load all\n    2. Count twice\n")
 
 
 class ScriptedRun:

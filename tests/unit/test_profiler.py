@@ -159,8 +159,8 @@ def test_odd_names_and_things_that_are_no_files(tmp_path: Path, inputs: Path) ->
     entries = run(tmp_path, f"inputs/{odd.name}", "inputs/folder", "inputs/pipe")
     assert entries[0]["path"] == f"inputs/{odd.name}"
     assert "pd.read_csv('inputs/odd \"name\" ü.csv')" in entries[0]["abstract"]
-    assert entries[1]["problem"] == "is a folder, not a file"
-    assert entries[2]["problem"] == "is not a regular file"
+    assert entries[1]["problem"] == "it is a folder, not a file"
+    assert entries[2]["problem"] == "it is not a regular file"
 
 
 @pytest.mark.slow

@@ -4,13 +4,16 @@ import io
 import json
 import os
 import pickle
+import sqlite3
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import openpyxl
 import pandas
+import pyarrow.parquet
 import pypdf
 import pytest
 
@@ -156,7 +159,7 @@ def test_a_text_that_begins_like_a_binary_format(tmp_path: Path) -> None:
 
 PROBLEMS: dict[Callable[[Path], Path], str] = {
     files.empty_file: "is empty (0 bytes)",
-    files.login_workbook: "named .xlsx but it is an HTML page (title 'Sign in') without a table",
+    files.login_workbook: "is named .xlsx but is an HTML page (title 'Sign in') without a table",
     files.truncated_workbook: "an Excel workbook (xlsx) that is truncated or corrupt: its zip directory cannot be read",
     files.protected_workbook: "is a password-protected Office file (named .xlsx)",
     files.binary_file: "is binary data of no known format (5.0 KB)",
@@ -197,6 +200,15 @@ def test_truncated_files_say_what_they_seem_to_be(tmp_path: Path) -> None:
         (files.xml_file(tmp_path), "XML that"),
     ):
         assert f"seems to be {kind}" in problem(cut(path, 0.6))
+
+
+def test_what_is_named_and_begins_as_a_parquet_file_is_one_however_much_of_it_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "sales.parquet"
+    path.write_bytes(b"PAR1 and nothing but letters\n")
+    assert "seems to be a Parquet file that is truncated or corrupt" in problem(path)
+    said = tmp_path / "story.txt"
+    said.write_bytes(path.read_bytes())
+    assert found(said).kind.startswith("text, 1 line")
 
 
 def test_a_gzip_file_with_bytes_behind_its_end_is_complete(tmp_path: Path) -> None:
@@ -309,6 +321,53 @@ def test_xml_entities_are_not_expanded(tmp_path: Path) -> None:
     assert "declares entities, which were not expanded" in text
     assert "haha" not in text
     assert "## element catalog/items/item: 15 records" in abstract(files.xml_file(tmp_path))
+
+
+def test_records_of_every_kind_of_file_are_said_to_repeat_or_not(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"id": [1, 2, 2], "name": ["a", "b", "b"]})
+    for part, said in ((frame, "1 of the 3 {0}s looked at repeat another {0}"), (frame[:2], "no {0} repeats another")):
+        part.to_parquet(parquet := tmp_path / f"{len(part)}.parquet")
+        part.to_json(lines := tmp_path / f"{len(part)}.jsonl", orient="records", lines=True)
+        part.to_json(array := tmp_path / f"{len(part)}.json", orient="records")
+        with closing(sqlite3.connect(database := tmp_path / f"{len(part)}.db")) as connection:
+            part.to_sql("t", connection, index=False)
+        for path, noun in ((parquet, "row"), (lines, "record"), (array, "record"), (database, "row")):
+            assert f"! {said.format(noun)}\n" in abstract(path), path.name
+    (tmp_path / "order.jsonl").write_text('{"a": 1, "b": {"c": 2}}\n{"b": {"c": 2}, "a": 1}\n{"a": 3}\n')
+    assert "! 1 of the 3 records looked at repeat another record\n" in abstract(tmp_path / "order.jsonl")
+    numbers = pyarrow.table({"x": pyarrow.array([float("nan"), float("nan"), 1.0])})
+    pyarrow.parquet.write_table(numbers, tmp_path / "nan.parquet")
+    assert "! 1 of the 3 rows looked at repeat another row\n" in abstract(tmp_path / "nan.parquet")
+    lists = tmp_path / "lists.parquet"
+    pandas.DataFrame({"tags": [["a"], ["a"], ["b"]]}).to_parquet(lists)
+    assert "! 1 of the 3 rows looked at repeat another row\n" in abstract(lists)
+    assert "! none of the 5,000 rows looked at repeats another\n" in abstract(files.parquet_file(tmp_path))
+
+
+def test_what_is_cut_says_how_all_of_it_is_read(tmp_path: Path) -> None:
+    note = "Figures before 2019 are estimates and were revised twice. " * 4
+    table = tmp_path / "above.csv"
+    table.write_text(f'"{note}"\n\nyear,amount\n' + "".join(f"{2000 + n},{n}\n" for n in range(20)))
+    assert "(cut: read the first 2 lines of the file for all of it)" in abstract(table)
+    workbook = openpyxl.Workbook()
+    for row in (("Source", note), ("Unit", "EUR"), ("Contact", "Ann")):
+        workbook.active.append(row)
+    data = workbook.create_sheet("Data")
+    for line in ((note,), (), ("year", "amount"), *((2000 + n, n) for n in range(20))):
+        data.append(line)
+    workbook.save(book := tmp_path / "book.xlsx")
+    text = abstract(book)
+    assert "long texts are cut here; the sheet is short: print it with .to_csv() for all of it" in text
+    assert "(cut: read the sheet with header=None, nrows=2 for all of it)" in text
+
+
+def test_lines_are_those_that_a_line_feed_ends(tmp_path: Path) -> None:
+    path = tmp_path / "pages.txt"
+    path.write_text("Chapter one\nIt was a long day.\n\fChapter two\fand three.\n")
+    assert found(path).kind.startswith("text, 3 lines")
+    text = abstract(path)
+    assert "form feeds or such within lines, where splitlines() splits, too; open() does not" in text
+    assert "␌Chapter two␌and three." in text
 
 
 def test_prose_stays_prose(tmp_path: Path) -> None:

@@ -214,6 +214,14 @@ def test_the_end_shows_answer_doubts_files_and_how_to_go_on() -> None:
     assert left.index("Result") < left.index("Not verified") < left.index("/srv/out/a.csv")
 
 
+def test_places_of_files_are_whole_however_narrow_the_terminal_is() -> None:
+    name = "monthly_totals_of_all_regions_and_shops.csv"
+    run = [one for one in whole_run() if not isinstance(one, Finished)]
+    run.append(Finished(THREAD, "Done.", [artifact(name)], [], 3, 1_000, 200, 12.0))
+    assert f"/srv/out/{name}\n  12.3 kB  cell 2\n" in "\n".join(on_screen(shown_live(run, 40)))
+    assert re.search(rf"/srv/out/{name} +12.3 kB +cell 2", "\n".join(on_screen(shown_live(run, 100))))
+
+
 def printed(number: int, *lines: str) -> Cell:
     return {**cell(number), "outputs": [{"kind": "stdout", "text": "".join(f"{line}\n" for line in lines)}]}
 
@@ -306,7 +314,7 @@ def test_every_colour_can_be_read_on_a_light_and_on_a_dark_terminal(background: 
     for event in events:
         for text in scrollback(event):
             console.print(text)
-        for part in result(event) if isinstance(event, Finished) else ():
+        for part in result(event, console.width) if isinstance(event, Finished) else ():
             console.print(part)
     codes = re.findall(r"\x1b\[([\d;]*)m", sent.getvalue())
     named = {

@@ -9,6 +9,7 @@ import zlib
 from typing import Any, BinaryIO, cast
 
 from .columns import describe_values
+from .doubts import repetition
 from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, literal, number_text, size_text
 
 
@@ -99,6 +100,7 @@ def _without_pyarrow(look: Inspection, kind: str, found: Findings) -> Findings:
     for place, name in enumerate(relation.columns[:COLUMNS]):
         table.columns.append(describe_values(name, [row[place] for row in rows], whole=len(rows) == count))
     table.rows = [[_cell(value) for value in row] for row in rows[:5]]
+    table.remarks += repetition(rows, whole=len(rows) == count)
     found.kind = f"Parquet, {len(relation.columns):,} columns, {count:,} rows (exact), {size_text(look.size)}"
     found.tables.append(table)
     return found
@@ -176,7 +178,7 @@ def _table(schema: Any, names: list[str], batch: Any, count: int) -> Table:
     rows = batch.num_rows if batch is not None else 0
     if rows < count:
         table.size = f", statistics from a sample of the first {rows:,} rows"
-    shown = []
+    shown, read = [], []
     for place, name in enumerate(names):
         values = _values(batch.column(place)) if batch is not None else []
         column = describe_values(name, values, whole=rows == count)
@@ -185,7 +187,10 @@ def _table(schema: Any, names: list[str], batch: Any, count: int) -> Table:
             column.kind = f"{column.kind} ({stated})" if column.kind != stated else stated
         table.columns.append(column)
         shown.append([_cell(value) for value in values[:5]])
+        read.append(values)
     table.rows = [list(row) for row in zip(*shown, strict=True)] if shown else []
+    if len(names) == table.column_count:
+        table.remarks += repetition(list(zip(*read, strict=True)), whole=rows == count)
     if not count:
         table.remarks.append("the table is empty: columns and no rows")
     return table

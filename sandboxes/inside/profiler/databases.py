@@ -11,6 +11,7 @@ from contextlib import closing
 from urllib.parse import quote
 
 from .columns import describe_values
+from .doubts import repetition
 from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, literal, size_text
 
 TABLES = 20
@@ -122,6 +123,7 @@ def _fill(table: Table, names: Sequence[str], rows: Sequence[Sequence[object]], 
     for place, name in enumerate(names):
         table.columns.append(describe_values(name, [row[place] for row in rows], whole=whole))
     table.rows = [["" if value is None else clean(value) for value in row] for row in rows[:3]]
+    table.remarks += repetition(rows, whole=whole)
     if not rows:
         table.remarks.append("it has no rows")
 

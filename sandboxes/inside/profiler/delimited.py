@@ -22,8 +22,8 @@ from .dialect import (
     has_header,
     sniff,
 )
-from .doubts import row_doubts
-from .findings import Column, Inspection, Table, clean, count_text, list_text, literal
+from .doubts import repetition, row_doubts
+from .findings import ABOVE_CHARS, Column, Inspection, Table, clean, count_text, list_text, literal
 from .text_files import Rows, Source, TextHead, read_rows
 from .values import classify
 
@@ -359,7 +359,10 @@ def _remarks(
     above = [row for line, row in first if line < layout.first_line]
     if above:
         text = " / ".join(" ".join(cell for cell in row if cell.strip()) for row in above[:3])
-        add(f"{count_text(layout.first_line, 'line')} above the table: {clean(text, 120)}")
+        lines = count_text(layout.first_line, "line")
+        cut = len(text) > ABOVE_CHARS or any(any(map(str.strip, row)) for row in above[3:])
+        rest = f" (cut: read the first {lines} of the file for all of it)" if cut else ""
+        add(f"{lines} above the table: {clean(text, ABOVE_CHARS)}{rest}")
     table.remarks += planned.remarks
     if rows.unclosed:
         add(
@@ -394,10 +397,7 @@ def row_blemishes(columns: list[Column], sample: list[list[str]], gaps: Sequence
         gaps: Places of rows that come after blank lines.
     """
     found = row_doubts(columns, sample, gaps)
-    if len(sample) > 1 and (twice := len(sample) - len({tuple(row) for row in sample})):
-        found.append(f"{twice:,} of the {len(sample):,} rows looked at repeat another row")
-    elif len(sample) > 1:
-        found.append("no row repeats another")
+    found += repetition([tuple(row) for row in sample])
     if constant := [column.name for column in columns if _constant(column)]:
         found.append(f"constant: {list_text(constant)}")
     if empty := [column.name for column in columns if column.kind == "empty"]:

@@ -270,8 +270,9 @@ def by_magic(path: str, head: bytes, tail: bytes) -> str:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
         return _zip_kind(path)
     for magic, kind in MAGIC:
-        # A text may begin with the letters of a magic number; it has no control characters after them.
-        if head.startswith(magic) and (not magic.decode("latin-1").isprintable() or looks_binary(head)):
+        # A text may begin with the letters of a magic number: no control characters follow, and it is not named so.
+        named = kind in SUFFIXES.get(suffix_of(path), ())
+        if head.startswith(magic) and (named or not magic.decode("latin-1").isprintable() or looks_binary(head)):
             return _ole_kind(path) if kind == "ole" else kind
     if head.startswith(BIFF):
         return "xls"

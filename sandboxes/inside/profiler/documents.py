@@ -15,6 +15,8 @@ from .findings import Findings, Inspection, UnreadableError, clean, count_text, 
 from .text_files import WHOLE, Source, TextHead, text_of
 
 LINE = 160
+SEPARATORS = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""What `str.splitlines` takes for the end of a line besides line feeds and carriage returns."""
 
 
 def describe_plain(source: Source, head: TextHead, look: Inspection, suffix: str) -> Findings:
@@ -30,11 +32,13 @@ def describe_plain(source: Source, head: TextHead, look: Inspection, suffix: str
     found = Findings(kind=f"{name}, {count}, encoding {encoding}, {size_text(look.size)}{packed}")
     if not head.encoding.clean:
         found.remarks.append(f"some bytes are not valid {head.encoding.name}")
+    if SEPARATORS.search(head.text):
+        found.remarks.append("has form feeds or such within lines, where splitlines() splits, too; open() does not")
     if headings:
         found.lines.append("headings: " + " / ".join(clean(heading, 60) for heading in headings[:25]))
     found.lines.append("begins:")
     shown = [line.rstrip("\r\n") for line in head.lines if line.strip()]
-    found.lines += [clean(line, LINE) for line in shown[:60]]
+    found.lines += [clean(line.replace("\f", "␌"), LINE) for line in shown[:60]]
     return found
 
 

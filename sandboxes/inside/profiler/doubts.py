@@ -27,6 +27,24 @@ _OF_MOMENTS = re.compile(r"date|time|stamp|epoch|created|updated|modified|(?:^|[
 MOST_ROWS = 100_000
 
 
+def repetition(rows: Sequence[object], noun: str = "row", *, whole: bool = True) -> list[str]:
+    """Say whether rows, or records, repeat; nothing of fewer than two.
+
+    Args:
+        rows: All, or a sample of them.
+        noun: What one is called.
+        whole: Whether these are all.
+    """
+    if len(rows) < 2:
+        return []
+    # As text, in which one NaN is like another and lists can be compared; of long records only the hash is kept.
+    if twice := len(rows) - len({hash(repr(row)) for row in rows}):
+        return [f"{twice:,} of the {len(rows):,} {noun}s looked at repeat another {noun}"]
+    if whole:
+        return [f"no {noun} repeats another"]
+    return [f"none of the {len(rows):,} {noun}s looked at repeats another"]
+
+
 def stand_ins(pairs: Sequence[tuple[float, int]]) -> str:
     """Name numbers such as -999 that stand far from all others and are often written for a missing value."""
     rest = dict(pairs)

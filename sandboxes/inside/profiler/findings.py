@@ -11,10 +11,15 @@ CELL_CHARS = 40
 """Longest cell value that an abstract shows."""
 TEXT_CHARS = 300
 """Longest line of a table that is text."""
+ABOVE_CHARS = 120
+"""Most that is shown of what stands above a table."""
 
 
 class UnreadableError(Exception):
-    """The file cannot be read; the message is one sentence that says what it seems to be and what is wrong."""
+    """The file cannot be read; the message says what it seems to be and what is wrong, with the file as its subject.
+
+    Such as "is empty"; of an existing file never "cannot be read", which is said before it.
+    """
 
 
 @dataclass

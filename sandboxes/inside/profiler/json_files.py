@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .columns import describe_values
-from .doubts import headed
+from .doubts import headed, repetition
 from .findings import Findings, Inspection, Table, UnreadableError, clean, count_text, list_text, literal, size_text
 from .text_files import WHOLE, Source, TextHead, text_of
 
@@ -37,6 +37,7 @@ def records_table(records: list[Any], *, whole: bool) -> Table:
     flat = [flatten(record) for record in records]
     names = list(dict.fromkeys(name for record in flat for name in record))
     table.column_count = len(names)
+    table.remarks += repetition([sorted(record.items()) for record in flat], "record", whole=whole)
     for name in names[:COLUMNS]:
         values = [record.get(name) for record in flat]
         column = describe_values(name, values, whole=whole)

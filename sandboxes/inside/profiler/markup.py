@@ -110,7 +110,7 @@ def describe_html(source: Source, head: TextHead, look: Inspection, kind: str, l
     suffix = suffix_of(source.path)
     if suffix in SHEETS and not filled and lie:
         named = f"(title {clean(title, 60)!r}) " if title else ""
-        raise UnreadableError(f"named {suffix} but it is an HTML page {named}without a table")
+        raise UnreadableError(f"is named {suffix} but is an HTML page {named}without a table")
     found = Findings(kind=f"HTML page, {count_text(len(filled), 'table')}, {size_text(look.size)}")
     if title:
         found.lines.append(f"title: {clean(title, 160)}")
@@ -242,7 +242,8 @@ def describe_xml(source: Source, head: TextHead, look: Inspection, kind: str, li
         if not outline.root or kind != "svg":
             raise UnreadableError(f"seems to be XML that {problem}") from error
     name = {"svg": "SVG image", "excel xml": "Excel 2003 XML workbook"}.get(kind, "XML")
-    found = Findings(kind=f"{name}, root <{clean(outline.root)}>, {size_text(look.size)}", problem=problem)
+    found = Findings(kind=f"{name}, root <{clean(outline.root)}>, {size_text(look.size)}")
+    found.problem = f"it {problem}" if problem else ""
     if outline.entities:
         found.remarks.append("declares entities, which were not expanded")
     if kind == "svg":

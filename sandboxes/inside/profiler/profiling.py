@@ -78,7 +78,7 @@ def profile_file(look: Inspection) -> Findings:
         zeros = head.count(0) == len(head)
         seems = "holds nothing but NUL bytes" if zeros else "is binary data of no known format"
         raise UnreadableError(
-            f"{f'named {suffix_of(look.path)} but it ' if said else ''}{seems} ({size_text(look.size)})"
+            f"{f'is named {suffix_of(look.path)} but ' if said else ''}{seems} ({size_text(look.size)})"
         )
     found = look_at_text(source, text, look)
     if source.padding:
@@ -93,7 +93,7 @@ def _check(look: Inspection) -> None:
     except FileNotFoundError:
         raise UnreadableError("there is no such file") from None
     except PermissionError:
-        raise UnreadableError("may not be read: no permission for its folder") from None
+        raise UnreadableError("there is no permission to open its folder") from None
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot be reached: {error}") from None
     if stat.S_ISDIR(mode):
@@ -101,7 +101,7 @@ def _check(look: Inspection) -> None:
     if not stat.S_ISREG(mode):
         raise UnreadableError("is not a regular file")
     if not os.access(look.path, os.R_OK):
-        raise UnreadableError("may not be read: no permission")
+        raise UnreadableError("there is no permission to read it")
     if look.size == 0:
         raise UnreadableError("is empty (0 bytes)")
 
@@ -320,14 +320,19 @@ def _guarded(path: str, seconds: float, publish: Callable[[Findings], None]) -> 
         size = os.path.getsize(path) if os.path.exists(path) else 0  # noqa: PTH110, PTH202
         return profile_file(Inspection(path, size, seconds, publish))
     except UnreadableError as error:
-        return Findings(problem=str(error))
+        return Findings(problem=_clause(str(error)))
     except MemoryError:
-        return Findings(problem="needs more memory to be opened than there is")
+        return Findings(problem="it needs more memory to be opened than there is")
     except RecursionError:
-        return Findings(problem="is nested too deeply to be read")
+        return Findings(problem="it is nested too deeply to be read")
     except Exception as error:  # whatever a parser raises over a file is said, and costs no other file
         traceback.print_exc()  # goes nowhere in a child; shown when this is run by hand in one process
-        return Findings(problem=f"cannot be read: {type(error).__name__}: {clean(error, 160)}")
+        return Findings(problem=f"its reader failed with {type(error).__name__}: {clean(error, 160)}")
+
+
+def _clause(said: str) -> str:
+    """What is said of a file, so that it can stand alone and after "cannot be read:"."""
+    return said if said.startswith("there is") else f"it {said}"
 
 
 def _receive(reader: int, deadline: float) -> tuple[bytes, bool]:

@@ -17,6 +17,7 @@ from .columns import describe_values
 from .delimited import column_names, row_blemishes
 from .dialect import has_header
 from .findings import (
+    ABOVE_CHARS,
     CELL_CHARS,
     Findings,
     Inspection,
@@ -161,6 +162,9 @@ def sheet_table(sheet: Sheet, path: str) -> Table:
         table.remarks.append("the header is two rows: the names are pairs (a MultiIndex)")
     _above(table, sheet, start, left)
     _describe(table, names, body, left, whole=sheet.finished and sheet.even)
+    shown = [row for row in sheet.sample if row[0] >= start]
+    if total * width <= NOTES and any(len(str(value)) > CELL_CHARS for _, row in shown for value in row):
+        table.remarks.append("long texts are cut here; the sheet is short: print it with .to_csv() for all of it")
     table.column_count = width
     table.rows = [_texts(row, left, width) for row in sheet.head[first:] if row][:5]
     return table
@@ -316,7 +320,11 @@ def letters(place: int) -> str:
 def _above(table: Table, sheet: Sheet, start: int, left: int) -> None:
     words = [_text(value) for row in sheet.head[:start] for value in row[left:] if value is not None]
     if words:
-        table.remarks.append(f"above the table: {clean(' / '.join(words), 120)}")
+        text = " / ".join(words)
+        rest = (
+            f" (cut: read the sheet with header=None, nrows={start} for all of it)" if len(text) > ABOVE_CHARS else ""
+        )
+        table.remarks.append(f"above the table: {clean(text, ABOVE_CHARS)}{rest}")
 
 
 def _describe(
