@@ -82,8 +82,7 @@ def _lead(route: Route) -> str:
             lines.append(f"question = {question!r}")
         case "write" | "close":
             lines.append(f"stem = {'summary' if turn == 1 else f'follow-up-{turn}'!r}")
-    if not any("def many(" in cell["code"] for cell in route.situation["cells"]):
-        lines.insert(0, MANY.strip("\n"))
+    lines[:0] = [] if any("def many(" in cell["code"] for cell in route.situation["cells"]) else [MANY.strip("\n")]
     if "quality" in route.left_out and route.todo[0] not in ("clean", "quality"):
         lines.insert(0, UNSORTED.strip("\n"))
     if route.again:
