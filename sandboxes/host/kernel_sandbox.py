@@ -334,7 +334,7 @@ class KernelSandbox(ABC, Generic[Session]):
             SnapshotMissingError: a blob is missing or damaged.
         """
         async with self._lease:
-            if self._session is not None or self._closed:
+            if self._session is not None or self._closed or self._untold:
                 return
             ahead = self._ahead = _Ahead(id)
             try:
