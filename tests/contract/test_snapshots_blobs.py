@@ -259,6 +259,8 @@ async def test_code_that_dies_while_it_is_pickled_leaves_no_snapshot(steps: Step
         await steps.sandbox.snapshot(limit_bytes=1 << 30)
     left = await asyncio.to_thread(named, steps.folder("spool"))
     assert not [data for data in left.values() if data.startswith(b'{"')], "a manifest would make it visible"
+    with pytest.raises(SandboxLostError, match="between two cells"):
+        await steps.run("print(big)")
     assert await steps.run("print('big' in globals())") == "False\n"
     await steps.keep()
     left = await asyncio.to_thread(named, steps.folder("spool"))
