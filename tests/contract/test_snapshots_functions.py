@@ -316,10 +316,8 @@ async def test_classes_come_back_with_their_slots(steps: Steps) -> None:
     )
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the next test is of those that Python makes itself")
-async def test_annotations_that_are_made_when_they_are_read_are_kept(steps: Steps) -> None:
-    """From Python 3.14 on classes have them; here a class that does the same stands for it on older ones."""
-    await steps.run("""
+LAZY_STAND_IN = (
+    """
         class Lazy(type):
             @property
             def __annotations__(cls):
@@ -331,16 +329,13 @@ async def test_annotations_that_are_made_when_they_are_read_are_kept(steps: Step
             __annotate_func__ = None
         class Plain:
             c: int
-    """)
-    await steps.take_up()
-    printed = "{'a': <class 'int'>, 'b': <class 'str'>} {'c': <class 'int'>}\n"
-    assert await steps.run("print(Row.__annotations__, Plain.__annotations__)") == printed
-
-
-@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are made with the function or the class")
-async def test_annotations_that_python_makes_when_they_are_read_are_kept(steps: Steps) -> None:
-    """Those that name what a later cell defines take nothing down, and find it then."""
-    await steps.run("""
+    """,
+    "print(Row.__annotations__, Plain.__annotations__)",
+    "{'a': <class 'int'>, 'b': <class 'str'>} {'c': <class 'int'>}\n",
+)
+"""A class that makes its annotations when they are read, where Python's own do not; what is asked, and what is said."""
+LAZY_OWN = (
+    """
         import dataclasses, typing
         class Plain:
             a: int
@@ -360,16 +355,23 @@ async def test_annotations_that_python_makes_when_they_are_read_are_kept(steps: 
         def early(a: Later, *, b: Later | None = None) -> list[Later]: pass
         class Has:
             def method(self, a: Later) -> Has: pass
-    """)
-    await steps.take_up()
-    assert await steps.run("""
+    """,
+    """
         class Later: pass
         for one in (Below, Data, Row, Shape, known, early, Has.method):
             print({name: getattr(kind, "__name__", kind) for name, kind in one.__annotations__.items()})
         print(typing.get_type_hints(Plain) == {"a": int, "b": Later}, Data(1), Row(1))
-    """) == (
-        "{'c': 'str'}\n{'a': 'int', 'b': 'list'}\n{'x': 'int', 'y': 'str'}\n{'k': 'int'}\n"
-        "{'a': 'int', 'b': 'str', 'return': 'Plain'}\n"
-        "{'a': 'Later', 'b': 'Union', 'return': 'list'}\n{'a': 'Later', 'return': 'Has'}\n"
-        "True Data(a=1, b=[]) Row(x=1, y='y')\n"
-    )
+    """,
+    "{'c': 'str'}\n{'a': 'int', 'b': 'list'}\n{'x': 'int', 'y': 'str'}\n{'k': 'int'}\n"
+    "{'a': 'int', 'b': 'str', 'return': 'Plain'}\n"
+    "{'a': 'Later', 'b': 'Union', 'return': 'list'}\n{'a': 'Later', 'return': 'Has'}\n"
+    "True Data(a=1, b=[]) Row(x=1, y='y')\n",
+)
+"""The same of Python from 3.14 on: those that name what a later cell defines take nothing down, and find it then."""
+
+
+async def test_annotations_that_are_made_when_they_are_read_are_kept(steps: Steps) -> None:
+    made, asked, said = LAZY_OWN if sys.version_info >= (3, 14) else LAZY_STAND_IN
+    await steps.run(made)
+    await steps.take_up()
+    assert await steps.run(asked) == said

@@ -164,16 +164,22 @@ print("leaving", flush=True)
 """
 
 
-@pytest.fixture
-def script(settings: Settings, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT],
+def program(source: str, settings: Settings, folder: Path) -> "subprocess.Popen[str]":
+    """Begin a program whose input stays open."""
+    return subprocess.Popen(
+        [sys.executable, "-c", source],
         env=environment(settings, "http://127.0.0.1:9"),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=tmp_path,
-    ) as process:
+        cwd=folder,
+    )
+
+
+@pytest.fixture
+def script(settings: Settings, tmp_path: Path) -> "Iterator[subprocess.Popen[str]]":
+    with program(SCRIPT, settings, tmp_path) as process:
         yield process
         process.kill()
 
@@ -212,14 +218,7 @@ with stepwell.wait(stepwell.open_cell_sessions()) as sessions:
 
 @pytest.mark.slow
 def test_a_forked_process_does_not_keep_the_sandboxes_of_its_killed_parent(settings: Settings, tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", FORKING],
-        env=environment(settings, "http://127.0.0.1:9"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    ) as process:
+    with program(FORKING, settings, tmp_path) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
         try:
