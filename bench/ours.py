@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
 
+from bench.drivers.memory import descendants
 from bench.measured import Described, Measured, Restored
-from bench.processor import ProcessorTime
 from bench.rivals import looking
 from bench.waiting import until_asked
 from bench.workloads import Workload
@@ -144,3 +145,25 @@ async def run_cell(sandbox: Sandbox, code: str, number: int) -> float:
     if result.status != "ok":
         raise RuntimeError(f"Cell {number} failed: {result.error or result.note}")
     return result.seconds
+
+
+class ProcessorTime:
+    """Seconds of a processor that this process and those below it compute from now on; one that ends counts no more."""
+
+    def __init__(self) -> None:
+        self._below = {pid: clock for pid in descendants(os.getpid()) if (clock := _clock(pid)) is not None}
+        self._own = time.process_time()
+
+    def spent(self) -> tuple[float, float]:
+        """Seconds of this process, and of those below it that there were at the beginning."""
+        own = time.process_time() - self._own
+        now = {pid: _clock(pid) for pid in self._below}
+        return own, sum((now[pid] or before) - before for pid, before in self._below.items())
+
+
+def _clock(pid: int) -> float | None:
+    """What all threads of a process have computed: the clock that `clock_getcpuclockid` names on Linux."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:  # it has ended
+        return None

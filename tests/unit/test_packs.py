@@ -10,8 +10,18 @@ import pytest
 
 from nodes.restoration.manifests import NotRestoredError
 from sandboxes.inside.kernel.snapshots.blobs import Blobs, Spool
-from sandboxes.inside.kernel.snapshots.cutting import LEAST, MOST, cut_by_content
-from sandboxes.inside.kernel.snapshots.manifest import IN_MANIFEST, MAX_PACKS, MAX_RUNS, Packs, Place, packs_of, read
+from sandboxes.inside.kernel.snapshots.manifest import (
+    IN_MANIFEST,
+    LEAST,
+    MAX_PACKS,
+    MAX_RUNS,
+    MOST,
+    Packs,
+    Place,
+    cut_by_content,
+    packs_of,
+    read,
+)
 from stepwell.snapshot_manifest import SnapshotManifest, variable_hashes
 from storage.blobs import Blobs as Store
 
