@@ -149,7 +149,7 @@ RUN = 8
 
 def render(path: str, findings: Findings, chars: int) -> str:
     """Give the abstract: title, kind, remarks, then tables and text as far as they fit; never more than `chars`."""
-    head = [f"### {clean(path, 200)}"]
+    head = [_title(path)]
     if findings.kind:
         head.append(clean(findings.kind, max(160, chars // 4)))
     if findings.problem:
@@ -164,18 +164,29 @@ def render(path: str, findings: Findings, chars: int) -> str:
         room = chars - len(text) - 1
         if room < 12:
             break
-        text += "\n" + _cut(_of_data(line), room)
-    return _cut(_without_foreign(text, findings), chars)
+        text += "\n" + _cut(line, room)
+    return _cut(_indented(text, path, findings), chars)
 
 
-def _without_foreign(text: str, findings: Findings) -> str:
-    """Indent what reads as an expression and is none of the profile's own, whatever name or header it came with."""
-    own = {
-        f"{READ_WITH} {findings.read_with}",
-        *(_reading(table, fits=fits) for table in findings.tables for fits in (True, False)),
-    }
+def _indented(text: str, path: str, findings: Findings) -> str:
+    """Indent what reads as a heading or an expression and is none of the profile's own, wherever it came from."""
+    own = [_title(path), f"{READ_WITH} {findings.read_with}"]
+    for table in findings.tables:
+        own += [_heading(table), _reading(table, fits=True), _reading(table, fits=False)]
+
+    def is_own(line: str) -> bool:
+        return any(one.startswith(line.removesuffix("…")) for one in own)
+
     lines = text.splitlines()
-    return "\n".join(f"  {line}" if line.startswith(READ_WITH) and line not in own else line for line in lines)
+    return "\n".join(f"  {one}" if one.startswith((READ_WITH, "#")) and not is_own(one) else one for one in lines)
+
+
+def _title(path: str) -> str:
+    return f"### {clean(path, 200)}"
+
+
+def _heading(table: Table) -> str:
+    return f"## {clean(table.title, 80)}: {table.size}" if table.title else table.size
 
 
 def _reading(table: Table, *, fits: bool) -> str:
@@ -184,11 +195,6 @@ def _reading(table: Table, *, fits: bool) -> str:
 
 READ_WITH = "read with:"
 """Before an expression that reads a table; whoever reads the profile runs it."""
-
-
-def _of_data(line: str) -> str:
-    """A line that the file decides on: never one that could be taken for a heading or an expression of the profile."""
-    return f"  {line}" if line.startswith((READ_WITH, "#")) else line
 
 
 def _cut(text: str, limit: int) -> str:
@@ -222,7 +228,7 @@ def _tables(text: str, tables: list[Table], chars: int) -> str:
 def _table(table: Table, room: int) -> str:
     head = []
     if table.title or table.size:
-        head.append(f"## {clean(table.title, 80)}: {table.size}" if table.title else table.size)
+        head.append(_heading(table))
     if table.read_with:
         # Half an expression is worse than none.
         fits = len(table.read_with) < max(0.6 * room, room - 200)
@@ -235,14 +241,14 @@ def _table(table: Table, room: int) -> str:
     rows = _rows(table, room)
     # The two rows stand even when the columns want all the room.
     kept = min(len("\n".join(rows[:3])) + 1, (room - len(text)) // 3) if rows else 0
-    columns = "\n".join(map(_of_data, _columns(table, room - len(text) - 1 - kept).split("\n")))
+    columns = _columns(table, room - len(text) - 1 - kept)
     if columns:
         text += ("\n" if text else "") + columns
     for place, row in enumerate(rows):
         left = room - len(text) - 1
         if left < (60 if place == 0 else 24):
             break
-        text += "\n" + _cut(_of_data(row), left)
+        text += "\n" + _cut(row, left)
     return text
 
 
