@@ -1,10 +1,12 @@
 """Collecting files from a workspace in which hostile code has been, and still is."""
 
 import os
+import random
 import shutil
 import stat
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -122,6 +124,7 @@ def test_a_folder_that_is_swapped_for_a_link_meanwhile_never_leads_out(
     (folder / "data.txt").write_text("mine")
     other.symlink_to(secret)
     done = threading.Event()
+    pauses = random.Random(1)
 
     def swap() -> None:
         spare = root / "outputs" / "spare"
@@ -130,12 +133,16 @@ def test_a_folder_that_is_swapped_for_a_link_meanwhile_never_leads_out(
             other.rename(folder)
             folder.rename(other)
             spare.rename(folder)
+            # Without it the two threads may go in step, and only the gaps are ever seen.
+            time.sleep(pauses.uniform(0, 0.0002))
 
     swapping = threading.Thread(target=swap)
     swapping.start()
     seen = set()
+    tries, end = 0, time.monotonic() + 60
     try:
-        for _ in range(500):
+        while tries < 500 or (not seen and time.monotonic() < end):
+            tries += 1
             with suppress(FileNotFoundError):
                 workspace.fetch(root, "outputs/sub/data.txt", tmp_path / "target", max_bytes=100)
                 seen.add((tmp_path / "target").read_text())
