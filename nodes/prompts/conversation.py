@@ -136,9 +136,14 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
             most=most,
         )
         messages = _write(state, detail, tools=tools, closing=closing)
-        if sum(len(message.text) + len(str(getattr(message, "tool_calls", ""))) for message in messages) <= room:
+        if sum(map(_length, messages)) <= room:
             break
     return messages
+
+
+def _length(message: BaseMessage) -> int:
+    called = str(message.tool_calls) if isinstance(message, AIMessage) and message.tool_calls else ""
+    return len(message.text) + len(called)
 
 
 def _border(count: int, keep: int) -> int:
@@ -163,7 +168,7 @@ def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> list[B
         is_now = turn is now
         cut = max(detail.question, 4_000) if is_now else detail.question
         messages.append(HumanMessage(ended + _opening(turn, own, detail, cut=cut)))
-        ended = _ended(turn, own)
+        ended = "" if is_now else _ended(turn, own)
         plan = turn["plan"] if turn["number"] >= detail.answers else []
         beside = [cell["number"] for cell in own if "planned" in cell and cell["number"] >= detail.short][-1:]
         if plan and not beside:
