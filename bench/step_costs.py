@@ -24,9 +24,10 @@ people = [{{"id": i, "name": f"name {{i}}", "tags": [i % 7, i % 3], "score": i /
 CHANGE = "df.iloc[{number} * 1000:{number} * 1000 + 1000, {number} % 8] = {number}.5"
 """1,000 numbers of one column: 8 kB."""
 NOTES = """\
-Medians of 12 steps. kernel: seconds that its answer took; CPU of the kernel: of all processes of the session, from before
-the cell until the step is kept; host: until the step is in the store, the kernel's part included; CPU of the host: all
-threads of its process, for keeping; bytes: what the store gained. kept at once: all of the first step, which has everything new."""
+Medians of 12 steps. kernel: seconds that its answer took; CPU of the kernel: of all processes of the session, from
+before the cell until the step is kept; host: until the step is in the store, the kernel's part included; CPU of the
+host: all threads of its process, for keeping; bytes: what the store gained. kept at once: all of the first step, which
+has everything new."""
 
 
 @dataclass(frozen=True, slots=True)
