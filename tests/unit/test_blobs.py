@@ -120,6 +120,8 @@ async def test_files_that_arrive_are_moved_in(blobs: Blobs, make: Make) -> None:
         assert await asyncio.to_thread(arrivals.read, first, max_bytes=3) == b"one"
         with pytest.raises(BlobError, match="more than"):
             await asyncio.to_thread(arrivals.store, [first, second], max_bytes=5)
+        with pytest.raises(BlobError, match="more than"):  # what they are packed to does not count
+            await asyncio.to_thread(arrivals.store, [first, second], max_bytes=6, settled={first: 4})
         assert await asyncio.to_thread(arrivals.store, [first, second], max_bytes=6) == 6
         assert list(arrivals.folder.iterdir()) == []
     assert not arrivals.folder.exists()
