@@ -14,7 +14,7 @@ from tests.prepared_command import PreparedCommand
 COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def prepared() -> Iterator[PreparedCommand]:
     made = PreparedCommand()
     yield made
@@ -47,3 +47,21 @@ def test_an_interrupt_of_all_ends_the_command_alone(prepared: PreparedCommand, t
     assert prepared.run(("--version",), cwd=tmp_path, env=env).returncode == 0
     os.kill(prepared.pid, signal.SIGINT)
     assert prepared.run(("--version",), cwd=tmp_path, env=env).returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_command_gets_the_signals_of_who_stands_for_it_and_ends_first(
+    prepared: PreparedCommand, tmp_path: Path, number: signal.Signals
+) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STEPWELL_HOME": str(tmp_path / "home")}
+    command = prepared.command("ui", "--no-browser", note=tmp_path / "pid")
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        pid = int((tmp_path / "pid").read_text())
+        os.kill(process.pid if number == signal.SIGTERM else pid, number)
+        process.wait()
+        assert (process.returncode < 0) == (number == signal.SIGKILL)
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+        process.stdout.read()  # nobody has it any more
