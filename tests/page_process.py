@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from stepwell.page.app import page_app
 from stepwell.page.local import LocalBackend
 from stepwell.page.this_machine import Doorkeeper
 from tests.other_process import environment
+from tests.prepared_command import PREPARED
 
 SECONDS = 60.0
 PORT = 8484
@@ -53,7 +53,7 @@ async def running_page(settings: Settings, url: str = "", *arguments: str, **mor
     found = environment(settings, url, **({} if url else {"STEPWELL_MODEL": "playbook"}), **more)
     env = {name: value for name, value in found.items() if value}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from stepwell.command import main; main()", "ui", "--no-browser", *arguments),
+        *PREPARED.command("ui", "--no-browser", *arguments),
         stdout=asyncio.subprocess.PIPE,
         env=env,
     )

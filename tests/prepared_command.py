@@ -39,7 +39,7 @@ IMPORTED = (
 )
 STARTS_PYTHON = ("PATH", "HOME", "LANG", "TMPDIR")
 """What the process that imports has of the environment; a command has its own."""
-RUN_CELLS = ("run", "resume", "chat", "mcp", "acp", "-m", "-c")
+RUN_CELLS = ("run", "resume", "chat", "mcp", "acp", "ui", "shell", "-m", "-c")
 """Commands for which there is a zygote, with the settings that one has without any."""
 
 

@@ -28,6 +28,7 @@ from tests.hostile_thread import QUESTION, LiveParts, hostile_input, hostile_rep
 from tests.integration.test_mcp_servers import Shop
 from tests.other_process import environment
 from tests.page_process import ORIGIN, PageInside, page_inside, running_page
+from tests.prepared_command import PREPARED
 from tests.scripted_model import Call, Scripted, ScriptedServer, bad_key
 from tests.states import make_cell, make_state
 
@@ -605,7 +606,7 @@ async def test_a_run_that_failed_says_why_and_goes_on(settings: Settings) -> Non
 @pytest.mark.parametrize("arguments", [["ui", "nothing"], ["open", "nothing"], ["open", "last"], ["ui", "--port", "0"]])
 async def test_what_cannot_be_shown_is_said_in_a_sentence(settings: Settings, arguments: list[str]) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from stepwell.command import main; main()", *arguments, "--no-browser"),
+        *PREPARED.command(*arguments, "--no-browser"),
         stderr=asyncio.subprocess.PIPE,
         env=environment(settings, ""),
     )
@@ -620,7 +621,7 @@ async def test_two_pages_at_a_time_have_two_ports(settings: Settings) -> None:
         assert page.origin != other.origin
         port = page.origin.rpartition(":")[2]
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", "from stepwell.command import main; main()", "ui", "--port", port, "--no-browser"),
+            *PREPARED.command("ui", "--port", port, "--no-browser"),
             stderr=asyncio.subprocess.PIPE,
             env=environment(settings, ""),
         )
