@@ -20,7 +20,7 @@ from mcp_types import CallToolResult, TextContent
 from graph.settings import Settings
 from server.api_keys import line_of, new_key
 from tests.other_process import environment
-from tests.prepared_command import PREPARED, ForkedProcess
+from tests.prepared_command import PREPARED, ForkedProcess, started_anew
 
 
 class Agent:
@@ -77,6 +77,7 @@ async def agent(
     *options: str,
     model: str = "http://127.0.0.1:9",
     variables: Mapping[str, str] | None = None,
+    anew: bool = False,
     **client: Any,
 ) -> AsyncIterator[Agent]:
     """A client over a server of its own, for the time of the block; the server may have been killed by then.
@@ -87,10 +88,11 @@ async def agent(
         options: Of `stepwell mcp`.
         model: The address of a model.
         variables: More of the server's environment.
+        anew: Whether it is started as editors start it, and not forked.
         client: What the client can do besides.
     """
     note = folder / "pid"
-    command, *words = PREPARED.command("mcp", *options, note=note)
+    command, *words = (started_anew if anew else PREPARED.command)("mcp", *options, note=note)
     told = environment(settings, model, HOME=str(folder), **(variables or {}))
     parameters = StdioServerParameters(command=command, args=words, env=told, cwd=folder)
     async with _surviving(stdio_client(parameters), lambda: int(note.read_text()), **client) as user:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -48,12 +49,15 @@ class PageProcess:
 
 
 @asynccontextmanager
-async def running_page(settings: Settings, url: str = "", *arguments: str, **more: str) -> AsyncIterator[PageProcess]:
-    """`stepwell ui` with these settings and a model at that address; without one with the playbook."""
+async def running_page(
+    settings: Settings, url: str = "", *arguments: str, anew: bool = False, **more: str
+) -> AsyncIterator[PageProcess]:
+    """`stepwell ui` with these settings and a model at that address, or the playbook; `anew`: it is not forked."""
     found = environment(settings, url, **({} if url else {"STEPWELL_MODEL": "playbook"}), **more)
     env = {name: value for name, value in found.items() if value}
     process = await asyncio.create_subprocess_exec(
-        *PREPARED.command("ui", "--no-browser", *arguments),
+        *([sys.executable, "-m", "stepwell"] if anew else PREPARED.command()),
+        *("ui", "--no-browser", *arguments),
         stdout=asyncio.subprocess.PIPE,
         env=env,
     )

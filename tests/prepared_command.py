@@ -32,9 +32,11 @@ LONGEST = 1 << 17
 BACKLOG = 64
 IMPORTED = (
     "graph.wiring",
-    *(f"stepwell.cli.{name}" for name in ("run", "inspection", "thread_lines", "plain_view", "chat")),
+    "graph.build",
+    *(f"nodes.{name}" for name in ("check_final", "execute", "generate", "upload")),
     "stepwell.command",
-    "stepwell.mcp_server.client_sessions",
+    *(f"stepwell.cli.{name}" for name in ("run", "inspection", "thread_lines", "plain_view", "chat")),
+    "stepwell.mcp_server.server",
     "stepwell.acp_agent.agent",
 )
 STARTS_PYTHON = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -113,6 +115,11 @@ class PreparedCommand:
 
 PREPARED = PreparedCommand()
 """Of this process; the tests' last fixture ends it."""
+
+
+def started_anew(*words: str, note: Path) -> list[str]:
+    """The command as people start it, which notes its process id as a forked one does."""
+    return ["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"', str(note), sys.executable, "-m", "stepwell", *words]
 
 
 class ForkedProcess(subprocess.Popen[str]):

@@ -529,7 +529,10 @@ async def test_the_page_works_below_a_path_of_another_application(settings: Sett
 
 async def test_ctrl_c_pauses_what_runs(settings: Settings) -> None:
     script: list[Scripted] = [Call("run_python", purpose="Wait", code="import time\ntime.sleep(300)")]
-    async with ScriptedServer(script) as model, running_page(settings, model.base_url, OPENAI_API_KEY="none") as page:
+    async with (
+        ScriptedServer(script) as model,
+        running_page(settings, model.base_url, OPENAI_API_KEY="none", anew=True) as page,
+    ):
         async with httpx.AsyncClient(base_url=page.origin, headers={"Origin": page.origin}, timeout=60) as client:
             await client.get(page.address)
             asked = await client.post("/new", data=ASKED, files=[("file", ("", b""))])
