@@ -3,9 +3,8 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 import httpx
@@ -48,16 +47,22 @@ class PageProcess:
         return await asyncio.wait_for(self.process.wait(), SECONDS)
 
 
+def running_page(
+    settings: Settings, url: str = "", *arguments: str, **more: str
+) -> AbstractAsyncContextManager[PageProcess]:
+    """`stepwell ui` with these settings and a model at that address; without one with the playbook."""
+    return started_page(PREPARED.command(), settings, url, *arguments, **more)
+
+
 @asynccontextmanager
-async def running_page(
-    settings: Settings, url: str = "", *arguments: str, anew: bool = False, **more: str
+async def started_page(
+    command: list[str], settings: Settings, url: str = "", *arguments: str, **more: str
 ) -> AsyncIterator[PageProcess]:
-    """`stepwell ui` with these settings and a model at that address, or the playbook; `anew`: it is not forked."""
+    """The same of a command that is not forked."""
     found = environment(settings, url, **({} if url else {"STEPWELL_MODEL": "playbook"}), **more)
     env = {name: value for name, value in found.items() if value}
     process = await asyncio.create_subprocess_exec(
-        *([sys.executable, "-m", "stepwell"] if anew else PREPARED.command()),
-        *("ui", "--no-browser", *arguments),
+        *(*command, "ui", "--no-browser", *arguments),
         stdout=asyncio.subprocess.PIPE,
         env=env,
     )

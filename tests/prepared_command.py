@@ -179,6 +179,8 @@ def serve(listener: socket.socket, lifeline: socket.socket) -> None:
         line, _ = listener.accept()
         with line:
             sent, streams, _, _ = socket.recv_fds(line, LONGEST, 3)
+            if not sent:  # who connected was killed meanwhile
+                continue
             order = json.loads(sent)
             if lent is None and order["words"] and order["words"][0] in RUN_CELLS:
                 lent = lent_zygote()
@@ -215,8 +217,9 @@ def _begun(line: socket.socket, streams: Sequence[int]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for stream in streams:
         os.close(stream)
-    line.send(b".")
     ended.setblocking(False)
+    with suppress(OSError):  # who stands for it was killed: that is seen next
+        line.send(b".")
     code = None
     while code is None:
         if line in select.select([line, ended], [], [])[0]:

@@ -27,7 +27,7 @@ from tests.analyses import with_model, write_sales
 from tests.hostile_thread import QUESTION, LiveParts, hostile_input, hostile_replies
 from tests.integration.test_mcp_servers import Shop
 from tests.other_process import environment
-from tests.page_process import ORIGIN, PageInside, page_inside, running_page
+from tests.page_process import ORIGIN, PageInside, page_inside, running_page, started_page
 from tests.prepared_command import PREPARED
 from tests.scripted_model import Call, Scripted, ScriptedServer, bad_key
 from tests.states import make_cell, make_state
@@ -531,7 +531,7 @@ async def test_ctrl_c_pauses_what_runs(settings: Settings) -> None:
     script: list[Scripted] = [Call("run_python", purpose="Wait", code="import time\ntime.sleep(300)")]
     async with (
         ScriptedServer(script) as model,
-        running_page(settings, model.base_url, OPENAI_API_KEY="none", anew=True) as page,
+        started_page([sys.executable, "-m", "stepwell"], settings, model.base_url, OPENAI_API_KEY="none") as page,
     ):
         async with httpx.AsyncClient(base_url=page.origin, headers={"Origin": page.origin}, timeout=60) as client:
             await client.get(page.address)
