@@ -49,9 +49,11 @@ def test_an_interrupt_of_all_ends_the_command_alone(prepared: PreparedCommand, t
     assert prepared.run(("--version",), cwd=tmp_path, env=env).returncode == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_command_gets_the_signals_of_who_stands_for_it_and_ends_first(
-    prepared: PreparedCommand, tmp_path: Path, number: signal.Signals
+@pytest.mark.parametrize(
+    ("number", "to_forked"), [(signal.SIGTERM, False), (signal.SIGKILL, False), (signal.SIGKILL, True)]
+)
+def test_a_command_and_who_stands_for_it_end_together(
+    prepared: PreparedCommand, tmp_path: Path, number: signal.Signals, to_forked: bool
 ) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STEPWELL_HOME": str(tmp_path / "home")}
     command = prepared.command("ui", "--no-browser", note=tmp_path / "pid")
@@ -59,9 +61,10 @@ def test_a_command_gets_the_signals_of_who_stands_for_it_and_ends_first(
         assert process.stdout is not None
         process.stdout.readline()
         pid = int((tmp_path / "pid").read_text())
-        os.kill(process.pid if number == signal.SIGTERM else pid, number)
+        os.kill(pid if to_forked else process.pid, number)
         process.wait()
         assert (process.returncode < 0) == (number == signal.SIGKILL)
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
-        process.stdout.read()  # nobody has it any more
+        if number == signal.SIGTERM or to_forked:
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
+        process.stdout.read()  # to the end: nobody has it any more
