@@ -2,11 +2,8 @@
 
 import asyncio
 import os
-import shlex
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,6 +20,7 @@ from mcp_types import CallToolResult, TextContent
 from graph.settings import Settings
 from server.api_keys import line_of, new_key
 from tests.other_process import environment
+from tests.prepared_command import PREPARED, ForkedProcess, started_anew
 
 
 class Agent:
@@ -79,6 +77,7 @@ async def agent(
     *options: str,
     model: str = "http://127.0.0.1:9",
     variables: Mapping[str, str] | None = None,
+    anew: bool = False,
     **client: Any,
 ) -> AsyncIterator[Agent]:
     """A client over a server of its own, for the time of the block; the server may have been killed by then.
@@ -89,14 +88,13 @@ async def agent(
         options: Of `stepwell mcp`.
         model: The address of a model.
         variables: More of the server's environment.
+        anew: Whether it is started as editors start it, and not forked.
         client: What the client can do besides.
     """
     note = folder / "pid"
-    words = shlex.join([sys.executable, "-m", "stepwell", "mcp", *options])
+    command, *words = (started_anew if anew else PREPARED.command)("mcp", *options, note=note)
     told = environment(settings, model, HOME=str(folder), **(variables or {}))
-    parameters = StdioServerParameters(
-        command="/bin/sh", args=["-c", f"echo $$ > {shlex.quote(str(note))}; exec {words}"], env=told, cwd=folder
-    )
+    parameters = StdioServerParameters(command=command, args=words, env=told, cwd=folder)
     async with _surviving(stdio_client(parameters), lambda: int(note.read_text()), **client) as user:
         yield user
 
@@ -128,7 +126,7 @@ class Served:
     address: str
     keys: list[str]
     """Of `user0` and `user1`."""
-    process: subprocess.Popen[bytes]
+    process: ForkedProcess
 
 
 @asynccontextmanager
@@ -154,8 +152,8 @@ async def served(
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     told = environment(settings, model, STEPWELL_API_KEYS=str(folder / "keys"), **more)
-    command = [sys.executable, "-m", "stepwell", "mcp", "--http", str(port), *options]
-    process = await asyncio.to_thread(subprocess.Popen, command, env=told, cwd=folder)
+    words = ("mcp", "--http", str(port), *options)
+    process = await asyncio.to_thread(ForkedProcess, *words, env=told, cwd=folder)
     address = f"http://127.0.0.1:{port}/mcp"
     try:
         async with asyncio.timeout(60), httpx.AsyncClient() as client:
@@ -177,7 +175,7 @@ async def user_of(server: Served, number: int, **client: Any) -> AsyncIterator[A
     """A client of one of the users."""
     async with create_mcp_http_client({"Authorization": f"Bearer {server.keys[number]}"}) as http:
         transport = streamable_http_client(server.address, http_client=http)
-        async with _surviving(transport, lambda: server.process.pid, **client) as user:
+        async with _surviving(transport, lambda: server.process.forked, **client) as user:
             yield user
 
 

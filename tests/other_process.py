@@ -3,12 +3,11 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 from graph.settings import Settings
+from tests.prepared_command import ForkedProcess
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,8 +33,7 @@ async def killed_in_a_cell(question: str, settings: Settings, url: str) -> Path:
         That file.
     """
     code = f"import asyncio, stepwell; asyncio.run(stepwell.run({question!r}))"
-    command = [sys.executable, "-c", code]
-    process = await asyncio.to_thread(subprocess.Popen, command, env=environment(settings, url))
+    process = await asyncio.to_thread(ForkedProcess, "-c", code, env=environment(settings, url))
     try:
         return await wait_for_flag(settings)
     finally:

@@ -3,9 +3,8 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 import httpx
@@ -15,6 +14,7 @@ from stepwell.page.app import page_app
 from stepwell.page.local import LocalBackend
 from stepwell.page.this_machine import Doorkeeper
 from tests.other_process import environment
+from tests.prepared_command import PREPARED
 
 SECONDS = 60.0
 PORT = 8484
@@ -47,13 +47,22 @@ class PageProcess:
         return await asyncio.wait_for(self.process.wait(), SECONDS)
 
 
-@asynccontextmanager
-async def running_page(settings: Settings, url: str = "", *arguments: str, **more: str) -> AsyncIterator[PageProcess]:
+def running_page(
+    settings: Settings, url: str = "", *arguments: str, **more: str
+) -> AbstractAsyncContextManager[PageProcess]:
     """`stepwell ui` with these settings and a model at that address; without one with the playbook."""
+    return started_page(PREPARED.command(), settings, url, *arguments, **more)
+
+
+@asynccontextmanager
+async def started_page(
+    command: list[str], settings: Settings, url: str = "", *arguments: str, **more: str
+) -> AsyncIterator[PageProcess]:
+    """The same of a command that is not forked."""
     found = environment(settings, url, **({} if url else {"STEPWELL_MODEL": "playbook"}), **more)
     env = {name: value for name, value in found.items() if value}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from stepwell.command import main; main()", "ui", "--no-browser", *arguments),
+        *(*command, "ui", "--no-browser", *arguments),
         stdout=asyncio.subprocess.PIPE,
         env=env,
     )

@@ -91,15 +91,19 @@ KINDS = [*LEVELS, DAYTONA, DOCKER, *([pytest.param(REAL, marks=pytest.mark.dayto
 QUICK = "namespaces"
 """The level that `make test` asks everything; the others and the bridged ones it asks what cells are."""
 ASKED_OF_ALL = "test_sandbox_cells.py"
+ASKED_OF_DOCKER = "test_variables_persist_between_cells"
+"""Of what cells are: its sandboxes have the bridge that Daytona's have, and each takes a second of computing."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave most of what is asked of every kind to `make test-slow`, but for one kind."""
     others = {*LEVELS, DAYTONA, DOCKER, REAL} - {QUICK}
     for item in items:
-        if not isinstance(item, pytest.Function) or item.path.parent != HERE or item.path.name == ASKED_OF_ALL:
+        if not isinstance(item, pytest.Function) or item.path.parent != HERE or not hasattr(item, "callspec"):
             continue
-        if hasattr(item, "callspec") and others.intersection(map(str, item.callspec.params.values())):
+        of_all = item.path.name == ASKED_OF_ALL
+        left = others if not of_all else set() if item.originalname == ASKED_OF_DOCKER else {DOCKER}
+        if left.intersection(map(str, item.callspec.params.values())):
             item.add_marker("slow")
 
 

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from graph.settings import Settings
 from stepwell.acp_agent.agent import open_agent
 from stepwell.last_session import OF_EDITORS, begin_early, bringing_back
 from tests.other_process import environment, wait_for_flag
+from tests.prepared_command import PREPARED, started_anew
 from tests.scripted_model import ScriptedServer
 from tests.scripted_replies import Call, Scripted
 
@@ -91,16 +91,17 @@ class Opened:
 
 @asynccontextmanager
 async def opened(
-    settings: Settings, folder: Path, *options: str, model: str = "http://127.0.0.1:9"
+    settings: Settings, folder: Path, *options: str, model: str = "http://127.0.0.1:9", anew: bool = False
 ) -> AsyncIterator[Opened]:
     editor = Editor()
-    command = [sys.executable, "-m", "stepwell", "acp", *options]
+    note = folder / "pid"
+    command = (started_anew if anew else PREPARED.command)("acp", *options, note=note)
     told = environment(settings, model, HOME=str(folder))
-    async with spawn_agent_process(editor, *command, env=told, cwd=folder) as (connection, process):  # type: ignore[arg-type]  # the methods that an editor without files and terminals has
+    async with spawn_agent_process(editor, *command, env=told, cwd=folder) as (connection, _):  # type: ignore[arg-type]  # the methods that an editor without files and terminals has
         said = await connection.initialize(protocol_version=PROTOCOL_VERSION)
         assert said.agent_capabilities is not None
         assert said.agent_capabilities.load_session
-        yield Opened(editor, connection, process.pid, str(folder))
+        yield Opened(editor, connection, int(note.read_text()), str(folder))
 
 
 async def test_a_question_with_files_is_answered_step_by_step(settings: Settings, tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ async def test_a_question_with_files_is_answered_step_by_step(settings: Settings
         cell(draw, 2),
         *answer("It is **2**, see [a.txt](outputs/a.txt)."),
     ]
-    async with ScriptedServer(script) as model, opened(settings, tmp_path, model=model.base_url) as user:
+    async with ScriptedServer(script) as model, opened(settings, tmp_path, model=model.base_url, anew=True) as user:
         session = await user.new()
         link = ResourceContentBlock(
             type="resource_link", name="sales of May.csv", uri=(tmp_path / "sales of May.csv").as_uri()

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +17,7 @@ from tests.analyses import follow, last, only, with_model
 from tests.integration.test_resume import ending
 from tests.other_process import ROOT, environment
 from tests.paying import Till
+from tests.prepared_command import ForkedProcess
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
 pytestmark = pytest.mark.slow
@@ -54,9 +53,7 @@ class Killed:
         ended = self.till.folder / "ended"
         ended.unlink(missing_ok=True)
         where = environment(self.settings, self.url, TILL=str(self.till.folder))
-        process = await asyncio.to_thread(
-            subprocess.Popen, [sys.executable, "-m", "tests.paying", *given], env=where, cwd=ROOT
-        )
+        process = await asyncio.to_thread(ForkedProcess, "-m", "tests.paying", *given, env=where, cwd=ROOT)
         try:
             latest = time.monotonic() + 120
             while not (until or ended.exists)():

@@ -1,10 +1,6 @@
 """Cells that a user writes themself: steps of a thread, without a model, that survive whatever happens."""
 
 import asyncio
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +16,7 @@ from stepwell.errors import ThreadError
 from stepwell.runs import Decision, RunFailedError
 from tests.analyses import with_model
 from tests.other_process import environment, wait_for_flag
+from tests.prepared_command import ForkedProcess
 from tests.scripted_model import ScriptedServer
 from tests.scripted_replies import Call
 
@@ -198,11 +195,9 @@ async def main():
         await sessions.run("n = 2; open('outputs/flag', 'w').close(); import time; time.sleep(600)", session={thread!r})
 asyncio.run(main())
 """
-    process = await asyncio.to_thread(
-        subprocess.Popen, [sys.executable, "-c", code], env=environment(settings, "http://127.0.0.1:9")
-    )
+    process = await asyncio.to_thread(ForkedProcess, "-c", code, env=environment(settings, "http://127.0.0.1:9"))
     await wait_for_flag(settings)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     await asyncio.to_thread(process.wait)
     async with open_cell_sessions(settings=settings) as sessions:
         after = await sessions.run("import os; n, os.listdir('outputs')", session=thread)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.test_command import COMMAND, PATIENCE, Desk, Terminal, make_desk, thread_in
+from tests.integration.test_command import PATIENCE, Desk, Terminal, make_desk, thread_in
+from tests.prepared_command import PREPARED
 from tests.scripted_model import ScriptedServer
 from tests.scripted_replies import Call, Scripted
 
@@ -38,7 +39,7 @@ def asks(desk: Desk, model: ScriptedServer) -> Desk:
 
 def piped(desk: Desk, text: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, "chat", *words],
+        PREPARED.command("chat", *words),
         cwd=desk.folder,
         env=desk.environment,
         input=text,

@@ -4,8 +4,6 @@ import asyncio
 import json
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +23,7 @@ from tests.analyses import follow, last, only, with_model
 from tests.integration.test_resume import ending
 from tests.offering import Office
 from tests.other_process import ROOT, environment, wait_for_file
+from tests.prepared_command import ForkedProcess
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 
 PLAN: Scripted = Call("submit_plan", steps=["Count"])
@@ -202,10 +201,8 @@ class Killed:
 
     async def run(self, url: str, when: Callable[[], bool]) -> None:
         """Run it until something is so, then kill it."""
-        command = [sys.executable, "-m", "tests.offering"]
-        process = await asyncio.to_thread(
-            subprocess.Popen, command, env=environment(self.settings, url, OFFICE=str(self.office.folder)), cwd=ROOT
-        )
+        where = environment(self.settings, url, OFFICE=str(self.office.folder))
+        process = await asyncio.to_thread(ForkedProcess, "-m", "tests.offering", env=where, cwd=ROOT)
         try:
             until = time.monotonic() + 60
             while not when():

@@ -4,8 +4,6 @@ import asyncio
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from tests.crashing import THREAD
 from tests.integration.test_resume import ending, published
 from tests.integration.test_steps import PLAN, Effects, opened
 from tests.other_process import ROOT, environment, wait_for_flag
+from tests.prepared_command import ForkedProcess
 from tests.scripted_model import Call, Request, Scripted, ScriptedServer
 from tests.steady_model import steady
 
@@ -84,8 +83,8 @@ async def crash(settings: Settings, url: str, point: str, durability: str = "syn
     Returns:
         How it ended; negative: by which signal.
     """
-    command = [sys.executable, "-m", "tests.crashing", point, durability]
-    process = await asyncio.to_thread(subprocess.Popen, command, env=environment(settings, url), cwd=ROOT)
+    command = ("-m", "tests.crashing", point, durability)
+    process = await asyncio.to_thread(ForkedProcess, *command, env=environment(settings, url), cwd=ROOT)
     try:
         if flag:
             await wait_for_flag(settings)

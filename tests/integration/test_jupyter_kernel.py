@@ -4,7 +4,6 @@ import asyncio
 import base64
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from nbclient import NotebookClient
 import stepwell
 from graph.settings import Settings
 from tests.other_process import ROOT, wait_for_change, wait_for_flag
+from tests.prepared_command import PREPARED
 
 SECONDS = 60.0
 
@@ -37,7 +37,7 @@ def installed(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def _command(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "stepwell", *words], capture_output=True, text=True, check=False)
+    return PREPARED.run(words, cwd=Path.cwd(), env=os.environ)
 
 
 class Notebook:

@@ -231,7 +231,7 @@ async def test_the_user_is_asked_about_a_cell(agreed: bool, status: str, setting
         asked.append(params.message)
         return ElicitResult(action="accept", content={"approve": agreed, "remark": "Not now."})
 
-    async with agent(settings, tmp_path, "--approve", elicitation_callback=decide, mode="legacy") as user:
+    async with agent(settings, tmp_path, "--approve", anew=True, elicitation_callback=decide, mode="legacy") as user:
         result = await user.call("run_code", code="n = 1", session="s")
     assert "n = 1" in asked[0]
     assert result.structured_content is not None

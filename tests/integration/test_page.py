@@ -27,7 +27,8 @@ from tests.analyses import with_model, write_sales
 from tests.hostile_thread import QUESTION, LiveParts, hostile_input, hostile_replies
 from tests.integration.test_mcp_servers import Shop
 from tests.other_process import environment
-from tests.page_process import ORIGIN, PageInside, page_inside, running_page
+from tests.page_process import ORIGIN, PageInside, page_inside, running_page, started_page
+from tests.prepared_command import PREPARED
 from tests.scripted_model import Call, Scripted, ScriptedServer, bad_key
 from tests.states import make_cell, make_state
 
@@ -528,7 +529,10 @@ async def test_the_page_works_below_a_path_of_another_application(settings: Sett
 
 async def test_ctrl_c_pauses_what_runs(settings: Settings) -> None:
     script: list[Scripted] = [Call("run_python", purpose="Wait", code="import time\ntime.sleep(300)")]
-    async with ScriptedServer(script) as model, running_page(settings, model.base_url, OPENAI_API_KEY="none") as page:
+    async with (
+        ScriptedServer(script) as model,
+        started_page([sys.executable, "-m", "stepwell"], settings, model.base_url, OPENAI_API_KEY="none") as page,
+    ):
         async with httpx.AsyncClient(base_url=page.origin, headers={"Origin": page.origin}, timeout=60) as client:
             await client.get(page.address)
             asked = await client.post("/new", data=ASKED, files=[("file", ("", b""))])
@@ -605,7 +609,7 @@ async def test_a_run_that_failed_says_why_and_goes_on(settings: Settings) -> Non
 @pytest.mark.parametrize("arguments", [["ui", "nothing"], ["open", "nothing"], ["open", "last"], ["ui", "--port", "0"]])
 async def test_what_cannot_be_shown_is_said_in_a_sentence(settings: Settings, arguments: list[str]) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from stepwell.command import main; main()", *arguments, "--no-browser"),
+        *PREPARED.command(*arguments, "--no-browser"),
         stderr=asyncio.subprocess.PIPE,
         env=environment(settings, ""),
     )
@@ -620,7 +624,7 @@ async def test_two_pages_at_a_time_have_two_ports(settings: Settings) -> None:
         assert page.origin != other.origin
         port = page.origin.rpartition(":")[2]
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", "from stepwell.command import main; main()", "ui", "--port", port, "--no-browser"),
+            *PREPARED.command("ui", "--port", port, "--no-browser"),
             stderr=asyncio.subprocess.PIPE,
             env=environment(settings, ""),
         )

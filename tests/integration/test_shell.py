@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.test_command import COMMAND, PATIENCE, Desk, FinishedThread, Terminal, make_desk
+from tests.prepared_command import PREPARED
 
 pytestmark = [pytest.mark.xdist_group("shell"), pytest.mark.timeout(300)]
 
@@ -29,7 +30,7 @@ def left_behind(desk: Desk) -> list[Path]:
 
 def piped(desk: Desk, code: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, "shell", *words],
+        PREPARED.command("shell", *words),
         cwd=desk.folder,
         env=desk.environment,
         input=code,

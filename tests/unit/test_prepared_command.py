@@ -14,7 +14,7 @@ from tests.prepared_command import PreparedCommand
 COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def prepared() -> Iterator[PreparedCommand]:
     made = PreparedCommand()
     yield made
@@ -47,3 +47,24 @@ def test_an_interrupt_of_all_ends_the_command_alone(prepared: PreparedCommand, t
     assert prepared.run(("--version",), cwd=tmp_path, env=env).returncode == 0
     os.kill(prepared.pid, signal.SIGINT)
     assert prepared.run(("--version",), cwd=tmp_path, env=env).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "to_forked"), [(signal.SIGTERM, False), (signal.SIGKILL, False), (signal.SIGKILL, True)]
+)
+def test_a_command_and_who_stands_for_it_end_together(
+    prepared: PreparedCommand, tmp_path: Path, number: signal.Signals, to_forked: bool
+) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STEPWELL_HOME": str(tmp_path / "home")}
+    command = prepared.command("ui", "--no-browser", note=tmp_path / "pid")
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        pid = int((tmp_path / "pid").read_text())
+        os.kill(pid if to_forked else process.pid, number)
+        process.wait()
+        assert (process.returncode < 0) == (number == signal.SIGKILL)
+        if number == signal.SIGTERM or to_forked:
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
+        process.stdout.read()  # to the end: nobody has it any more
