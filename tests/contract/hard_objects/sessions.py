@@ -6,15 +6,17 @@ from tests.contract.hard_objects import (
     drawn,
     frames,
     identity,
+    language,
     modules,
     programs,
     settings,
     stores,
+    tables,
     values,
 )
 
 SESSIONS: dict[str, HardSession] = {
     name: hard
-    for theme in (identity, classes, modules, settings, stores, drawn, frames, values, programs)
+    for theme in (identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables)
     for name, hard in theme.SESSIONS.items()
 }

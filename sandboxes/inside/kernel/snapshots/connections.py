@@ -153,6 +153,11 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     for (name,) in connection.sql(REGISTERED).fetchall():
         why = "it was registered with a duckdb connection; register it again"
         pickler.reducers.name(f"duckdb's {name}", "frame", why)
+    for kind, question in MADE_WITH_IT.items():
+        with contextlib.suppress(sys.modules["duckdb"].Error):  # a version that does not tell
+            for (name,) in connection.sql(question).fetchall():
+                why = f"this {kind} was made with a duckdb connection; make it again"
+                pickler.reducers.name(f"duckdb's {name}", kind, why)
     if path:
         if not readonly:
             cursor.execute("checkpoint")
@@ -164,6 +169,12 @@ REGISTERED = (
     "select view_name from duckdb_views() where temporary and not internal and sql like '%!_scan()%' escape '!'"
 )
 """Frames that were registered with a connection."""
+MADE_WITH_IT = {
+    "function": "select distinct function_name from duckdb_functions() "
+    "where function_type = 'scalar' and internal and description is null and parameters[1] = 'col0'",
+    "prepared statement": "select name from duckdb_prepared_statements()",
+}
+"""What no table of a database holds: functions of Python, whose parameters duckdb gives names, and statements."""
 LOCK = "lock_configuration"
 """The setting after which nothing can be set any more."""
 SETTINGS = "select name, value from duckdb_settings() where value is not null"

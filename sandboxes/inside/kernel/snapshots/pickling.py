@@ -22,6 +22,7 @@ from typing import Any
 from ..calls import reduce_stub
 from . import (
     arrays,
+    attributes,
     connections,
     containers,
     drawing,
@@ -64,6 +65,7 @@ BUILT_IN: dict[type, Reduce] = {
     memoryview: refusing.reduce_memoryview,
     struct.Struct: refusing.reduce_struct,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
+    **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
     weakref.ReferenceType: views.reduce_reference,
     weakref.WeakKeyDictionary: views.reduce_weak,
@@ -83,6 +85,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy.ma", "MaskedArray", arrays.reduce_masked),
     ("numpy", "matrix", arrays.reduce_subclass),
     ("numpy", "recarray", arrays.reduce_subclass),
+    ("numpy", "void", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
     ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
     ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
@@ -162,6 +165,8 @@ class Reducers:
         found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
         if found is None and (family := containers.family_of(kind)) is not None:
             found = containers.reducer(family)
+        if found is None and attributes.drops_them(kind):
+            found = attributes.reduce_whole
         found = found or sentinel_reducer(kind)
         self._found[kind] = found
         return found

@@ -14,6 +14,8 @@ from .singletons import found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
 LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
+PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
+"""Those that Python knows of namespaces of XML."""
 CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 DEFAULT_CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
 """The values of `decimal.DefaultContext`, as the documentation has them."""
@@ -237,6 +239,27 @@ def _set_reducers(before: Any) -> None:
     sys.modules["copyreg"].dispatch_table.update(before)
 
 
+def _prefixes() -> Any:
+    known = sys.modules["xml.etree.ElementTree"]._namespace_map
+    return {uri: prefix for uri, prefix in known.items() if prefix not in PREFIXES} or None
+
+
+def _set_prefixes(before: Any) -> None:
+    for uri, prefix in before.items():
+        sys.modules["xml.etree.ElementTree"].register_namespace(prefix, uri)
+
+
+def _dtypes() -> Any:
+    return [kind for kind in sys.modules["pandas.core.dtypes.base"]._registry.dtypes if _is_of_cell(kind)] or None
+
+
+def _set_dtypes(before: Any) -> None:
+    library: Any = sys.modules["pandas.core.dtypes.base"]
+    for kind in before:
+        if kind not in library._registry.dtypes:
+            library.register_extension_dtype(kind)
+
+
 OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "first weekday": ("calendar", _calendar, _set_calendar),
     "time-out of sockets": ("socket", _timeout, _set_timeout),
@@ -248,6 +271,8 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "warnings in the log": ("logging", _captures_warnings, _capture_warnings),
     "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
     "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
+    "prefixes of XML namespaces": ("xml.etree.ElementTree", _prefixes, _set_prefixes),
+    "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
 }
 """What is read as None as long as it is as Python has it."""
 

@@ -1,9 +1,17 @@
-"""Dictionary views and weak references: they refer to the same object again after a restore."""
+"""Views of dictionaries, iterators over them, weak references: they refer to the same object again after a restore."""
 
 import gc
 import weakref
+from collections import OrderedDict
+from itertools import islice
+from operator import is_
 from pickle import PicklingError
 from typing import Any
+
+VIEWS = ("keys", "values", "items")
+WAYS = [(which, way) for which in VIEWS for way in (iter, reversed)]
+ITERATORS = {type(way(getattr(kind(), which)())): (which, way) for kind in (OrderedDict, dict) for which, way in WAYS}
+"""The types of iterators over dictionaries; those of an ordered one have one type for all ways."""
 
 
 def reduce_view(pickler: Any, view: Any) -> Any:
@@ -17,6 +25,28 @@ def reduce_view(pickler: Any, view: Any) -> Any:
 def make_view(owner: Any, which: str) -> Any:
     """A view of a dictionary."""
     return getattr(type(owner), which)(owner)
+
+
+def reduce_iterator(pickler: Any, iterator: Any) -> Any:
+    """What goes through a dictionary, and sees that it was changed; pickle would keep the rest of it alone."""
+    owner, rest = _owner(iterator), list(iterator.__reduce__()[1][0])
+    if owner is None or not rest:
+        return NotImplemented
+    ways = WAYS if type(owner) is OrderedDict else [ITERATORS[type(iterator)]]
+    for which, way in ways:
+        made = list(make_iterator(owner, which, way, len(owner) - len(rest)))
+        pairs = zip(made, rest, strict=True) if len(made) == len(rest) else [(made, rest)]
+        if all(all(map(is_, *both)) if which == "items" else is_(*both) for both in pairs):
+            return make_iterator, (owner, which, way, len(owner) - len(rest))
+    return NotImplemented
+
+
+def make_iterator(owner: Any, which: str, way: Any, given: int) -> Any:
+    """What goes through a dictionary, and has given so many items already."""
+    made = way(getattr(type(owner), which)(owner))
+    if sum(1 for _ in islice(made, given)) != given:
+        raise PicklingError("an iterator over a dictionary that holds it")
+    return made
 
 
 def reduce_proxy(pickler: Any, proxy: Any) -> Any:

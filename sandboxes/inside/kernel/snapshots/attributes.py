@@ -1,0 +1,37 @@
+"""Objects of cells' classes whose base takes objects apart without their attributes, as `Decimal` and `date` do."""
+
+import enum
+from typing import Any
+
+from .classes import is_users
+
+TAKING_APART = ("__reduce_ex__", "__reduce__")
+
+
+def drops_them(kind: type) -> bool:
+    """Whether a class is a cell's, and how it is taken apart is inherited from one that is not."""
+    if not is_users(kind) or issubclass(kind, type | enum.Enum):
+        return False
+    homes = [one for one in kind.__mro__[:-1] if any(name in vars(one) for name in TAKING_APART)]
+    return bool(homes) and not is_users(homes[0])
+
+
+def reduce_whole(_pickler: Any, value: Any) -> Any:
+    """As its base takes it apart, and with its attributes where that leaves them out."""
+    plain: Any = object
+    attributes = plain.__getstate__(value)
+    if attributes is None:
+        return NotImplemented
+    reduced = value.__reduce_ex__(5)
+    if not isinstance(reduced, tuple) or (len(reduced) > 2 and reduced[2] is not None):
+        return NotImplemented
+    return *reduced[:2], attributes, *(*reduced[3:5], None, None)[:2], set_attributes
+
+
+def set_attributes(value: Any, attributes: Any) -> None:
+    """Give an object its attributes, without a method of its class."""
+    named, slots = attributes if isinstance(attributes, tuple) else (attributes, None)
+    if named:
+        value.__dict__.update(named)
+    for name, content in (slots or {}).items():
+        object.__setattr__(value, name, content)
