@@ -8,7 +8,7 @@ import array as standard
 import os
 import sys
 from contextlib import suppress
-from pickle import PickleBuffer
+from pickle import PickleBuffer, PicklingError
 from typing import Any
 
 from .memory import address
@@ -57,6 +57,23 @@ def reduce_record(pickler: Any, record: Any) -> Any:
 def make_record(base: Any, offset: int, dtype: Any) -> Any:
     """An item of the memory of a structured array."""
     return make_view(base, offset, (), (), dtype, bool(base.flags.writeable))[()]
+
+
+def reduce_scalar(pickler: Any, value: Any) -> Any:
+    """A number of a class of the user's: NumPy itself would make one of its own type of it."""
+    kind = type(value)
+    base = next(one for one in kind.__mro__ if one.__module__ == "numpy")
+    if base is kind:
+        return NotImplemented
+    plain = value.item()
+    if type(plain) not in (int, float, complex, str, bytes, bool):
+        raise PicklingError(f"a number of a class that is made of {base.__name__}")
+    return make_scalar, (base, kind, plain), dict(getattr(value, "__dict__", {})), None, None, set_attributes
+
+
+def make_scalar(base: Any, kind: Any, plain: Any) -> Any:
+    """A number of a class of the user's."""
+    return base.__new__(kind, plain)
 
 
 def copy_of(array: Any, order: Any = "K") -> Any:

@@ -23,13 +23,26 @@ def reduce_whole(_pickler: Any, value: Any) -> Any:
     if attributes is None:
         return NotImplemented
     reduced = value.__reduce_ex__(5)
-    if not isinstance(reduced, tuple) or (len(reduced) > 2 and reduced[2] is not None):
+    if not isinstance(reduced, tuple):
         return NotImplemented
-    return *reduced[:2], attributes, *(*reduced[3:5], None, None)[:2], set_attributes
+    make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
+    if len(reduced) > 5 or _has(state, attributes):
+        return NotImplemented
+    return make, arguments, (state, attributes), items, pairs, set_whole
 
 
-def set_attributes(value: Any, attributes: Any) -> None:
-    """Give an object its attributes, without a method of its class."""
+def _has(state: Any, attributes: Any) -> bool:
+    """Whether the attributes, or those that are not in slots, are in a state."""
+    named = attributes[0] if isinstance(attributes, tuple) else attributes
+    parts = state if isinstance(state, tuple) else (state,)
+    return any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts)
+
+
+def set_whole(value: Any, states: Any) -> None:
+    """Give an object the state that its base has kept, and its attributes, these without a method of its class."""
+    state, attributes = states
+    if state is not None:
+        value.__setstate__(state)
     named, slots = attributes if isinstance(attributes, tuple) else (attributes, None)
     if named:
         value.__dict__.update(named)

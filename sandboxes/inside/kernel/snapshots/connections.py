@@ -90,10 +90,31 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
-        return make_sqlite, (portable_path(path), None, level, type(connection)), state, None, None, set_sqlite
+        arguments = portable_path(path), None, level, type(connection), _detected(connection)
+        return make_sqlite, arguments, state, None, None, set_sqlite
     pages = _rows(connection, "pragma page_count")[0][0]
     content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
-    return make_sqlite, ("", content, level, type(connection)), state, None, None, set_sqlite
+    return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+
+
+def _detected(connection: Any) -> int:
+    """Its `detect_types`, of which nothing but the answers of a connection tells."""
+    known, met = sys.modules["sqlite3"].converters, list[bytes]()
+    before = known.get("TEXT")
+    known["TEXT"] = known[OF_A_NAME] = met.append
+    try:
+        by_name = bool(_rows(connection, f"select 'a' as \"a [{OF_A_NAME}]\"") and met)
+        met.clear()
+        # Where there is no table, no column has a type.
+        by_column = bool(_rows(connection, "select type from sqlite_master limit 1") and met)
+    finally:
+        del known[OF_A_NAME], known["TEXT"]
+        if before is not None:
+            known["TEXT"] = before
+    return by_column * sys.modules["sqlite3"].PARSE_DECLTYPES | by_name * sys.modules["sqlite3"].PARSE_COLNAMES
+
+
+OF_A_NAME = "STEPWELL_TYPE"
 
 
 def _existing(path: str) -> str:
@@ -103,13 +124,15 @@ def _existing(path: str) -> str:
     return path
 
 
-def make_sqlite(path: str, content: Any, level: Any, kind: Any) -> Any:
+def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0) -> Any:
     """A connection to a file, or to a database in memory with that content."""
     import sqlite3
 
     path = _existing(path)
     # Whether other threads may use it cannot be asked of a connection; so they may.
-    connection = sqlite3.connect(path or ":memory:", isolation_level=level, check_same_thread=False, factory=kind)
+    connection = sqlite3.connect(
+        path or ":memory:", isolation_level=level, check_same_thread=False, factory=kind, detect_types=detect
+    )
     if content is not None:
         data = bytes(content)
         if data:

@@ -105,6 +105,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas._libs.arrays", "NDArrayBacked", tables.reduce_backed),
     ("pandas", "Index", tables.reduce_index),
     ("numpy", "ndarray", arrays.reduce_users),
+    ("numpy", "generic", arrays.reduce_scalar),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),

@@ -2,10 +2,12 @@
 
 import collections.abc
 import gc
+import operator
 import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..own_library import KERNEL
@@ -260,6 +262,65 @@ def _set_dtypes(before: Any) -> None:
             library.register_extension_dtype(kind)
 
 
+OF_YAML = ("yaml_constructors", "yaml_multi_constructors", "yaml_representers", "yaml_multi_representers")
+REGISTERS = (
+    ("sqlite3", "adapters"),
+    ("sqlite3", "converters"),
+    ("shutil", "_ARCHIVE_FORMATS"),
+    ("shutil", "_UNPACK_FORMATS"),
+    ("matplotlib.units", "registry"),
+    *((f"yaml.{module}", f"{kind}.{name}")
+      for module, kinds in (("loader", ("Loader", "FullLoader", "SafeLoader", "UnsafeLoader")),
+                            ("dumper", ("Dumper", "SafeDumper")))
+      for kind in kinds for name in OF_YAML),
+)  # fmt: skip
+"""Dictionaries of libraries into which programs put functions and classes of their own: module and place."""
+
+
+def _register(module: str, place: str) -> Any:
+    return operator.attrgetter(place)(sys.modules[module])
+
+
+def _entries() -> Any:
+    """What cells have put into registers of libraries."""
+    found: dict[tuple[str, str], list[Any]] = {}
+    for module, place in REGISTERS:
+        if module in sys.modules:
+            with suppress(AttributeError):
+                known = _register(module, place).items()
+                if mine := [(key, value) for key, value in known if _is_entry_of_cell(key, value)]:
+                    found[module, place] = mine
+    return found or None
+
+
+def _is_entry_of_cell(key: Any, value: Any) -> bool:
+    return any(map(_is_of_cell, (key, value, *(value if isinstance(value, tuple) else ()))))
+
+
+def _set_entries(before: Any) -> None:
+    import importlib
+
+    for (module, place), mine in before.items():
+        importlib.import_module(module)
+        owner, _, name = place.rpartition(".")
+        holder = _register(module, owner) if owner else sys.modules[module]
+        if owner and name not in vars(holder):  # yaml gives a class a register of its own with its first entry
+            setattr(holder, name, dict(getattr(holder, name)))
+        getattr(holder, name).update(mine)
+
+
+def _colormaps() -> Any:
+    known, seaborn = sys.modules["matplotlib"].colormaps, sys.modules.get("seaborn.cm")
+    names = [name for name in known if name not in known._builtin_cmaps]
+    mine = {name: known[name] for name in names if not hasattr(seaborn, name.removesuffix("_r"))}
+    return mine or None
+
+
+def _set_colormaps(before: Any) -> None:
+    for name, one in before.items():
+        sys.modules["matplotlib"].colormaps.register(one, name=name, force=True)
+
+
 OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "first weekday": ("calendar", _calendar, _set_calendar),
     "time-out of sockets": ("socket", _timeout, _set_timeout),
@@ -272,6 +333,8 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
     "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
     "prefixes of XML namespaces": ("xml.etree.ElementTree", _prefixes, _set_prefixes),
+    "registers of libraries": ("sys", _entries, _set_entries),
+    "colormaps of matplotlib": ("matplotlib.cm", _colormaps, _set_colormaps),
     "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
 }
 """What is read as None as long as it is as Python has it."""
