@@ -111,7 +111,8 @@ def _detected(connection: Any) -> int:
         del known[OF_A_NAME], known["TEXT"]
         if before is not None:
             known["TEXT"] = before
-    return by_column * sys.modules["sqlite3"].PARSE_DECLTYPES | by_name * sys.modules["sqlite3"].PARSE_COLNAMES
+    types: int = by_column * sys.modules["sqlite3"].PARSE_DECLTYPES | by_name * sys.modules["sqlite3"].PARSE_COLNAMES
+    return types
 
 
 OF_A_NAME = "STEPWELL_TYPE"
