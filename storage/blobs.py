@@ -161,6 +161,15 @@ class Blobs:
         """
         return await self._do(self._read, checked(name), max_bytes)
 
+    async def read_beginning(self, name: str, size: int) -> bytes:
+        """The first bytes of a blob, to be looked at: only all of it could be checked by its hash.
+
+        Raises:
+            BlobMissingError: it is not there.
+            BlobError: the store cannot be reached.
+        """
+        return await self._do(self._read_beginning, checked(name), size)
+
     async def read_staged(self, file: Path, *, max_bytes: int) -> bytes:
         """The content of a file in a folder of `staging`, which nobody has checked yet.
 
@@ -348,6 +357,10 @@ class Blobs:
                 return data
         self._backend.quarantine(name)
         raise self._damaged(name)
+
+    def _read_beginning(self, name: str, size: int) -> bytes:
+        with self._open(name) as stream:
+            return stream.read(size)
 
     def _open(self, name: str) -> BinaryIO:
         try:
