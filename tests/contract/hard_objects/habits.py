@@ -272,4 +272,78 @@ SESSIONS = {
         base["new"] = 1 ;; lst[1].shape, ref["df"].columns.tolist(), cols.tolist()
         """,
     ),
+    "classes registered before they have a name": session(
+        """
+        import copyreg, functools, abc, collections.abc, numbers, sqlite3, enum, dataclasses, json, weakref
+        REG = {}
+        def reg(c): REG[c.__name__] = c
+        @reg
+        class Hidden:
+            v = 1
+            def me(self): return REG["Hidden"] is type(self) and __class__ is type(self)
+        h = REG["Hidden"]()
+        @collections.abc.Sequence.register
+        class Seq1: pass
+        s1 = Seq1(); del Seq1
+        class Real1: pass
+        numbers.Real.register(Real1); r1 = Real1(); Real1 = 5
+        class A:
+            def __init__(self, v): self.v = v
+        copyreg.pickle(A, lambda a: (mk, (a.v,))); mk = A; a = A(3); A = None
+        def rebuild(v): return B(v)
+        class B:
+            def __init__(self, v): self.v = v
+        copyreg.pickle(B, lambda b: (rebuild, (b.v,))); b = B([1]); pair = [b, b]
+        @functools.singledispatch
+        def show(v): return "any"
+        def local():
+            class L: pass
+            show.register(L, lambda v: "L"); return L()
+        l = local()
+        class Base(abc.ABC):
+            known = weakref.WeakSet()
+            def __init_subclass__(cls): Base.known.add(cls)
+        def make():
+            class Sub(Base): pass
+            return Sub()
+        sub = make()
+        @Base.register
+        class Virtual: pass
+        virt = Virtual(); Virtual = "gone"
+        class P: __slots__ = ("x",)
+        sqlite3.register_adapter(P, lambda p: p.x); p = P(); p.x = 4; P = None
+        def deco(k): insts.append(k()); return k
+        insts = []
+        @deco
+        class Own: n = 2
+        """,
+        """
+        h.me(), Hidden, REG["Hidden"] is type(h)
+        isinstance(s1, collections.abc.Sequence)
+        isinstance(r1, numbers.Real)
+        a.v, type(a) is mk, copyreg.dispatch_table[mk](a)[1], __import__("copy").copy(a).v
+        b.v, pair[0] is pair[1], pair[0] is b, __import__("copy").copy(b).v
+        show(l), show(1)
+        [k.__name__ for k in Base.known], isinstance(virt, Base), isinstance(sub, Base), type(sub) in Base.known
+        sqlite3.connect(":memory:").execute("select ?", (p,)).fetchone()
+        type(insts[0]) is Own, Own.n
+        """,
+    ),
+    "registered classes whose module is another one": session(
+        """
+        import collections.abc, copyreg, numbers, sqlite3, types
+        made = types.ModuleType("made"); exec("class M: pass\\nclass Q:\\n    __slots__ = ('x',)", made.__dict__)
+        space = {"__name__": "nowhere"}; exec("class N: pass", space); later = type("Later", (), {"__module__": "elsewhere"})
+        collections.abc.Sequence.register(made.M); collections.abc.Mapping.register(space["N"]); numbers.Real.register(later)
+        m, n, r = made.M(), space["N"](), later(); sqlite3.register_adapter(made.Q, lambda q: q.x); q = made.Q(); q.x = 6
+        # %%
+        later.__module__ = "__main__"; Later = later
+        """,
+        """
+        isinstance(m, collections.abc.Sequence), type(m) is made.M
+        isinstance(n, collections.abc.Mapping), type(n) is space["N"]
+        isinstance(r, numbers.Real), type(r) is later
+        sqlite3.connect(":memory:").execute("select ?", (q,)).fetchone()
+        """,
+    ),
 }

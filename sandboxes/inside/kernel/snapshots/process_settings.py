@@ -196,7 +196,8 @@ def _capture_warnings(before: bool) -> None:
 
 
 def _is_of_cell(value: Any) -> bool:
-    return getattr(value, "__module__", None) == "__main__"
+    """Whether a class, a function or an object's class is a cell's, or of a module or namespace that a cell made."""
+    return isinstance(getattr(value, "__module__", None), str) and is_users(value)
 
 
 def _virtual_subclasses() -> Any:
