@@ -272,6 +272,26 @@ SESSIONS = {
         base["new"] = 1 ;; lst[1].shape, ref["df"].columns.tolist(), cols.tolist()
         """,
     ),
+    "partial methods of a class of one's own": session(
+        """
+        import functools
+        class Half(functools.partialmethod):
+            by = "half"
+        class Stated(functools.partialmethod):
+            def __reduce__(self): return Stated, (self.func, *self.args)
+        class C:
+            n = 2
+            def of(self, k, x): return self.n, k, x
+            two = Half(of, 2); three = Stated(of, 3)
+            two.note = ["n", of]
+        kept = vars(C)["two"]
+        """,
+        """
+        C().two(5), C().three(6)
+        type(vars(C)["two"]).__name__, vars(C)["two"] is kept, kept.note[1] is C.of, kept.by
+        type(vars(C)["three"]).__name__, kept.args, kept.func is C.of
+        """,
+    ),
     "classes registered before they have a name": session(
         """
         import copyreg, functools, abc, collections.abc, numbers, sqlite3, enum, dataclasses, json, weakref
