@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 from ..own_library import KERNEL
@@ -197,7 +198,16 @@ def _capture_warnings(before: bool) -> None:
 
 def _is_of_cell(value: Any) -> bool:
     """Whether a class, a function or an object's class is a cell's, or of a module or namespace that a cell made."""
-    return isinstance(getattr(value, "__module__", None), str) and is_users(value)
+    home = getattr(value, "__module__", None)
+    if not isinstance(home, str) or not is_users(value):
+        return False
+    # Compiled libraries give classes the names of modules that there are not.
+    kind = value if isinstance(value, type) else type(value)
+    return home in sys.modules or kind is FunctionType or vars(kind).keys() >= OF_PYTHON
+
+
+OF_PYTHON = frozenset({"__dict__", "__weakref__"})
+"""What classes have that Python code made without a base of its own."""
 
 
 def _virtual_subclasses() -> Any:
