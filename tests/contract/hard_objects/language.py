@@ -119,7 +119,11 @@ SESSIONS = {
         import collections
         d = {"a": 1, "b": 2, "c": 3}; ks, vs, its = iter(d), iter(d.values()), iter(d.items()); next(ks), next(vs), next(its)
         rk, rv = reversed(d), reversed(d.values()); next(rk); e = {"x": [0], "y": [1]}; ei = iter(e.values()); next(ei); empty = iter({}); over = iter({1: 2}); next(over)
-        od = collections.OrderedDict(p=1, q=2, r=3); oi = iter(od.items()); next(oi); pairs = list(zip(iter(d), d.values())); f = {1: 1, 2: 2}; fi = iter(f); next(fi); changed = {1: 1, 2: 2}; ci = iter(changed); next(ci); del changed[1]; changed[3] = 3
+        od = collections.OrderedDict(p=1, q=2, r=3); oi = iter(od.items()); next(oi); pairs = list(zip(iter(d), d.values())); f = {1: 1, 2: 2}; fi = iter(f); next(fi); changed = {1: 1, 2: 2}; ci = iter(changed); next(ci); del changed[1]; changed[3] = 3; self = {"k": 1, "v": 2}; self["it"] = iter(["z"]); self["it"] = iter(self)
+        class Loud(dict):
+            def keys(self): raise RuntimeError
+            def __iter__(self): return dict.__iter__(self)
+        loud = Loud(a=1, b=2); sit = iter(loud)
         """,
         """
         d.update(b=9, c=8) ;; list(vs), list(its), next(rk)
@@ -129,6 +133,8 @@ SESSIONS = {
         d.update(z=0) ;; next(ks)
         next(rv)
         f.pop(1) ;; next(fi)
+        self["k"] = 3 ;; next(self["it"]), list(self["it"])
+        next(sit), next(sit)
         """,
         named="ci",
     ),
@@ -158,7 +164,7 @@ SESSIONS = {
             def __hash__(self): return 7
             def __eq__(self, o): return isinstance(o, Key) and o.n == self.n
         k1, k2 = Key(1), Key(2); wkd = weakref.WeakKeyDictionary({k1: "one", k2: "two"}); wvd = weakref.WeakValueDictionary(a=k1); wset = weakref.WeakSet([k1]); gone = []
-        fin = weakref.finalize(k2, gone.append, "k2"); fin.atexit = False; wm = weakref.WeakMethod(show.of.__self__.plain if hasattr(show.of, "__self__") else show.__init__) if False else None
+        fin = weakref.finalize(k2, gone.append, "k2"); fin.atexit = False
         class Money:
             def __init__(self, v): self.v = v
         copyreg.pickle(Money, lambda m: (Money, (m.v + 0,))); money = Money(1)
@@ -212,7 +218,7 @@ SESSIONS = {
         q.get_nowait(), q.qsize()
         done.result()
         sem.locked(), lock.locked()
-        __import__("asyncio").run(__import__("asyncio").wait_for(aw, 1)) if False else type(aw).__name__
+        type(aw).__name__
         held[1]
         coro.cr_code.co_name
         stream.ag_code.co_name

@@ -19,32 +19,32 @@ def drops_them(kind: type) -> bool:
 def reduce_whole(_pickler: Any, value: Any) -> Any:
     """As its base takes it apart, and with its attributes where that leaves them out."""
     plain: Any = object
-    attributes = plain.__getstate__(value)
-    if attributes is None:
+    state = plain.__getstate__(value)
+    named, slots = state if isinstance(state, tuple) else (state, None)
+    of_users = [one for one in type(value).__mro__ if is_users(one)]
+    # Slots of the base are its own affair, and others in another Python.
+    slots = {name: one for name, one in (slots or {}).items() if any(name in vars(kind) for kind in of_users)}
+    if not (named or slots):
         return NotImplemented
     reduced = value.__reduce_ex__(5)
     if not isinstance(reduced, tuple):
         return NotImplemented
     make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
-    if len(reduced) > 5 or _has(state, attributes):
-        return NotImplemented
-    return make, arguments, (state, attributes), items, pairs, set_whole
-
-
-def _has(state: Any, attributes: Any) -> bool:
-    """Whether the attributes, or those that are not in slots, are in a state."""
-    named = attributes[0] if isinstance(attributes, tuple) else attributes
     parts = state if isinstance(state, tuple) else (state,)
-    return any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts)
+    if len(reduced) > 5 or any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts):
+        return NotImplemented
+    return make, arguments, (state, named, slots), items, pairs, set_whole
 
 
 def set_whole(value: Any, states: Any) -> None:
     """Give an object the state that its base has kept, and its attributes, these without a method of its class."""
-    state, attributes = states
-    if state is not None:
-        value.__setstate__(state)
-    named, slots = attributes if isinstance(attributes, tuple) else (attributes, None)
+    state, named, slots = states
+    if hasattr(value, "__setstate__"):
+        if state is not None:
+            value.__setstate__(state)
+    elif state:
+        value.__dict__.update(state)
     if named:
         value.__dict__.update(named)
-    for name, content in (slots or {}).items():
+    for name, content in slots.items():
         object.__setattr__(value, name, content)

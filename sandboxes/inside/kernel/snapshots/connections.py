@@ -99,15 +99,19 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
 
 def _detected(connection: Any) -> int:
     """Its `detect_types`, of which nothing but the answers of a connection tells."""
-    known, met = sys.modules["sqlite3"].converters, list[bytes]()
-    before = known.get("TEXT")
+    known, met, by_name, by_column = sys.modules["sqlite3"].converters, list[bytes](), False, False
+    before, patience = known.get("TEXT"), _rows(connection, "pragma busy_timeout")[0][0]
     known["TEXT"] = known[OF_A_NAME] = met.append
+    _rows(connection, "pragma busy_timeout = 0")
     try:
         by_name = bool(_rows(connection, f"select 'a' as \"a [{OF_A_NAME}]\"") and met)
         met.clear()
         # Where there is no table, no column has a type.
         by_column = bool(_rows(connection, "select type from sqlite_master limit 1") and met)
+    except sys.modules["sqlite3"].Error:  # another connection has the file for itself
+        pass
     finally:
+        _rows(connection, f"pragma busy_timeout = {patience}")
         del known[OF_A_NAME], known["TEXT"]
         if before is not None:
             known["TEXT"] = before

@@ -9,9 +9,19 @@ from pickle import PicklingError
 from typing import Any
 
 VIEWS = ("keys", "values", "items")
-WAYS = [(which, way) for which in VIEWS for way in (iter, reversed)]
-ITERATORS = {type(way(getattr(kind(), which)())): (which, way) for kind in (OrderedDict, dict) for which, way in WAYS}
-"""The types of iterators over dictionaries; those of an ordered one have one type for all ways."""
+WAYS = [(which, backwards) for which in VIEWS for backwards in (False, True)]
+
+
+def begin(owner: Any, base: Any, which: str, backwards: bool) -> Any:
+    """What goes through a dictionary, without a method of its class."""
+    view = getattr(base, which)(owner)
+    return reversed(view) if backwards else iter(view)
+
+
+OF_ORDERED = type(begin(OrderedDict(), OrderedDict, "keys", False))
+"""The one type of iterators over ordered dictionaries."""
+ITERATORS = {type(begin({}, dict, which, backwards)): [(which, backwards)] for which, backwards in WAYS}
+ITERATORS[OF_ORDERED] = WAYS
 
 
 def reduce_view(pickler: Any, view: Any) -> Any:
@@ -32,21 +42,23 @@ def reduce_iterator(pickler: Any, iterator: Any) -> Any:
     owner, rest = _owner(iterator), list(iterator.__reduce__()[1][0])
     if owner is None or not rest:
         return NotImplemented
-    ways = WAYS if type(owner) is OrderedDict else [ITERATORS[type(iterator)]]
-    for which, way in ways:
-        made = list(make_iterator(owner, which, way, len(owner) - len(rest)))
-        pairs = zip(made, rest, strict=True) if len(made) == len(rest) else [(made, rest)]
-        if all(all(map(is_, *both)) if which == "items" else is_(*both) for both in pairs):
-            return make_iterator, (owner, which, way, len(owner) - len(rest))
+    ordered, given = type(iterator) is OF_ORDERED, len(owner) - len(rest)
+    for which, backwards in ITERATORS[type(iterator)]:
+        same = list(islice(begin(owner, OrderedDict if ordered else dict, which, backwards), given, None))
+        if len(same) == len(rest) and all(
+            all(map(is_, *both)) if which == "items" else is_(*both) for both in zip(same, rest, strict=True)
+        ):
+            return make_iterator, (owner, ordered, which, backwards, given, rest)
     return NotImplemented
 
 
-def make_iterator(owner: Any, which: str, way: Any, given: int) -> Any:
-    """What goes through a dictionary, and has given so many items already."""
-    made = way(getattr(type(owner), which)(owner))
-    if sum(1 for _ in islice(made, given)) != given:
-        raise PicklingError("an iterator over a dictionary that holds it")
-    return made
+def make_iterator(owner: Any, ordered: bool, which: str, backwards: bool, given: int, rest: list[Any]) -> Any:
+    """What goes through a dictionary, and has given so many items already.
+
+    One that the dictionary itself holds is made before there is anything in it, and goes over the rest alone.
+    """
+    made = begin(owner, OrderedDict if ordered else dict, which, backwards)
+    return made if sum(1 for _ in islice(made, given)) == given and owner else iter(rest)
 
 
 def reduce_proxy(pickler: Any, proxy: Any) -> Any:
