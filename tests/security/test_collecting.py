@@ -138,7 +138,7 @@ def test_a_folder_that_is_swapped_for_a_link_meanwhile_never_leads_out(
 
     swapping = threading.Thread(target=swap)
     swapping.start()
-    seen = set[str]()
+    seen: set[str] = set()
     tries, end = 0, time.monotonic() + 60
     try:
         while tries < 500 or (not seen and time.monotonic() < end):

@@ -163,13 +163,13 @@ SESSIONS = {
         isinstance(P(), Plug), isinstance(u, Plug)
         u.x, u.y, User.x is desc, D.log, User.z.n, vars(u)
         l1.me() is L1, isinstance(l1, L2), l1.sup(), L1.__qualname__, Dyn.k is a, dyn.v is u, Dyn.__mro__[1] is A
-        n1.next.next is n1, n1.val[0] is n1, wr() is n2, prox.val[0] is n1
+        n1.next.next is n1, n1.val[0] is n1, wr() is n2, prox.val[0] is n1, type(prox) is weakref.ProxyType
+        prox.val.pop() ;; n1.val
         Single() is s1, Single().v
         type(Inner.deep) is Inner.Deep, Inner.Deep.__qualname__
         old.gen, new.gen, type(old) is OldKind, isinstance(new, OldKind)
         sorted(k.__name__ for k in Base.__subclasses__())
         """,
-        named="prox",
     ),
     "registers of libraries": session(
         """

@@ -67,6 +67,8 @@ BUILT_IN: dict[type, Reduce] = {
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
     weakref.ReferenceType: views.reduce_reference,
+    weakref.ProxyType: views.reduce_weak_proxy,
+    weakref.CallableProxyType: views.reduce_weak_proxy,
     weakref.WeakKeyDictionary: views.reduce_weak,
     weakref.WeakValueDictionary: views.reduce_weak,
     type(os.environ): refusing.reduce_environment,

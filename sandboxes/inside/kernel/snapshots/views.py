@@ -84,6 +84,14 @@ def reduce_reference(pickler: Any, reference: Any) -> Any:
     return weakref.ref, (value,)
 
 
+def reduce_weak_proxy(pickler: Any, proxy: Any) -> Any:
+    """A weak proxy of what is still there; pickle would take it for the object itself."""
+    value = weakref.ProxyType.__getattribute__(proxy, "__reduce_ex__").__self__
+    if not any(one is proxy for one in weakref.getweakrefs(value)):
+        raise PicklingError("a weak proxy of an object that does not say which one it is")
+    return weakref.proxy, (value,)
+
+
 def reduce_weak(pickler: Any, mapping: Any) -> Any:
     """A dictionary that does not keep its keys, or its values, alive; who does keeps them after a restore, too."""
     return type(mapping), (), (list(mapping.items()),), None, None, set_weak
